@@ -23,6 +23,7 @@ mod server;
 mod step;
 mod store;
 mod tenant;
+mod text;
 mod watched;
 
 pub use ages::{Age, Ages, Floor, numbers};
@@ -46,4 +47,5 @@ pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,
 };
+pub use text::TestedText;
 pub use watched::{StoreWatch, WatchedStore};

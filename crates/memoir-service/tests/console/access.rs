@@ -10,7 +10,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::Mode,
 };
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use serde_json::{Value, json};
 
 use crate::{
@@ -179,11 +179,7 @@ async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
     assert!(seen.contains(&path), "{seen:?}");
     assert!(!seen.iter().any(|path| is_reading(path)), "{seen:?}");
     let request = story.browser.get(&path).await;
-    assert!(
-        request.text.contains("Wren has not answered yet."),
-        "{}",
-        request.text
-    );
+    request.text.tells("Wren has not answered yet.");
     assert!(request.text.contains("to see &lt;b&gt;why&lt;/b&gt;"));
     assert_eq!(request.header("refresh"), "");
     assert_eq!(story.looks().await, 0);
@@ -232,9 +228,9 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
         check_reading(&story, page, &answer);
     }
     let request = story.browser.get(&path).await.text;
-    assert!(request.contains("5 looks, "), "{request}");
+    request.tells("5 looks, ");
     for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
-        assert!(request.contains(text), "{text}: {request}");
+        request.tells(text);
     }
     assert!(story.agent.log().verify().await.unwrap().valid);
 }
@@ -245,7 +241,7 @@ fn check_reading(story: &Story, page: &str, answer: &HttpAnswer) {
     let document = answer.document();
     document.check(page);
     let title = &document.all("title").next().unwrap().text;
-    assert!(!title.contains(CANARY), "{title}");
+    title.omits(CANARY);
     let banner = document.all("aside").next().unwrap();
     for text in [
         "You, Ada",
@@ -257,7 +253,7 @@ fn check_reading(story: &Story, page: &str, answer: &HttpAnswer) {
         assert!(banner.text.contains(text), "{text}: {}", banner.text);
     }
     let footer = &document.all("footer").next().unwrap().text;
-    assert!(!footer.contains("No word"), "{footer}");
+    footer.omits("No word");
     // Text has its own direction, and is nowhere but in its elements.
     for said in with_class(&document, "said") {
         assert_eq!(said.attribute("dir"), Some("auto"), "{}", said.text);
@@ -403,12 +399,10 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     }
     // Nor the agent's reason.
     let request = bob.get(&path).await;
-    assert!(
-        !has_words(&request)
-            && request
-                .text
-                .contains("That is for the administrator who asked.")
-    );
+    assert!(!has_words(&request));
+    request
+        .text
+        .tells("That is for the administrator who asked.");
     assert!(request.text.contains("to see &lt;b&gt;why"));
     request.document().check(&path);
     walk_but(&bob, |_| false).await;
@@ -563,12 +557,10 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
 
     let core = story.let_in("core", "10").await;
     let shown = story.browser.get(&format!("{core}/memories")).await.text;
-    assert!(shown.contains("The harbour lies"), "{shown}");
+    shown.tells("The harbour lies");
     // Discarded in the session, and an entry of the journal.
-    assert!(
-        !shown.contains(">#2<") && !shown.contains("a day of waiting"),
-        "{shown}"
-    );
+    shown.omits(">#2<");
+    shown.omits("a day of waiting");
     let wider = story
         .browser
         .get(&format!("{core}/memories?kind=journal&discarded=yes"))
@@ -582,9 +574,9 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let page = format!("{one}/sessions/{session}");
     let shown = story.browser.get(&page).await.text;
     for text in ["Before", "After", "rewritten", "Report", "Done, "] {
-        assert!(shown.contains(text), "{text}: {shown}");
+        shown.tells(text);
     }
-    assert!(!shown.contains("The harbour lies"), "{shown}");
+    shown.omits("The harbour lies");
     let (other, _) = story.agent.open_own(Mode::Full).await.unwrap();
     for page in [
         format!("{one}/sessions/{}", other.id),
@@ -607,15 +599,11 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
         .get(&format!("{all}/memories?discarded=yes"))
         .await
         .text;
-    assert!(
-        shown.contains(">#2<") && shown.contains("a day of waiting"),
-        "{shown}"
-    );
+    shown.tells(">#2<");
+    shown.tells("a day of waiting");
     let shown = story.browser.get(&format!("{all}/prompts")).await.text;
-    assert!(
-        shown.contains("in words of my own") && shown.contains("I am Wren"),
-        "{shown}"
-    );
+    shown.tells("in words of my own");
+    shown.tells("I am Wren");
 }
 
 #[tokio::test]
@@ -713,20 +701,14 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
     let past = [("purpose", "why"), ("expires_at", "2026-03-01T12:00")];
     let path = format!("{tab}/token");
     let answer = story.browser.press(&path, &path, &past).await;
-    assert!(answer.text.contains("It is in the past"), "{}", answer.text);
+    answer.text.tells("It is in the past");
     let foreign = [
         ("purpose", "why"),
         ("scope", "session:01890000-0000-7000-8000-000000000000"),
         ("minutes", "5"),
     ];
     let answer = story.browser.press(&tab, &tab, &foreign).await;
-    assert!(
-        answer
-            .text
-            .contains("There is no such session of this agent."),
-        "{}",
-        answer.text
-    );
+    answer.text.tells("There is no such session of this agent.");
     // No request came of any of it: there are those of the beginning.
     let lens = story.agent.views().seen_by(Viewer::administrator(ada()));
     let requests = lens.access_requests(None, 99).await;
@@ -736,11 +718,7 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
     }
     let one_more = [("purpose", "why"), ("scope", "core"), ("minutes", "5")];
     let answer = story.browser.press(&tab, &tab, &one_more).await;
-    assert!(
-        answer.text.contains("20 requests wait for the agent"),
-        "{}",
-        answer.text
-    );
+    answer.text.tells("20 requests wait for the agent");
     // They fill a page.
     let second = story.browser.page(&tab).await;
     second.check(&tab);
@@ -773,7 +751,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     assert!(story.browser.get(&story.tab()).await.text.contains(off));
     story.answer(path, true).await;
     let told = story.browser.get(&story.tab()).await.text;
-    assert!(told.contains("It is on, with the agent’s leave"), "{told}");
+    told.tells("It is on, with the agent’s leave");
     // The grant has no end of its own, so no page counts down to one.
     let agents_page = format!("/agents/{}", story.agent.scope().agent);
     for page in [path, &story.tab(), &agents_page] {
@@ -856,18 +834,16 @@ async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
     };
     assert_eq!(shredded_at().await, None);
     let request = story.browser.get(&path).await.text;
-    assert!(request.contains("shredding memory #4"), "{request}");
+    request.tells("shredding memory #4");
     story.answer(&path, true).await;
     assert!(shredded_at().await.is_some());
     assert!(story.browser.get(&path).await.text.contains("It is done."));
-    assert!(
-        story
-            .browser
-            .get(&form)
-            .await
-            .text
-            .contains("It is shredded already.")
-    );
+    story
+        .browser
+        .get(&form)
+        .await
+        .text
+        .tells("It is shredded already.");
     let memories = form.strip_suffix("/4/shred").unwrap();
     let links = story.browser.page(memories).await.links();
     assert!(links.contains(&shred(&story, 1)) && !links.contains(&form));
@@ -895,7 +871,7 @@ async fn who_is_let_in_stands_where_administrators_look() {
         Some(format!("session:{session}").as_str())
     );
     let text = story.browser.get(&asking).await.text;
-    assert!(text.contains("It has no model"), "{text}");
+    text.tells("It has no model");
 
     let path = story.let_in("core", "10").await;
     let fleet = story.browser.page("/").await;
@@ -903,7 +879,7 @@ async fn who_is_let_in_stands_where_administrators_look() {
     let overview = story.tab().strip_suffix("/access").unwrap().to_owned();
     let overview = story.browser.get(&overview).await;
     assert!(overview.document().links().contains(&path));
-    assert!(overview.text.contains("closes at"), "{}", overview.text);
+    overview.text.tells("closes at");
     let tab = story.browser.get(&story.tab()).await.text;
     assert!(tab.contains("granted") && tab.contains("9:5"), "{tab}");
     story
@@ -918,14 +894,12 @@ async fn who_is_let_in_stands_where_administrators_look() {
         )
         .await
         .unwrap();
-    assert!(
-        story
-            .browser
-            .get(&story.tab())
-            .await
-            .text
-            .contains("one more token")
-    );
+    story
+        .browser
+        .get(&story.tab())
+        .await
+        .text
+        .tells("one more token");
 }
 
 /// For the other interfaces.

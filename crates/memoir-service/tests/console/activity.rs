@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use memoir_domain::{agent::Field, session::Mode};
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::{
@@ -45,7 +46,7 @@ async fn spec_5_1_all_agents_are_in_one_list_without_a_word_of_theirs() {
     let answer = browser.get("/activity").await;
     answer.document().check("/activity");
     assert!(!answer.text.to_lowercase().contains(CANARY));
-    assert!(!answer.text.contains("Owl"), "{}", answer.text);
+    answer.text.omits("Owl");
     // Others call the same models, and when is none of this account's business (SPEC 5.6).
     assert!(!answer.text.contains("Providers of models"));
     let all = rows(&answer.document());
@@ -174,7 +175,7 @@ async fn spec_4_2_all_agents_of_an_account_are_verified_and_damaged_ones_named()
     let intact = verify(&browser).await;
     // Two agents, and the log of the account.
     let told = &intact.by_id("main").text;
-    assert!(told.contains("3 of 3 verified, 0 damaged"), "{told}");
+    told.tells("3 of 3 verified, 0 damaged");
     assert!(!told.to_lowercase().contains(CANARY) && !told.contains("Owl"));
     // The key of an agent is gone, and no record shows that it was erased.
     let lark = installation.account.agent("=Lark, \"co\"").await.unwrap();
@@ -182,8 +183,8 @@ async fn spec_4_2_all_agents_of_an_account_are_verified_and_damaged_ones_named()
     assert!(installation.keys.destroy(lark.scope(), now).unwrap());
     let damaged = verify(&browser).await;
     let told = &damaged.by_id("main").text;
-    assert!(told.contains("3 of 3 verified, 1 damaged"), "{told}");
-    assert!(told.contains("Damaged: =Lark, \"co\"."), "{told}");
+    told.tells("3 of 3 verified, 1 damaged");
+    told.tells("Damaged: =Lark, \"co\".");
     // Another process knows of no run, and a visitor without a sign-in begins none.
     let restarted = installation.another_process();
     let restarted = restarted.account("default").await;

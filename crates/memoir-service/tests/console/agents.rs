@@ -9,6 +9,7 @@ use memoir_domain::{
     audit::Actor,
     session::Mode,
 };
+use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
@@ -36,11 +37,7 @@ async fn an_agent_is_made_with_its_settings() {
     let made = browser.fill_in("/agents/new", "/agents/new", &fields).await;
     let page = made.leads_to().strip_suffix("?done=created").unwrap();
     let shown = browser.get(made.leads_to()).await;
-    assert!(
-        shown.text.contains("&lt;i&gt;Wren&lt;/i&gt; &amp;"),
-        "{}",
-        shown.text
-    );
+    shown.text.tells("&lt;i&gt;Wren&lt;/i&gt; &amp;");
     assert!(!shown.text.contains("<i>Wren") && !shown.text.contains(CANARY));
     shown.document().check(page);
     let agent = installation
@@ -154,7 +151,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     // Nothing shows it again.
     let settings = browser.get(&page).await;
     assert!(!settings.text.contains(&secret));
-    assert!(settings.text.contains("lets it in"), "{}", settings.text);
+    settings.text.tells("lets it in");
     // Its holder is the agent, which decides about further ones: none is offered that would be refused (SPEC 5.5).
     assert!(!is_offered().await);
 
@@ -172,7 +169,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     refused.document().check(&page);
     assert!(!refused.document().forms().contains(&path));
     let told = "The agent <code>Wren</code> is in use";
-    assert!(refused.text.contains(told), "{}", refused.text);
+    refused.text.tells(told);
     let ask = format!("/agents/{}/access/token", agent.scope().agent);
     assert!(refused.document().links().contains(&ask));
     assert_eq!(agent.grants().tokens().await.unwrap().len(), 1);
@@ -281,7 +278,7 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     let author = Actor::agent(name);
     agent.memories().save(&[input], &author).await.unwrap();
     let told = browser.get(&page).await.text;
-    assert!(!told.contains("Connect this agent"), "{told}");
+    told.omits("Connect this agent");
 }
 
 #[tokio::test]
@@ -332,21 +329,13 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     let refused = browser.fill_in(&page, &page, &[("name", "wren")]).await;
     assert_eq!(refused.status, 409);
-    assert!(
-        refused.text.contains(&session.id.to_string()),
-        "{}",
-        refused.text
-    );
+    refused.text.tells(&session.id.to_string());
     agent.sessions().cancel(session.id, &owner()).await.unwrap();
 
     let done = browser.fill_in(&page, &page, &[("name", " wren ")]).await;
     assert_eq!(done.leads_to(), "/?done=erased");
     let fleet = browser.get("/?done=erased").await;
-    assert!(
-        fleet.text.contains("Its key is destroyed"),
-        "{}",
-        fleet.text
-    );
+    fleet.text.tells("Its key is destroyed");
     assert!(!fleet.text.contains("Wren"));
     let gone = browser.get(&page).await;
     assert_eq!(gone.status, 410);
@@ -367,7 +356,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let told = async |text: &str| {
         let answer = browser.get(&page).await;
         answer.document().check(&page);
-        assert!(answer.text.contains(text), "{}", answer.text);
+        answer.text.tells(text);
         assert!(!answer.document().forms().contains(&refine));
     };
     told("the agent has no core memories").await;
@@ -397,11 +386,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
     let refused = browser.send_filled_in(&document, &refine, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(
-        refused.text.contains("A session is running already"),
-        "{}",
-        refused.text
-    );
+    refused.text.tells("A session is running already");
     refused.document().check(&refine);
     agent.sessions().cancel(session.id, &owner()).await.unwrap();
     installation.clock.advance(Duration::from_secs(60));
@@ -420,28 +405,19 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         let kept = (name.to_owned(), value.to_owned());
         assert!(document.filled_in(&refine).contains(&kept), "{name}");
     }
-    assert!(
-        document
-            .by_id("model-fault")
-            .text
-            .contains("names no provider")
-    );
+    document
+        .by_id("model-fault")
+        .text
+        .tells("names no provider");
     let unknown = browser
         .fill_in(&page, &refine, &[("model", "nobody:x")])
         .await;
     assert_eq!(unknown.status, 409);
-    assert!(
-        unknown.text.contains("there is no provider"),
-        "{}",
-        unknown.text
-    );
+    unknown.text.tells("there is no provider");
     // Being paused does not prevent a requested session.
     set(Field::Paused, "true").await;
     let paused = browser.get(&page).await.text;
-    assert!(
-        paused.contains("You can start a session all the same"),
-        "{paused}"
-    );
+    paused.tells("You can start a session all the same");
     // A model of rules begins where there is a duplicate.
     let input = memoir_app::MemoryInput {
         content: "one".into(),

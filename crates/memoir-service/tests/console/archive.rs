@@ -1,6 +1,7 @@
 //! The archive on the pages: what is in it, under what, and back (SPEC 2.4, 3.12), without text.
 
 use memoir_domain::session::Mode;
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
@@ -45,13 +46,10 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
     let page = browser.page(&memories).await;
     page.check(&memories);
     let text = |number| row(&page, number).unwrap();
-    assert!(
-        text(3).contains("archival") && text(3).contains("now #11"),
-        "{}",
-        text(3)
-    );
-    assert!(text(7).contains("under none"), "{}", text(7));
-    assert!(text(11).contains("summary of 2 memories"), "{}", text(11));
+    text(3).tells("archival");
+    text(3).tells("now #11");
+    text(7).tells("under none");
+    text(11).tells("summary of 2 memories");
     // A summary is not protected, and a journal entry neither.
     let forms = page.forms();
     assert!(forms.contains(&format!("{memories}/4/protect")));

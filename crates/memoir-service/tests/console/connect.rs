@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_app::{AgentHandle, Provision};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_service::{Programs, ServiceOptions};
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use reqwest::{Client, Method, redirect};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -337,7 +337,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let shown = ada.get(&connector.question(&[])).await;
     assert_eq!(shown.status, 200, "{}", shown.text);
     for part in ["A hosted &lt;client&gt;", "connector.example", "wren"] {
-        assert!(shown.text.contains(part), "{part}");
+        shown.text.tells(part);
     }
     shown.document().check(PATH);
     let back = sent(&connector.agree(&ada, &wren, &[]).await);
@@ -385,7 +385,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         .unwrap();
     let context = wren.context(None).await.unwrap();
     let context = serde_json::to_value(context).unwrap().to_string();
-    assert!(context.contains("connected a program"), "{context}");
+    context.tells("connected a program");
 
     let second = pair(&connector.refresh(&first.refresh).await);
     assert_eq!(
@@ -418,19 +418,12 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     assert_eq!(connector.enters(&third.access).await, 200);
     let settings = format!("/agents/{}/settings", wren.scope().agent);
     let listed = ada.get(&settings).await.text;
-    assert!(
-        listed.contains("A hosted &lt;client&gt; at connector.example, by Ada"),
-        "{listed}"
-    );
+    listed.tells("A hosted &lt;client&gt; at connector.example, by Ada");
     assert_eq!(connector.revoke(&third.refresh).await.status, 200);
     let over = connector.call(&third.access, "tools/list", json!({})).await;
     assert_eq!(over.status, 401);
-    assert!(
-        over.header("www-authenticate")
-            .contains("error=\"invalid_token\""),
-        "{}",
-        over.header("www-authenticate")
-    );
+    over.header("www-authenticate")
+        .tells("error=\"invalid_token\"");
     assert_eq!(connector.refresh(&third.refresh).await.status, 400);
     assert!(wren.log().verify().await.unwrap().valid);
 }
@@ -459,7 +452,7 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
     let id = agent.scope().agent.to_string();
     let refused = connector.agree(browser, agent, &[]).await;
     assert_eq!(refused.status, 200);
-    assert!(refused.text.contains("is in use"), "{}", refused.text);
+    refused.text.tells("is in use");
     refused.document().check(PATH);
     let fields = [("decision", "ask"), ("purpose", "To write from the road")];
     let answer = browser
@@ -468,11 +461,7 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
     let page = answer.leads_to().to_owned();
     assert!(page.starts_with(PATH) && page.contains(&id), "{page}");
     let waiting = browser.get(&page).await;
-    assert!(
-        waiting.text.contains("has not answered yet"),
-        "{}",
-        waiting.text
-    );
+    waiting.text.tells("has not answered yet");
     waiting.document().check(PATH);
     let open = agent.grants().open_access().await.unwrap();
     let request = open
@@ -480,10 +469,8 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
         .find(|request| request.kind.as_str() == "connection")
         .unwrap();
     let purpose = request.purpose.expose();
-    assert!(
-        purpose.contains("connector.example") && purpose.contains("from the road"),
-        "{purpose}"
-    );
+    purpose.tells("connector.example");
+    purpose.tells("from the road");
     agent
         .grants()
         .answer_access(request.id, true, None, &Actor::agent(agent.name()))
@@ -529,14 +516,9 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
     let form = connector
         .form_of_request(&own, &open[0].id.to_string())
         .await;
-    assert!(
-        form.contains("to connect the program that the purpose names"),
-        "{form}"
-    );
-    assert!(
-        form.contains("connector.example") && form.contains("Once more"),
-        "{form}"
-    );
+    form.tells("to connect the program that the purpose names");
+    form.tells("connector.example");
+    form.tells("Once more");
     wren.grants()
         .revoke_access(open[0].id, &Actor::agent("wren"))
         .await
@@ -691,7 +673,7 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     let question = connector.question(&[]);
     let shown = ada.get(&question).await;
     let policy = shown.header("content-security-policy");
-    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    policy.tells("frame-ancestors 'none'");
     assert!(
         policy.contains("form-action 'self' https://connector.example;"),
         "{policy}"
@@ -699,7 +681,7 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     assert_eq!(shown.header("x-frame-options"), "DENY");
     let elsewhere = ada.get("/account").await;
     let policy = elsewhere.header("content-security-policy");
-    assert!(policy.contains("form-action 'self';"), "{policy}");
+    policy.tells("form-action 'self';");
 
     let page = shown.document();
     let id = wren.scope().agent.to_string();
@@ -978,11 +960,7 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
     assert_eq!(ada.get(&used.question(&[])).await.status, 200);
     let over = ada.get(&unused.question(&[])).await;
     assert_eq!(over.status, 400);
-    assert!(
-        over.text.contains("its registration is over"),
-        "{}",
-        over.text
-    );
+    over.text.tells("its registration is over");
     // An identifier that was changed is none.
     let mut forged = Connector::registered(&installation).await;
     forged.id.insert(20, 'A');
@@ -1074,11 +1052,7 @@ async fn spec_5_6_an_agent_of_another_account_is_not_there_to_be_connected() {
                 ("purpose", "x"),
             ];
             let answer = ada.send_filled_in(&page.document(), PATH, &fields).await;
-            assert!(
-                answer.text.contains("There is no such agent"),
-                "{}",
-                answer.text
-            );
+            answer.text.tells("There is no such agent");
         }
         let path = connector.question(&[]) + "&agent=" + &agent;
         assert_eq!(ada.get(&path).await.status, 404);

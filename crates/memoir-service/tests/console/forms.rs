@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use memoir_app::{Handling, MemoryInput, MemoryPage};
 use memoir_domain::audit::Actor;
+use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
@@ -188,19 +189,14 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     // The page itself says how it stands, and no notice outlasts that.
     let session = answer.leads_to().to_owned();
     let text = ended(&browser, &session).await;
-    assert!(!text.contains("queued"), "{text}");
-    assert!(
-        text.contains("completed") && text.contains("session completed"),
-        "{text}"
-    );
-    assert!(text.contains("1 of 10"), "{text}");
+    text.omits("queued");
+    text.tells("completed");
+    text.tells("session completed");
+    text.tells("1 of 10");
 
     let undo = format!("{session}/roll-back");
     let preview = browser.get(&undo).await.text;
-    assert!(
-        preview.contains("No later change conflicts with it"),
-        "{preview}"
-    );
+    preview.tells("No later change conflicts with it");
     // The memory that it archived, and no journal entry about the session or its undoing.
     for (name, count) in [
         ("Back in the prompt", "1 memory"),
@@ -208,9 +204,9 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         ("Discarded", "0 memories"),
     ] {
         let told = format!("<dt>{name}</dt><dd>{count}</dd>");
-        assert!(preview.contains(&told), "{preview}");
+        preview.tells(&told);
     }
-    assert!(!preview.contains("Changed otherwise"), "{preview}");
+    preview.omits("Changed otherwise");
     // What it archived is discarded since.
     let all = MemoryPage {
         limit: 9,
@@ -227,7 +223,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let preview = browser.get(&undo).await;
     assert_eq!(preview.status, 200, "{}", preview.text);
     let told = "1 later change of the same memories conflicts with it";
-    assert!(preview.text.contains(told), "{}", preview.text);
+    preview.text.tells(told);
     preview.document().check(&undo);
     let in_the_way = browser.press(&undo, &undo, &[]).await;
     assert_eq!(in_the_way.status, 409);
@@ -253,10 +249,8 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         .await;
     assert_eq!(done.leads_to(), format!("{session}?done=rolled-back"));
     let text = browser.get(&session).await.text;
-    assert!(
-        text.contains("undone") && !text.contains("Roll back…"),
-        "{text}"
-    );
+    text.tells("undone");
+    text.omits("Roll back…");
     // What was undone is undone once.
     assert_eq!(browser.get(&undo).await.status, 409);
 }
@@ -274,10 +268,8 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let answer = browser.press(&page, &refine, &fields).await;
     let rehearsal = answer.leads_to().to_owned();
     let text = ended(&browser, &rehearsal).await;
-    assert!(
-        text.contains("rehearsal") && text.contains("duplicates only"),
-        "{text}"
-    );
+    text.tells("rehearsal");
+    text.tells("duplicates only");
     let before = agent.views().show().await.unwrap().counts.core_count;
     let shown = browser.page(&rehearsal).await;
     let newest = [("newest", shown.hidden("newest").unwrap())];
@@ -326,19 +318,15 @@ async fn the_chain_is_verified_and_a_checkpoint_taken() {
     let verify = format!("/agents/{}/verify", agent.scope().agent);
     let verified = browser.press(&audit, &verify, &[]).await;
     assert_eq!(verified.status, 200);
-    assert!(
-        verified.text.contains("Everything matches: 7 records"),
-        "{}",
-        verified.text
-    );
+    verified.text.tells("Everything matches: 7 records");
     let originals = "6 originals: 6 in the prompt, 0 in the archive, 0 lost.";
-    assert!(verified.text.contains(originals), "{}", verified.text);
+    verified.text.tells(originals);
     verified.document().check(&verify);
     let taken = browser.press("/audit", "/audit/checkpoint", &[]).await;
     assert_eq!(taken.status, 200);
     taken.document().check("/audit/checkpoint");
     let note = installation.memoir.checkpoint().await.unwrap();
-    assert!(taken.text.contains(&note.public_key), "{}", taken.text);
+    taken.text.tells(&note.public_key);
 }
 
 #[tokio::test]
@@ -434,5 +422,5 @@ async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
         .search_records(&Default::default(), None, 1)
         .await
         .unwrap();
-    assert!(answer.text.contains(&newest[0].hash), "{}", answer.text);
+    answer.text.tells(&newest[0].hash);
 }

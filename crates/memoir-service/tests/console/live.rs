@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use memoir_app::{OwnAgent, Quota, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, session::Mode};
+use memoir_testkit::TestedText;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -178,7 +179,7 @@ async fn a_refused_call_is_an_event_before_it_is_written() {
     }
     let path = format!("/sessions/{session}");
     let page = browser.get(&path).await.text;
-    assert!(page.contains("<dt>Refused calls</dt><dd>2</dd>"), "{page}");
+    page.tells("<dt>Refused calls</dt><dd>2</dd>");
 }
 
 #[tokio::test]
@@ -274,9 +275,8 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
     };
     let (address, text) = followed().await;
     assert_eq!(address, Some(format!("{path}/events")));
-    assert!(
-        text.contains("10 of 10 edits are left") && text.contains("leave, everything is undone;")
-    );
+    text.tells("10 of 10 edits are left");
+    text.tells("leave, everything is undone;");
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let (_, text) = followed().await;
     assert!(text.contains("9 of 10 edits are left") && text.contains("moved to the archive"));
@@ -320,7 +320,7 @@ async fn spec_3_13_a_session_that_the_breaker_stopped_says_so_first() {
     let path = format!("/sessions/{}", session.id);
     for number in 1..=8 {
         let page = browser.get(&path).await.text;
-        assert!(!page.contains("tripped"), "{page}");
+        page.omits("tripped");
         call(&agent, session.id, "delete_memory", json!({"id": number})).await;
         let state = agent.views().session(session.id).await.unwrap().state;
         if !state.is_running() {

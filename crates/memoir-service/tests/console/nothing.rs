@@ -1,6 +1,6 @@
 //! Unknown addresses: a page of the console for browsers, a problem document for programs.
 
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use reqwest::Method;
 
 use crate::{document::ReadDocument, installation::Installation, pages::check_headers};
@@ -98,5 +98,5 @@ async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
     let name = "<script>alert(1)</script>";
     let answer = browser.get(&format!("/agents/{name}")).await;
     assert_eq!(answer.status, 404);
-    assert!(!answer.text.contains("<script>alert"), "{}", answer.text);
+    answer.text.omits("<script>alert");
 }

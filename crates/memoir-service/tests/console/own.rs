@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_app::{MemoryInput, OwnAgent, OwnerLink};
 use memoir_domain::{audit::Actor, memory::Kind};
 use memoir_service::ServiceOptions;
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use serde_json::json;
 
 use crate::{
@@ -61,7 +61,7 @@ fn shows_nothing(answer: &HttpAnswer, status: u16) {
         "{}",
         answer.text
     );
-    assert!(!answer.text.contains("Wren"), "{}", answer.text);
+    answer.text.omits("Wren");
     answer.document().check("a refusal");
     check_headers(answer);
 }
@@ -78,7 +78,7 @@ async fn spec_6_6_the_link_shows_the_memories_and_without_it_nothing_is_seen() {
     for hidden in ["/memory", &path, &format!("{path}/1"), "/memory/nobody"] {
         let answer = stranger.get(hidden).await;
         shows_nothing(&answer, 403);
-        assert!(answer.text.contains("memoir ui"), "{}", answer.text);
+        answer.text.tells("memoir ui");
     }
     let wrong = format!("{}x", &link[..link.len() - 1]);
     shows_nothing(&stranger.get(&wrong).await, 404);
@@ -92,10 +92,8 @@ async fn spec_6_6_the_link_shows_the_memories_and_without_it_nothing_is_seen() {
     let document = page.document();
     document.check(&path);
     assert_eq!(listed(&document), [2, 1], "the newest first");
-    assert!(
-        page.text
-            .contains("The harbour lies to the west, says the kanarienvogel")
-    );
+    page.text
+        .tells("The harbour lies to the west, says the kanarienvogel");
     assert!(page.text.contains("Ivo &lt;b&gt;taught&lt;/b&gt; me"));
     // The cookie of another link, of the same name or not, opens nothing.
     let (mut other, _) = personal_page(&installation).await;
@@ -147,19 +145,17 @@ async fn spec_6_6_the_page_makes_no_administrator_and_closes_nothing() {
             .send_with("POST", "/mcp", &token, &call, &headers)
             .await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        assert!(answer.text.contains(text), "{}", answer.text);
+        answer.text.tells(text);
     };
     works("before the page").await;
     let browser = owner(&installation).await;
     assert_eq!(browser.get(&path_of(&agent)).await.status, 200);
     works("beside the page").await;
-    assert!(
-        browser
-            .get(&path_of(&agent))
-            .await
-            .text
-            .contains("beside the page")
-    );
+    browser
+        .get(&path_of(&agent))
+        .await
+        .text
+        .tells("beside the page");
     assert!(!installation.memoir.ever_had_users().await.unwrap());
     assert!(!installation.memoir.is_closed().await.unwrap());
     // Nothing else is served there: no programs, no signing in, no first administrator.
@@ -201,12 +197,8 @@ async fn spec_5_5_a_closed_installation_shows_nothing_and_both_ways_out() {
     ] {
         let answer = browser.get(path).await;
         shows_nothing(&answer, 403);
-        assert!(answer.text.contains("MEMOIR_TOKEN"), "{}", answer.text);
-        assert!(
-            answer.text.contains("memoir installation open"),
-            "{}",
-            answer.text
-        );
+        answer.text.tells("MEMOIR_TOKEN");
+        answer.text.tells("memoir installation open");
     }
     let account = &installation.account;
     account.set_closed(false, &Actor::owner()).await.unwrap();
@@ -330,7 +322,7 @@ async fn spec_6_6_several_agents_are_listed_and_other_accounts_are_not() {
     let installation = Installation::open().await;
     let browser = owner(&installation).await;
     let none = browser.get("/memory").await;
-    assert!(none.text.contains("memoir setup"), "{}", none.text);
+    none.text.tells("memoir setup");
     none.document().check("/memory");
     let wren = installation.agent(&installation.account, "Wren", &[]).await;
     let lark = installation
@@ -347,11 +339,9 @@ async fn spec_6_6_several_agents_are_listed_and_other_accounts_are_not() {
         "{links:?}"
     );
     assert_eq!(browser.get(&path_of(&owl)).await.status, 404);
-    assert!(
-        browser
-            .get(&path_of(&wren))
-            .await
-            .text
-            .contains("Nothing is remembered yet")
-    );
+    browser
+        .get(&path_of(&wren))
+        .await
+        .text
+        .tells("Nothing is remembered yet");
 }

@@ -9,7 +9,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::Mode,
 };
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use serde_json::json;
 
 use crate::{
@@ -53,12 +53,7 @@ async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_li
     let edited = browser.fill_in(&one, &edit, &fields).await;
     assert_eq!(edited.leads_to(), format!("{path}/2?done=edited"));
     let page = browser.get(edited.leads_to()).await;
-    assert!(
-        page.text
-            .contains("The harbour lies\nto the east &lt;i&gt;"),
-        "{}",
-        page.text
-    );
+    page.text.tells("The harbour lies\nto the east &lt;i&gt;");
     assert!(page.text.contains("The agent is notified"));
     page.document().check("an edited memory");
     let (before, after) = (memory(&agent, 1).await, memory(&agent, 2).await);
@@ -99,7 +94,7 @@ async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_li
     let fields = [("content", "Typed in vain")];
     let stale = browser.send_filled_in(&shown, &edit, &fields).await;
     assert_eq!(stale.status, 409, "{}", stale.text);
-    assert!(stale.text.contains("Typed in vain"), "{}", stale.text);
+    stale.text.tells("Typed in vain");
     assert_eq!(newest(&agent).await.1, "owner command line");
     let same = [("content", "Another text by now")];
     let (four, edit) = (format!("{path}/4"), format!("{path}/4/edit"));
@@ -135,7 +130,7 @@ async fn spec_6_6_the_owners_acts_are_on_the_record() {
         let done = browser.press(&page, &format!("{page}/{act}"), &[]).await;
         assert_eq!(done.leads_to(), format!("{page}?done={act}"));
         let shown = browser.get(done.leads_to()).await;
-        assert!(shown.text.contains("role=\"status\""), "{}", shown.text);
+        shown.text.tells("role=\"status\"");
         shown.document().check(act);
         assert_eq!(newest(&agent).await, (action.to_owned(), OWNER.to_owned()));
     }
@@ -156,11 +151,7 @@ async fn spec_6_6_the_owners_acts_are_on_the_record() {
         let refused = browser.post(&format!("{path}/2/{act}"), &fields).await;
         assert_eq!(refused.status, 409, "{act}: {}", refused.text);
         refused.document().check(act);
-        assert!(
-            refused.text.contains(&format!("href=\"{path}\"")),
-            "{}",
-            refused.text
-        );
+        refused.text.tells(&format!("href=\"{path}\""));
     }
     assert_eq!(
         browser
@@ -189,7 +180,7 @@ async fn spec_4_4_a_memory_is_shredded_once_its_number_is_typed() {
     let done = browser.fill_in(&shred, &shred, &[("typed", "#1")]).await;
     assert_eq!(done.leads_to(), format!("{path}/1?done=shredded"));
     let page = browser.get(done.leads_to()).await;
-    assert!(!page.text.contains("One, says"), "{}", page.text);
+    page.text.omits("One, says");
     assert!(memory(&agent, 1).await.shredded_at.is_some());
     assert_eq!(
         newest(&agent).await,
@@ -304,11 +295,8 @@ async fn spec_6_6_what_the_agent_sees_is_shown_within_a_bound() {
     let whole = browser.get(&path).await;
     let context = agent.context(None).await.unwrap();
     let first = context.text.expose().lines().next().unwrap();
-    assert!(
-        whole.text.contains(first) && !whole.text.contains("Left out</h2>"),
-        "{}",
-        whole.text
-    );
+    whole.text.tells(first);
+    whole.text.omits("Left out</h2>");
     let bound = browser.get(&format!("{path}?max=400")).await;
     let left_out = agent.context(Some(400)).await.unwrap().left_out;
     assert!(!left_out.is_empty());
@@ -332,12 +320,7 @@ async fn spec_6_6_this_week_shows_the_words_and_one_step_back_for_each() {
     let week = format!("{path}/week");
     let browser = owner(&installation).await;
     let page = browser.get(&week).await;
-    assert!(
-        page.text
-            .contains("Ivo taught me how to read the tide tables"),
-        "{}",
-        page.text
-    );
+    page.text.tells("Ivo taught me how to read the tide tables");
     assert!(
         page.text.contains(&format!("Done, {CANARY}.")),
         "the session's report"
@@ -417,7 +400,7 @@ async fn spec_6_6_the_archive_folds_sources_under_what_took_their_place() {
     document.check(&archive);
     let details = document.all("details").next().unwrap();
     assert!(details.text.contains("1 memory under it") && details.text.contains("One, says"));
-    assert!(page.text.contains("1 archival memory"), "{}", page.text);
+    page.text.tells("1 archival memory");
 }
 
 #[tokio::test]
@@ -475,11 +458,7 @@ async fn spec_5_2_the_owner_answers_requests_in_the_agents_name_and_applies_rehe
         called.unwrap();
     }
     let page = browser.get(&waiting).await;
-    assert!(
-        page.text.contains("Two and three, says the"),
-        "{}",
-        page.text
-    );
+    page.text.tells("Two and three, says the");
     let apply = format!("{waiting}/rehearsals/{}", session.id);
     let applied = browser.fill_in(&waiting, &apply, &[]).await;
     assert!(
@@ -489,5 +468,5 @@ async fn spec_5_2_the_owner_answers_requests_in_the_agents_name_and_applies_rehe
     );
     assert_eq!(memory(&agent, 3).await.kind, Kind::Archival);
     let page = browser.get(&waiting).await;
-    assert!(page.text.contains("No rehearsal waits"), "{}", page.text);
+    page.text.tells("No rehearsal waits");
 }

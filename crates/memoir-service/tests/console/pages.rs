@@ -10,6 +10,7 @@ use memoir_domain::{
     origin::Origin,
     session::Mode,
 };
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
@@ -255,7 +256,7 @@ async fn the_fleet_is_sorted_searched_and_paged() {
         "<a href=\"/?health=in_order\">60 in order</a>",
         "Over budget</span>",
     ] {
-        assert!(fleet.contains(told), "{told}: {fleet}");
+        fleet.tells(told);
     }
     assert_eq!(names("/?health=over_budget").await, ["zzz heavy"]);
     assert_eq!(names("/?health=in_order&page=2").await.len(), 10);

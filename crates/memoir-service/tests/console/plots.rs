@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor, session::Mode};
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{CANARY, Installation, owner};
@@ -159,7 +160,7 @@ async fn a_sessions_curve_falls_towards_the_breaker_line() {
     let marks = told["marks"].as_array().unwrap();
     assert_eq!(marks[2]["kind"], "back");
     let text = marks[1]["stated"][0].as_str().unwrap();
-    assert!(text.contains("below the breaker line"), "{text}");
+    text.tells("below the breaker line");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use memoir_app::{Handling, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
@@ -68,11 +69,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     told("#4", "protected");
     told("new", "summary of #3 and #5");
     told("new", "summary of #6");
-    assert!(
-        answer.text.contains("4 of 4 edits hold now."),
-        "{}",
-        answer.text
-    );
+    answer.text.tells("4 of 4 edits hold now.");
 
     // Something is written in between: the page says so, and nothing is done.
     let apply = format!("{path}/apply");
@@ -89,13 +86,9 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let before = agent.views().show().await.unwrap().counts;
     let stale = browser.press(&path, &apply, &[("newest", newest)]).await;
     assert_eq!(stale.status, 409);
-    assert!(
-        stale
-            .text
-            .contains("the agent changed since this page was shown"),
-        "{}",
-        stale.text
-    );
+    stale
+        .text
+        .tells("the agent changed since this page was shown");
     let anew = stale.document();
     anew.check(&apply);
     assert_eq!(agent.views().show().await.unwrap().counts, before);
@@ -122,7 +115,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     // It is applied once, and its page says where.
     let page = browser.get(&path).await;
     let session = applied.strip_suffix("?done=applied").unwrap();
-    assert!(page.text.contains("It was applied as"), "{}", page.text);
+    page.text.tells("It was applied as");
     assert!(page.document().links().contains(&session.to_owned()));
     assert!(!page.document().forms().contains(&apply));
 }
@@ -153,11 +146,7 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     let is_changed = changed.ends_with("changed") && !changed.ends_with("unchanged");
     assert!(is_changed, "{changed}");
     assert!(row("#4").ends_with("unchanged"), "{}", row("#4"));
-    assert!(
-        answer.text.contains("3 of 4 edits hold now."),
-        "{}",
-        answer.text
-    );
+    answer.text.tells("3 of 4 edits hold now.");
     let left_out = page
         .all("li")
         .find(|one| one.text.starts_with("delete_memory"));

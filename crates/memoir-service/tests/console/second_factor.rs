@@ -7,7 +7,7 @@ use std::{
 };
 
 use memoir_service::ServiceOptions;
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedText};
 use memoir_vault::second_factor::FactorSecret;
 use serde_json::{Value, json};
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
@@ -145,7 +145,7 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
     let device = set_up(&installation, &mut browser).await;
     assert!(is_in(&browser).await && !is_in(&other).await);
     let overview = browser.get("/account").await.text;
-    assert!(overview.contains("10 of 10 recovery codes"), "{overview}");
+    overview.tells("10 of 10 recovery codes");
     // Nothing shows the secret or the codes again.
     for path in [
         "/account",
@@ -258,7 +258,7 @@ async fn each_recovery_code_lets_in_once() {
         "/"
     );
     let overview = browser.get("/account").await.text;
-    assert!(overview.contains("8 of 10 recovery codes"), "{overview}");
+    overview.tells("8 of 10 recovery codes");
     // New ones take the place of the old.
     let path = "/account/recovery-codes";
     let now = device.next_code(&installation);
@@ -310,7 +310,7 @@ async fn wrong_codes_are_counted_with_wrong_passwords() {
     let fields = [("password", PASSWORD), ("code", code.as_str())];
     assert_eq!(browser.fill_in(path, path, &fields).await.status, 429);
     let overview = browser.get("/account").await.text;
-    assert!(overview.contains("4 wrong codes"), "{overview}");
+    overview.tells("4 wrong codes");
 }
 
 #[tokio::test]
@@ -512,8 +512,8 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let metrics = installation.get("/metrics", "").await.text;
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(logged.contains("what is logged is seen"));
-    assert!(logged.contains("an administrator signed in"), "{logged}");
-    assert!(logged.contains("a connection ended"), "{logged}");
+    logged.tells("an administrator signed in");
+    logged.tells("a connection ended");
     let cookies = [
         &browser.cookie,
         &waiting.cookie,
@@ -533,10 +533,8 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     secrets.extend(device.recovery.iter().map(String::as_str));
     for secret in secrets {
         assert!(secret.len() > 5);
-        assert!(
-            !logged.contains(secret) && !metrics.contains(secret),
-            "{secret}"
-        );
+        logged.omits(secret);
+        metrics.omits(secret);
     }
     // Codes are short: they may stand in an identifier by chance, and so are looked for as words.
     let is_there = |text: &str| {

@@ -2,6 +2,7 @@
 
 use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor};
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::{
@@ -243,19 +244,15 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         .await
         .unwrap();
     let shown = browser.get(&page).await;
-    assert!(!shown.text.contains(CANARY), "{}", shown.text);
-    assert!(
-        shown.text.contains("written by the agent itself"),
-        "{}",
-        shown.text
-    );
-    assert!(shown.text.contains("the agent itself"), "{}", shown.text);
+    shown.text.omits(CANARY);
+    shown.text.tells("written by the agent itself");
+    shown.text.tells("the agent itself");
     // A page with faults shows its input, and no other prompt.
     let typed = [("reflection_prompt", "Look for promises."), ("name", "")];
     let refused = browser.fill_in(&page, &page, &typed).await;
     assert_eq!(refused.status, 409);
     assert!(refused.text.contains("Look for promises."));
-    assert!(!refused.text.contains(CANARY), "{}", refused.text);
+    refused.text.omits(CANARY);
     assert!(!browser.get(&page).await.text.contains("Look for promises."));
     // A replacement is reported to the agent.
     browser

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use memoir_model::ProviderSettings;
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ScriptedServer, ServerStep};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedText};
 use serde_json::json;
 
 use crate::{
@@ -58,15 +58,12 @@ async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agent
     let browser = installation.ada().await;
     for path in ["/".to_owned(), page_of(&agent)] {
         let text = read(&browser, &path).await;
-        assert!(
-            text.contains("The schedule is off in this installation"),
-            "{text}"
-        );
-        assert!(text.contains("never: the schedule is off"), "{text}");
-        assert!(!text.contains("due: "), "{text}");
+        text.tells("The schedule is off in this installation");
+        text.tells("never: the schedule is off");
+        text.omits("due: ");
     }
     let text = read(&browser, &page_of(&agent)).await;
-    assert!(!text.contains("asks it when it is due"), "{text}");
+    text.omits("asks it when it is due");
 }
 
 #[tokio::test]
@@ -93,9 +90,9 @@ async fn an_agent_that_is_never_asked_shows_why() {
         set(&agent, field, value).await;
         for path in ["/".to_owned(), page_of(&agent)] {
             let text = read(&browser, &path).await;
-            assert!(text.contains(&format!("never: {why}")), "{text}");
-            assert!(!text.contains("due: "), "{text}");
-            assert!(!text.contains("is off in this installation"), "{text}");
+            text.tells(&format!("never: {why}"));
+            text.omits("due: ");
+            text.omits("is off in this installation");
         }
     }
 }
@@ -128,15 +125,13 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     let session = begun.leads_to().to_owned();
     let text = ended(&browser, &session).await;
     let why = "The session failed, since the key for its model is missing or refused";
-    assert!(text.contains(why), "{text}");
-    assert!(text.contains("Try again"), "{text}");
+    text.tells(why);
+    text.tells("Try again");
     for path in ["/", "/?health=failed"] {
         let fleet = read(&browser, path).await;
         let why = "The key for its model is missing or refused";
-        assert!(
-            fleet.contains(why) && fleet.contains("1 its last session failed"),
-            "{fleet}"
-        );
+        fleet.tells(why);
+        fleet.tells("1 its last session failed");
     }
 
     // Lists and the agent itself are of the same health.
@@ -151,11 +146,9 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     set(&agent, Field::Model, Some("builtin:careful")).await;
     let again = browser.fill_in(&session, &refine, &[]).await;
     let text = ended(&browser, again.leads_to()).await;
-    assert!(
-        text.contains("rehearsal") && text.contains("duplicates only"),
-        "{text}"
-    );
-    assert!(!text.contains("Try again"), "{text}");
+    text.tells("rehearsal");
+    text.tells("duplicates only");
+    text.omits("Try again");
 }
 
 #[tokio::test]
@@ -175,7 +168,7 @@ async fn spec_3_16_usage_counts_while_the_session_runs() {
     set(&agent, Field::Model, Some("slow:small")).await;
     let browser = installation.ada().await;
     let activity = read(&browser, "/activity").await;
-    assert!(activity.contains("No model was called"), "{activity}");
+    activity.tells("No model was called");
     let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
     let begun = browser.press(&page, &refine, &[("mode", "full")]).await;
     let session = begun.leads_to();
@@ -187,12 +180,12 @@ async fn spec_3_16_usage_counts_while_the_session_runs() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(text.contains("1 call, 100 tokens in, 10 out"), "{text}");
-    assert!(text.contains("badge running"), "{text}");
+    text.tells("1 call, 100 tokens in, 10 out");
+    text.tells("badge running");
     // The last response of its provider, and how fast it came.
     let activity = read(&browser, "/activity").await;
     let provider = "slow</th><td role=\"cell\" data-label=\"Model\"><code>small</code></td>";
-    assert!(activity.contains(provider), "{activity}");
+    activity.tells(provider);
     assert!(activity.contains("answered") && activity.contains(" s</td>"));
 }
 
@@ -228,7 +221,7 @@ async fn spec_4_3_a_rollback_does_not_count_the_journal_entry_about_it() {
         let pair = format!("<dt>{name}</dt><dd>{count}</dd>");
         assert!(text.contains(&pair), "{name}: {text}");
     }
-    assert!(!text.contains("Changed otherwise"), "{text}");
+    text.omits("Changed otherwise");
 }
 
 /// The page of a session once it has ended.

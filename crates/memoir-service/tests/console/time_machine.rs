@@ -2,6 +2,7 @@
 
 use memoir_app::MemoryInput;
 use memoir_domain::{audit::Actor, session::Mode};
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
@@ -196,13 +197,9 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
 
     let refused = browser.post(&path, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(
-        refused
-            .text
-            .contains("the agent changed since this page was shown"),
-        "{}",
-        refused.text
-    );
+    refused
+        .text
+        .tells("the agent changed since this page was shown");
     let anew = refused.document();
     anew.check(&path);
     assert_eq!(told(&anew, "Discarded"), "3 memories");
@@ -263,11 +260,7 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
     ];
     let refused = browser.post(&path, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(
-        refused.text.contains("A session is running"),
-        "{}",
-        refused.text
-    );
+    refused.text.tells("A session is running");
     assert_eq!(kept(&agent).await.len(), 4);
 }
 

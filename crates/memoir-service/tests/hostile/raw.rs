@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use memoir_service::ServiceOptions;
+use memoir_testkit::TestedText;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -82,12 +83,7 @@ async fn a_body_up_to_the_limit_is_taken_and_a_larger_one_is_told_the_limit() {
         assert_eq!(answer.status, status, "{size}");
         if status == 413 {
             assert_eq!(answer.code(), "body_too_large");
-            assert!(
-                answer.json()["detail"]
-                    .as_str()
-                    .unwrap()
-                    .contains("16777216")
-            );
+            answer.json()["detail"].as_str().unwrap().tells("16777216");
             client = installation.client();
         }
     }
@@ -368,7 +364,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("application/problem+json"));
-    assert!(answer.contains("\"body_too_slow\""), "{answer}");
+    answer.tells("\"body_too_slow\"");
     is_well(&installation, &wren, 0).await;
 }
 

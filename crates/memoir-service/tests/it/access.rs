@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::InstallationSettings;
 use memoir_domain::agent::Field;
-use memoir_testkit::{ModelScript, SetModel, Turn};
+use memoir_testkit::{ModelScript, SetModel, TestedText, Turn};
 use serde_json::{Value, json};
 
 use crate::installation::{HttpAnswer, Installation, agent_of, owner};
@@ -218,7 +218,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
         format!("{} memories", ended["memories_read"]),
         seen["asked_by"]["name"].as_str().unwrap().to_owned(),
     ] {
-        assert!(entry.contains(&part), "{part}: {entry}");
+        entry.tells(&part);
     }
     let verified = scene
         .installation
@@ -615,12 +615,7 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
     assert_eq!(first["resultType"], "input_required", "{first}");
     let form = &first["inputRequests"]["answer"];
     assert_eq!(form["method"], "elicitation/create");
-    assert!(
-        form["params"]["message"]
-            .as_str()
-            .unwrap()
-            .contains(PURPOSE)
-    );
+    form["params"]["message"].as_str().unwrap().tells(PURPOSE);
     assert_eq!(scene.show(&request, &scene.wren).await["state"], "asked");
     let put_off = call(
         "answer_access_request",

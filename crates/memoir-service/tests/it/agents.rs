@@ -1,5 +1,6 @@
 //! `/v1/agents`
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -88,12 +89,10 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         .send("PATCH", "/v1/agents/wren", &token, &long)
         .await
         .refused(400, "too_long");
-    assert!(
-        detail["detail"]
-            .as_str()
-            .unwrap()
-            .contains("10001 characters long, and the limit is 10000")
-    );
+    detail["detail"]
+        .as_str()
+        .unwrap()
+        .tells("10001 characters long, and the limit is 10000");
     let set = json!({"immutable_tags": ["vow, made", "voice"], "paused": true, "refinement_threshold": 1});
     let shown = installation
         .send("PATCH", "/v1/agents/wren", &token, &set)

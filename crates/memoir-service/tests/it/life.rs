@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::InstallationSettings;
-use memoir_testkit::{ModelScript, SetModel, Turn};
+use memoir_testkit::{ModelScript, SetModel, TestedText, Turn};
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -57,7 +57,7 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
         let answer = installation
             .post(TRANSCRIPTS, token, json!({"messages": [message(id)]}))
             .await;
-        assert!(!answer.text.contains(CANARY), "{}", answer.text);
+        answer.text.omits(CANARY);
         assert_eq!(
             answer.expect(202),
             json!({"received": received, "known": known})
@@ -166,8 +166,8 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
         let answer = installation.post(TRANSCRIPTS, &agent, body).await;
         let problem = answer.refused(400, code);
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains(told), "{told}: {detail}");
-        assert!(!answer.text.contains(CANARY), "{}", answer.text);
+        detail.tells(told);
+        answer.text.omits(CANARY);
     }
     let small = |id: u32| json!({"id": id.to_string(), "at": null, "speaker": "A", "text": "x"});
     let many: Vec<Value> = (0..10_001).map(small).collect();
@@ -220,7 +220,7 @@ async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
     let reflected = answer.expect(200);
     assert_eq!(reflected["promoted"], json!([]));
     assert!(reflected["failure"].as_str().unwrap().contains("JSON"));
-    assert!(!answer.text.contains("rain"), "{}", answer.text);
+    answer.text.omits("rain");
     assert_eq!(script.requests().len(), 3);
 }
 
@@ -242,7 +242,7 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
         problem["detail"].as_str().unwrap().contains("quarter"),
         "{problem}"
     );
-    assert!(!asked.text.contains(CANARY), "{}", asked.text);
+    asked.text.omits(CANARY);
     assert_eq!(
         installation.get(path, &agent).await.expect(200)["value"],
         long

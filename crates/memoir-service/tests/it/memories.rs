@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{HttpAnswer, Installation};
@@ -102,11 +103,7 @@ async fn spec_3_8_a_list_may_be_written_as_text() {
     ] {
         let body = json!({"content": "x", field: value});
         let answer = installation.post(PATH, &own, body).await;
-        assert!(
-            answer.text.contains(&format!("{field}: must be a list")),
-            "{}",
-            answer.text
-        );
+        answer.text.tells(&format!("{field}: must be a list"));
         answer.refused(400, "invalid_argument");
     }
 }
@@ -602,7 +599,7 @@ async fn spec_2_4_promote_brings_an_archival_memory_back() {
     );
     let blind = promote(2, &administrator).await;
     assert_eq!(blind.expect(200)["kind"], "core");
-    assert!(!blind.text.contains("Rye"), "{}", blind.text);
+    blind.text.omits("Rye");
     for (number, token) in [(1, &own), (3, &own), (4, &administrator)] {
         promote(number, token).await.refused(409, "not_archival");
     }
@@ -881,6 +878,6 @@ async fn spec_2_8_explain_tells_by_what_each_was_found_and_only_where_it_is_aske
             .await
             .expect(400);
         let said = refused["detail"].as_str().unwrap();
-        assert!(said.contains("explain"), "{said}");
+        said.tells("explain");
     }
 }

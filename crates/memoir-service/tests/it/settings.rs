@@ -6,6 +6,7 @@ use memoir_domain::{
     audit::Actor,
     memory::{Kind, Number},
 };
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, owner};
@@ -128,12 +129,7 @@ async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
     let path = "/v1/agents/wren/self/memory_reflection_prompt";
     let shown = installation.get(path, &own).await.expect(200);
     assert_eq!(shown["is_default"], true);
-    assert!(
-        shown["value"]
-            .as_str()
-            .unwrap()
-            .contains("matter in a year")
-    );
+    shown["value"].as_str().unwrap().tells("matter in a year");
     let body = json!({"value": "Keep what %{owner} says."});
     let set = installation
         .send("PUT", path, &own, &body)
@@ -172,10 +168,8 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     // The seventh exceeded the bound, and the oldest left until four fifths of it were left.
     assert_eq!(shown["left_out"], json!([2, 3]));
     let text = shown["text"].as_str().unwrap();
-    assert!(
-        text.contains("kiln 4") && text.contains("(Left out for want of room: 2 journal entries."),
-        "{text}"
-    );
+    text.tells("kiln 4");
+    text.tells("(Left out for want of room: 2 journal entries.");
     let none = installation
         .get(&format!("{path}?max_tokens=1"), &own)
         .await

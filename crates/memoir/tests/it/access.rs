@@ -1,5 +1,6 @@
 //! Access requests on the command line: in an open and in a closed installation.
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -63,7 +64,7 @@ fn in_an_open_installation_a_request_is_asked_answered_and_revoked() {
     );
     let list = installation.ok(&["access", "list", "wren"]);
     for part in [id, "asked", "command line", "core memories, 5 min", PURPOSE] {
-        assert!(list.contains(part), "{part}: {list}");
+        list.tells(part);
     }
     let answered = installation.run(&["access", "answer", id, "yes", "--reason", "Look."]);
     assert_eq!(answered.stdout, format!("granted {id}\n"));
@@ -74,17 +75,13 @@ fn in_an_open_installation_a_request_is_asked_answered_and_revoked() {
     let revoked = installation.ok(&["access", "revoke", id]);
     assert_eq!(revoked, format!("revoked {id}\n"));
     let error = installation.refused(&["access", "answer", id, "no"]);
-    assert!(error.contains("the request is revoked"), "{error}");
+    error.tells("the request is revoked");
     let requests = installation.json(&["access", "list", "wren"]);
     assert_eq!(
         (&requests["items"][0]["id"], &requests["items"][0]["state"]),
         (&json!(id), &json!("revoked"))
     );
-    assert!(
-        installation
-            .ok(&["audit", "verify", "wren"])
-            .contains("wren")
-    );
+    installation.ok(&["audit", "verify", "wren"]).tells("wren");
 }
 
 #[test]
@@ -106,7 +103,7 @@ fn what_is_asked_for_is_read_before_anything_is_done() {
     assert_eq!(installation.run(&["access", "ask", "wren"]).code, Some(2));
     let unknown = "019a0000-0000-7000-8000-000000000000";
     let error = installation.refused(&["access", "answer", unknown, "yes"]);
-    assert!(error.contains("memoir access list AGENT"), "{error}");
+    error.tells("memoir access list AGENT");
     assert_eq!(
         installation.json(&["access", "list", "wren"])["items"],
         json!([])
@@ -123,7 +120,7 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
     let yes = ["access", "answer", id, "yes"];
     for other in ["", &ada, &ben] {
         let error = with_token(&installation, other, &yes).error();
-        assert!(error.contains("only `wren` itself can answer"), "{error}");
+        error.tells("only `wren` itself can answer");
     }
     assert_eq!(shows(&installation, &ada), [false; 2]);
     let answered = with_token(&installation, &agent, &yes);
@@ -164,7 +161,7 @@ fn spec_5_5_a_token_that_was_asked_for_is_made_once() {
     let (installation, [agent, ada, ben]) = closed();
     let make = ["token", "create", "--role", "agent", "--agent", "wren"];
     let error = with_token(&installation, &ada, &make).error();
-    assert!(error.contains("memoir access ask AGENT"), "{error}");
+    error.tells("memoir access ask AGENT");
     let request = ask(&installation, &ada, &["--token"]);
     let id = request["id"].as_str().unwrap();
     assert_eq!(request["kind"], "token");
@@ -185,5 +182,5 @@ fn spec_4_4_a_shredding_that_was_asked_for_is_done_with_the_answer() {
     let answered = with_token(&installation, &agent, &["access", "answer", id, "yes"]);
     assert_eq!(answered.stdout, format!("done {id}\n"));
     let ledger = with_token(&installation, &agent, &["ledger", "wren", "--all"]);
-    assert!(!ledger.stdout.contains(WORD), "{ledger:?}");
+    ledger.stdout.omits(WORD);
 }

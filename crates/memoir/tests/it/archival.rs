@@ -1,5 +1,6 @@
 //! The archive: memories that leave the prompt, their display, and their return.
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, script};
@@ -82,10 +83,8 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
         assert!(ran.stderr.contains(note), "{note}: {}", ran.stderr);
     }
     let context = installation.ok(&["context", "wren"]);
-    assert!(
-        context.contains("silk") && !context.contains("linen"),
-        "{context}"
-    );
+    context.tells("silk");
+    context.omits("linen");
     let archive = installation.ok(&["archive", "wren"]);
     let lines: Vec<Vec<&str>> = archive
         .lines()
@@ -96,7 +95,7 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
         ["number", "date", "under", "now", "origin", "text"]
     );
     assert_eq!((lines[1][0], lines[1][2], lines[1][3]), ("#1", "#3", "#3"));
-    assert!(archive.contains("Marta prefers linen thread."), "{archive}");
+    archive.tells("Marta prefers linen thread.");
     let shown = installation.json(&["archive", "wren"]);
     let old = &shown["items"][0];
     assert_eq!(
@@ -145,7 +144,7 @@ fn spec_2_8_recall_marks_what_was_replaced() {
         )
     );
     let table = installation.ok(&["recall", "wren", "Which thread does Marta prefer?"]);
-    assert!(table.contains("until 2026-03-01, now #2"), "{table}");
+    table.tells("until 2026-03-01, now #2");
     // One text alone is the query where no agent has that name.
     assert_eq!(numbers(&installation.json(&["recall", "silk"])), [2]);
     let archival = installation.json(&["recall", "wren", "--kind", "archival"]);
@@ -174,7 +173,7 @@ fn spec_2_4_promoting_brings_memories_back_into_the_prompt() {
     assert!(core.contains("#2 is not in the archive") && core.contains("memoir archive AGENT"));
     installation.ok(&["discard", "wren", "3"]);
     let discarded = installation.refused(&["promote", "wren", "3"]);
-    assert!(discarded.contains("there is no memory #3"), "{discarded}");
+    discarded.tells("there is no memory #3");
     let ran = installation.run(&["archive", "wren"]);
     assert_eq!(ran.stderr, "the archive is empty\n");
     let memory = installation.json(&["protect", "wren", "1"]);
@@ -211,10 +210,7 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
         (&json!(3), &json!(2), &json!(1))
     );
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.contains("\n        3 originals: 2 in the prompt, 1 in the archive, 0 lost\n"),
-        "{verified}"
-    );
+    verified.tells("\n        3 originals: 2 in the prompt, 1 in the archive, 0 lost\n");
     let verified = installation.json(&["audit", "verify", "wren"]);
     assert_eq!(
         verified["originals"],
@@ -236,11 +232,8 @@ pub(crate) fn summarised() -> (Installation, String) {
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     drop(server);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr.contains("consolidated #3 #4 #13") && ran.stderr.contains("(2 archived)"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("consolidated #3 #4 #13");
+    ran.reports("(2 archived)");
     let session = installation.last_session();
     (installation, session)
 }
@@ -261,16 +254,13 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
     assert_eq!(one["no_longer_recalled"], json!([]));
     let told = installation.ok(&measured);
     for part in ["12 → 9", "12 → 12", "no longer in the context: #3 #4 #5\n"] {
-        assert!(told.contains(part), "{part}: {told}");
+        told.tells(part);
     }
     assert!(!format!("{told}{listed}").contains("Marta"), "{told}");
     let without_file = installation.refused(&["recall", "wren", "--eval"]);
-    assert!(without_file.contains("--eval FILE"), "{without_file}");
+    without_file.tells("--eval FILE");
     let as_file = installation.refused(&["recall", "--eval", "wren", "--sessions"]);
-    assert!(
-        as_file.contains("name the agent before `--eval`"),
-        "{as_file}"
-    );
+    as_file.tells("name the agent before `--eval`");
     let alone = installation.run(&["recall", "wren", "--sessions"]);
     assert_eq!(alone.code, Some(2), "{alone:?}");
 
@@ -285,7 +275,7 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
     for other in ["", administrator.as_str()] {
         let ran = ran_with(other);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
-        assert!(ran.stderr.contains("MEMOIR_TOKEN"), "{ran:?}");
+        ran.reports("MEMOIR_TOKEN");
     }
     let own = ran_with(&token);
     assert_eq!((own.code, own.stdout), (Some(0), told));
@@ -305,13 +295,11 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
         "to the archive: #5",
         "+ Marta sewed and glued.",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        text.tells(part);
     }
     let sessions = installation.ok(&["sessions", "wren"]);
-    assert!(
-        sessions.contains("archived") && sessions.contains("summaries"),
-        "{sessions}"
-    );
+    sessions.tells("archived");
+    sessions.tells("summaries");
     let archive = installation.json(&["archive", "wren"]);
     let links: Vec<(u64, Value)> = archive["items"]
         .as_array()
@@ -321,17 +309,12 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
         .collect();
     assert_eq!(links, [(3, json!(13)), (4, json!(13)), (5, Value::Null)]);
     let ledger = installation.ok(&["ledger", "wren"]);
-    assert!(ledger.contains("summary of 2"), "{ledger}");
+    ledger.tells("summary of 2");
     let context = installation.ok(&["context", "wren"]);
-    assert!(
-        context.contains("(summary of 2)") && context.contains("in your archive"),
-        "{context}"
-    );
+    context.tells("(summary of 2)");
+    context.tells("in your archive");
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.contains("12 originals: 9 in the prompt, 3 in the archive, 0 lost"),
-        "{verified}"
-    );
+    verified.tells("12 originals: 9 in the prompt, 3 in the archive, 0 lost");
     // The undo returns all of it.
     installation.ok(&["rollback", &session]);
     assert_eq!(
@@ -339,10 +322,7 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
         (1..=12).collect::<Vec<u64>>()
     );
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.contains("12 originals: 12 in the prompt, 0 in the archive, 0 lost"),
-        "{verified}"
-    );
+    verified.tells("12 originals: 12 in the prompt, 0 in the archive, 0 lost");
 }
 
 #[test]
@@ -350,19 +330,11 @@ fn spec_4_4_shredding_names_the_summaries_over_a_text_and_shreds_them_where_that
     let (installation, _) = summarised();
     let ran = installation.run(&["shred", "wren", "3", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("summaries that were written over it: #13"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("summaries that were written over it: #13");
     let told = installation.ok(&["shred", "wren", "4", "--yes", "--derived"]);
-    assert!(
-        told.contains("shredded with it, since they rest on it: #13"),
-        "{told}"
-    );
+    told.tells("shredded with it, since they rest on it: #13");
     let all = installation.ok(&["ledger", "wren", "--all"]);
-    assert!(!all.contains("Marta"), "{all}");
+    all.omits("Marta");
     installation.ok(&["audit", "verify", "wren"]);
 }
 
@@ -376,27 +348,14 @@ fn spec_3_17_a_rehearsal_shows_how_many_of_its_edits_hold() {
     let ran = installation.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
     drop(server);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stdout.contains("#5 would move to the archive"),
-        "{}",
-        ran.stdout
-    );
-    assert!(
-        ran.stderr.contains("all 2 of its edits hold now"),
-        "{}",
-        ran.stderr
-    );
+    ran.prints("#5 would move to the archive");
+    ran.reports("all 2 of its edits hold now");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])), [0; 0]);
     installation.ok(&["protect", "wren", "6"]);
     let session = installation.last_session();
     let ran = installation.run(&["apply", &session]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("not applied: delete_memory #6 (constitutional)"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("not applied: delete_memory #6 (constitutional)");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])), [5]);
 }
 
@@ -406,31 +365,20 @@ fn spec_3_5_a_session_in_which_nothing_can_be_done_is_not_started_and_says_why()
     let refused =
         |arguments: &[&str]| installation.refused(&[&["refine", "wren"], arguments].concat());
     let empty = refused(&[]);
-    assert!(
-        empty.contains("the agent has no core memories") && empty.contains("memoir remember"),
-        "{empty}"
-    );
+    empty.tells("the agent has no core memories");
+    empty.tells("memoir remember");
     installation.remember(&["Tea is served at five.", "The kiln is hot."]);
     let no_duplicates = refused(&["--mode", "dedup_only"]);
-    assert!(
-        no_duplicates.contains("no core memory has the text of another"),
-        "{no_duplicates}"
-    );
+    no_duplicates.tells("no core memory has the text of another");
     installation.ok(&["agent", "set", "wren", "loss_guard", "refuse"]);
     assert!(refused(&[]).contains("only duplicates may leave"));
     installation.ok(&["agent", "set", "wren", "loss_guard", "archive"]);
     installation.ok(&["protect", "wren", "1", "2"]);
     let protected = refused(&[]);
-    assert!(
-        protected.contains("every core memory is constitutional")
-            && protected.contains("unprotect"),
-        "{protected}"
-    );
+    protected.tells("every core memory is constitutional");
+    protected.tells("unprotect");
     let code = installation.run(&["refine", "wren", "--json"]);
-    assert!(
-        code.stderr.contains("\"code\":\"nothing_to_refine\""),
-        "{code:?}"
-    );
+    code.reports("\"code\":\"nothing_to_refine\"");
 }
 
 #[test]
@@ -441,12 +389,7 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
         .collect();
     let file = installation.write("facts.jsonl", lines.join("\n"));
     let tried = installation.run(&["import", "wren", &file, "--dry-run"]);
-    assert!(
-        tried
-            .stderr
-            .contains("core would be 1,200 of 1,000 tokens: 200 over the budget"),
-        "{tried:?}"
-    );
+    tried.reports("core would be 1,200 of 1,000 tokens: 200 over the budget");
     let told = installation.json(&["import", "wren", &file]);
     assert_eq!(
         (
@@ -462,7 +405,7 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
         (ran.code, ran.stdout.as_str()),
         (Some(0), "imported 12 memories\n")
     );
-    assert!(!ran.stderr.contains("over the budget"), "{}", ran.stderr);
+    ran.stderr.omits("over the budget");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])).len(), 12);
     assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [0; 0]);
 }
@@ -483,13 +426,9 @@ fn spec_2_4_an_export_carries_the_archive_into_another_agent() {
             .collect::<Vec<_>>()
     };
     assert_eq!(of("robin"), of("wren"));
-    assert!(
-        installation
-            .ok(&["ledger", "robin"])
-            .contains("summary of 2")
-    );
+    installation.ok(&["ledger", "robin"]).tells("summary of 2");
     let verified = installation.ok(&["audit", "verify", "robin"]);
-    assert!(verified.contains("3 in the archive, 0 lost"), "{verified}");
+    verified.tells("3 in the archive, 0 lost");
 }
 
 #[test]
@@ -517,8 +456,6 @@ fn spec_4_4_a_summary_that_came_with_an_import_is_named_at_shredding() {
         "--derived",
     ]);
     let left = installation.ok(&["export", "wren"]);
-    assert!(
-        !left.contains("Ada") && left.contains("Bo paints boats."),
-        "{left}"
-    );
+    left.omits("Ada");
+    left.tells("Bo paints boats.");
 }

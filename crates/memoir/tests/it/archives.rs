@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::installation::{Installation, Ran, files_in};
@@ -70,7 +71,7 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
     to.ok(&["rollback", &to.last_session()]);
 
     let taken = with_passphrase(&to, PASSPHRASE, &["import", "WREN", file]).error();
-    assert!(taken.contains("the name `WREN` is taken"), "{taken}");
+    taken.tells("the name `WREN` is taken");
     let other = with_passphrase(&to, PASSPHRASE, &["import", "robin", file, "--json"]);
     assert_eq!(other.lines().len(), 1, "{other:?}");
     assert_eq!(other.lines()[0]["name"], "robin");
@@ -102,10 +103,7 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
         panic!("{ran:?}");
     };
     assert_eq!(ran.stderr.matches(made).count(), 1, "{ran:?}");
-    assert!(
-        ran.stderr.contains("shown once and stored nowhere"),
-        "{ran:?}"
-    );
+    ran.reports("shown once and stored nowhere");
     assert_eq!((made.len(), made.split('-').count()), (39, 8), "{made}");
     let imported = with_passphrase(&installation, made, &["import", "robin", "x"]);
     assert_eq!(imported.code, Some(0), "{imported:?}");
@@ -156,10 +154,8 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
         &installation,
         "\"$0\" export wren --format archive --output x --json >/dev/null",
     );
-    assert!(
-        error.stderr.contains("and nothing was written") && error.stderr.contains("hint: give"),
-        "{error:?}"
-    );
+    error.reports("and nothing was written");
+    error.reports("hint: give");
     let after = files_in(&installation.path(""));
     assert!(after.keys().eq(before.keys()), "{:?}", after.keys());
     // A given passphrase need not be shown.
@@ -204,10 +200,8 @@ fn an_archive_goes_to_a_pipe_whole_and_not_among_json() {
     let error = installation
         .run(&["export", "wren", "--format", "archive", "--json"])
         .error();
-    assert!(
-        error.contains("an archive is not JSON") && error.contains("`--output FILE`"),
-        "{error}"
-    );
+    error.tells("an archive is not JSON");
+    error.tells("`--output FILE`");
 }
 
 #[test]
@@ -250,10 +244,8 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
         command.envs(passphrase.map(|passphrase| (VARIABLE, passphrase)));
         let ran = Ran::of(&mut command);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
-        assert!(
-            ran.stderr.contains(told) && !ran.stderr.contains("short"),
-            "{ran:?}"
-        );
+        ran.reports(told);
+        ran.stderr.omits("short");
     }
     let agents = installation.json(&["agent", "list"]);
     assert_eq!(agents["items"].as_array().unwrap().len(), 1);

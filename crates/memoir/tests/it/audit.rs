@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -66,7 +67,7 @@ fn spec_4_2_one_agent_or_all_are_verified() {
     installation.ok(&["agent", "create", "wren", "--account", "lab"]);
     let all = installation.ok(&["audit", "verify", "--all"]);
     assert_eq!(all.matches("valid   ").count(), 4, "{all}");
-    assert!(all.contains("valid   account lab: 1 record, "), "{all}");
+    all.tells("valid   account lab: 1 record, ");
     // Two agents with the same name are distinguished.
     assert_eq!(all.matches("valid   wren (").count(), 2, "{all}");
     let all = installation.json(&["audit", "verify", "--all"]);
@@ -93,7 +94,7 @@ fn the_only_agent_need_not_be_named_to_be_verified() {
     assert!(printed.starts_with("valid   wren: "), "{printed}");
     installation.ok(&["agent", "create", "finch"]);
     let refused = installation.refused(&["audit", "verify"]);
-    assert!(refused.contains("there are several agents"), "{refused}");
+    refused.tells("there are several agents");
 }
 
 #[test]
@@ -131,15 +132,10 @@ fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
     ] {
         let ran = installation.run(arguments);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(
-            ran.stdout.contains("invalid wren: the chain holds for ")
-                && ran.stdout.contains("\n        record 3: "),
-            "{ran:?}"
-        );
-        assert!(
-            ran.stderr.starts_with("error: ") && ran.stderr.contains("\n\nhint: "),
-            "{ran:?}"
-        );
+        ran.prints("invalid wren: the chain holds for ");
+        ran.prints("\n        record 3: ");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        ran.reports("\n\nhint: ");
     }
     let ran = installation.run(&["audit", "verify", "wren", "--json"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -158,12 +154,10 @@ fn spec_4_2_a_flipped_bit_of_a_memory_is_found_and_named() {
     flip(&installation, "SELECT body FROM memories WHERE number = 4");
     let ran = installation.run(&["audit", "verify", "wren"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(
-        ran.stdout.starts_with("invalid wren: ") && ran.stdout.contains("`memories`"),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.starts_with("invalid wren: "), "{ran:?}");
+    ran.prints("`memories`");
     let error = installation.run(&["ledger", "wren"]).error();
-    assert!(error.contains("`memoir audit verify --all`"), "{error}");
+    error.tells("`memoir audit verify --all`");
 }
 
 #[test]
@@ -242,10 +236,7 @@ fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
     installation.ok(&["audit", "verify", "--all"]);
     let ran = installation.run(&["audit", "verify", "--checkpoint", &note]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(
-        ran.stdout.contains("invalid the log was cut off: "),
-        "{ran:?}"
-    );
+    ran.prints("invalid the log was cut off: ");
     assert!(
         ran.stderr
             .starts_with("error: the log is not the one of the checkpoint\n"),
@@ -300,7 +291,7 @@ fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
         &foreign_key,
     ]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("invalid "), "{ran:?}");
+    ran.prints("invalid ");
     let missing = installation.refused(&["audit", "verify", "--checkpoint", "nowhere"]);
-    assert!(missing.contains("cannot read `nowhere`"), "{missing}");
+    missing.tells("cannot read `nowhere`");
 }

@@ -3,6 +3,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use memoir_testkit::TestedText;
 use rusqlite::Connection;
 
 use crate::{installation::Installation, serving::Running};
@@ -44,10 +45,8 @@ fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_
         });
         installation.ok(&["backup", copy_path, "--keys", keys_path]);
         let told = installation.ok(&["backup", "verify", copy_path, "--keys", keys_path]);
-        assert!(
-            told.contains("valid   wren: ") && told.contains("opened a memory of 1 agent\n"),
-            "{told}"
-        );
+        told.tells("valid   wren: ");
+        told.tells("opened a memory of 1 agent\n");
         saving.join().unwrap();
     });
     drop(serving);
@@ -84,25 +83,22 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
 
     // Nothing is overwritten.
     let refused = installation.refused(&["backup", copy_path]);
-    assert!(refused.contains("is there already"), "{refused}");
+    refused.tells("is there already");
     fs::remove_file(&copy).unwrap();
     let refused = installation.refused(&["backup", copy_path]);
-    assert!(
-        refused.contains("copy.db.keys` is there already"),
-        "{refused}"
-    );
+    refused.tells("copy.db.keys` is there already");
     assert!(!copy.exists(), "and no half of one is made");
     fs::write(&copy, &before).unwrap();
 
     let mut other = installation.command(&["backup", "verify", copy_path]);
     other.env("MEMOIR_MASTER_KEY", "5".repeat(64));
     let refused = crate::installation::Ran::of(&mut other).error();
-    assert!(refused.contains("wrong master key"), "{refused}");
+    refused.tells("wrong master key");
     let keys = installation.path("copy.db.keys");
     let away = installation.path("away");
     fs::rename(&keys, &away).unwrap();
     let refused = installation.refused(&["backup", "verify", copy_path]);
-    assert!(refused.contains("copy.db.keys"), "{refused}");
+    refused.tells("copy.db.keys");
 
     // An agent that was erased since can be read in an old pair, but not with the present key store.
     installation.ok(&["agent", "erase", "wren", "--yes"]);
@@ -115,7 +111,7 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
         ".local/share/memoir/memoir.db.keys",
     );
     let refused = today.refused(&["ledger", "wren"]);
-    assert!(refused.contains("was erased on"), "{refused}");
+    refused.tells("was erased on");
 }
 
 #[test]
@@ -149,5 +145,5 @@ fn spec_4_2_a_backup_that_was_changed_is_named() {
     }
     fs::write(&copy, b"").unwrap();
     let refused = installation.refused(&["backup", "verify", copy_path]);
-    assert!(refused.contains("is not a database of Memoir"), "{refused}");
+    refused.tells("is not a database of Memoir");
 }

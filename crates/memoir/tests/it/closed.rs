@@ -1,5 +1,6 @@
 //! A closed installation: commands show an agent's texts with its token only (SPEC 5.5).
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, script};
@@ -84,7 +85,7 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
         }
     }
     let wrong = with_token(&installation, "memoir_wrong", &arguments).error();
-    assert!(wrong.contains("is invalid"), "{wrong}");
+    wrong.tells("is invalid");
     let own = with_token(&installation, &token, &arguments);
     assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
 }
@@ -102,7 +103,7 @@ fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
         let ran = installation.run(arguments);
         assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stderr.contains("`closed` can only be true"), "{ran:?}");
+        ran.reports("`closed` can only be true");
     }
 }
 
@@ -119,7 +120,7 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
         assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let told = "this installation is closed";
-        assert!(ran.stderr.contains(told), "{ran:?}");
+        ran.reports(told);
     };
     // The key store from before the first administrator does not close it; the administrator does.
     let after = std::fs::read(&keys).unwrap();
@@ -242,10 +243,8 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
     installation.ok(&["agent", "set", "robin", "model", "lab:small"]);
     installation.ok(&["remember", "robin", "The kiln is fired on Thursdays."]);
     let ran = installation.run(&["refine", "robin", "--json"]);
-    assert!(
-        !ran.stdout.contains(WORD) && ran.stdout.contains("declined"),
-        "{ran:?}"
-    );
+    ran.stdout.omits(WORD);
+    ran.prints("declined");
     drop(server);
 }
 
@@ -373,11 +372,9 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
             ("installation_opened", "command line"),
         ]
     );
-    assert!(
-        installation
-            .ok(&["audit", "list", "--own"])
-            .contains("administrator added")
-    );
+    installation
+        .ok(&["audit", "list", "--own"])
+        .tells("administrator added");
     let verified = installation.ok(&["audit", "verify", "--all"]);
-    assert!(verified.contains("valid   account default: "), "{verified}");
+    verified.tells("valid   account default: ");
 }

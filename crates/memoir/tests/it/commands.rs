@@ -1,6 +1,6 @@
 //! The happy path of each command that needs no session.
 
-use memoir_testkit::{ScriptedServer, ServerStep};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -73,7 +73,7 @@ fn a_command_that_makes_nothing_leaves_no_files_of_a_mistyped_database() {
         );
     }
     let refused = installation.refused(&["--database", "wrong.db", "context", "wren"]);
-    assert!(refused.contains("there is no agent `wren`"), "{refused}");
+    refused.tells("there is no agent `wren`");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
     ]);
     assert_eq!(made.code, Some(0));
     assert!(made.stdout.starts_with("created the agent `wren` ("));
-    assert!(made.stderr.contains("no model yet"), "{}", made.stderr);
+    made.reports("no model yet");
 
     let agent = installation.json(&["agent", "show", "WREN"]);
     assert_eq!(agent["system_prompt"], "You are Wren.");
@@ -197,10 +197,8 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
         "`Wrenna` is on the schedule\n"
     );
     let shown = installation.ok(&["agent", "show", "wrenna"]);
-    assert!(
-        shown.contains("13 characters") && !shown.contains("You are"),
-        "{shown}"
-    );
+    shown.tells("13 characters");
+    shown.omits("You are");
 }
 
 #[test]
@@ -243,7 +241,7 @@ fn remembering_prints_the_number_and_json_the_memory() {
         "journal",
         "--constitutional",
     ]);
-    assert!(refused.contains("core memories only"), "{refused}");
+    refused.tells("core memories only");
     // The only agent need not be named.
     assert_eq!(installation.ok(&["remember", "fifth"]), "5\n");
 }
@@ -255,12 +253,7 @@ fn saving_over_the_budget_reports_that_a_session_is_due() {
     installation.ok(&[&["agent", "create", "wren"][..], &trigger].concat());
     let ran = installation.run(&["remember", "wren", "more than one token"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
-    assert!(
-        ran.stderr
-            .contains("`memoir refine wren --model PROVIDER:NAME`"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("`memoir refine wren --model PROVIDER:NAME`");
 }
 
 #[test]
@@ -350,11 +343,9 @@ fn spec_2_8_recall_explains_and_is_measured_on_questions_of_a_file() {
     let refused = installation.run(&["recall", "wren", "kiln", "--first", "3"]);
     assert_eq!(refused.code, Some(2));
     std::fs::write(&file, "{\"query\": \"a secret\", \"numbers\": []}\n").unwrap();
-    assert!(
-        installation
-            .refused(&["recall", "wren", "--eval", path])
-            .contains("line 1")
-    );
+    installation
+        .refused(&["recall", "wren", "--eval", path])
+        .tells("line 1");
     std::fs::write(&file, "{\"query\": \"a secret\"}\n").unwrap();
     let ran = installation.run(&["recall", "wren", "--eval", path]);
     assert_eq!(ran.code, Some(1));
@@ -385,21 +376,16 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
         |arguments: &[&str]| installation.run(&[&["--config", &configuration], arguments].concat());
     let recall = |more: &[&str]| run(&[&["recall", "wren", "honey"], more].concat());
     let told = recall(&[]);
-    assert!(told.stderr.contains("nothing found"), "{told:?}");
-    assert!(
-        told.stderr.contains("`memoir recall AGENT --index`"),
-        "{told:?}"
-    );
+    told.reports("nothing found");
+    told.reports("`memoir recall AGENT --index`");
     let made = run(&["recall", "wren", "--index"]);
     assert_eq!(
         (made.code, made.stdout.as_str()),
         (Some(0), "2 vectors made\n")
     );
     let told = recall(&["--explain"]);
-    assert!(
-        told.stdout.contains("Rosa") && told.stderr.is_empty(),
-        "{told:?}"
-    );
+    told.prints("Rosa");
+    assert!(told.stderr.is_empty(), "{told:?}");
     let found: Value = serde_json::from_str(&recall(&["--explain", "--json"]).stdout).unwrap();
     assert_eq!(found["meaning"], "merged");
     assert_eq!(found["items"][0]["match"]["terms"][0]["found"], "meaning");
@@ -410,17 +396,14 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
     );
     drop(server);
     let told = recall(&[]);
-    assert!(told.stderr.contains("found by words alone"), "{told:?}");
+    told.reports("found by words alone");
     assert_eq!(told.code, Some(0));
     let found: Value = serde_json::from_str(&recall(&["--json"]).stdout).unwrap();
     assert_eq!(found["meaning"], "unavailable");
     let made = run(&["recall", "wren", "--index"]);
     assert_eq!(made.code, Some(0), "none is missing");
     let doctor = run(&["doctor"]).stdout;
-    assert!(
-        doctor.contains("now nothing is: nothing listens on port "),
-        "{doctor}"
-    );
+    doctor.tells("now nothing is: nothing listens on port ");
     // Switched off, the response does not mention it.
     assert!(installation.json(&["recall", "wren", "kiln"])["meaning"].is_null());
 }
@@ -474,12 +457,12 @@ fn context_is_the_prompts_text_and_nothing_else() {
     installation.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
     let text = installation.ok(&["context", "wren"]);
     assert!(text.starts_with("# Your memory\n"), "{text}");
-    assert!(text.contains("\n#1 \"I am Wren.\"\n"), "{text}");
+    text.tells("\n#1 \"I am Wren.\"\n");
     let context = installation.json(&["context", "wren"]);
     assert_eq!(context["text"], text);
     assert_eq!(context["refinement_due"], json!(null));
     let short = installation.ok(&["context", "wren", "--max-tokens", "1"]);
-    assert!(!short.contains("I am Wren."), "{short}");
+    short.omits("I am Wren.");
 }
 
 #[test]
@@ -523,24 +506,17 @@ fn spec_2_3_the_share_that_the_last_context_showed_is_counted_and_explained() {
         (&json!(40), &share()["shown"])
     );
     let stats = installation.ok(&["stats", "wren"]);
-    assert!(
-        stats.contains(&format!(
-            "shows {} of 40 core memories within 600 tokens",
-            40 - left_out
-        )),
-        "{stats}"
-    );
+    stats.tells(&format!(
+        "shows {} of 40 core memories within 600 tokens",
+        40 - left_out
+    ));
     let doctor = installation.ok(&["doctor"]);
-    assert!(
-        doctor.contains("warning  context") && doctor.contains("hint: raise the agent's"),
-        "{doctor}"
-    );
+    doctor.tells("warning  context");
+    doctor.tells("hint: raise the agent's");
     let table = installation.ok(&["context", "wren", "--max-tokens", "600", "--explain"]);
-    assert!(
-        table.starts_with("part ") && table.contains("neither among the oldest"),
-        "{table}"
-    );
-    assert!(!table.contains("linen"), "{table}");
+    assert!(table.starts_with("part "), "{table}");
+    table.tells("neither among the oldest");
+    table.omits("linen");
 }
 
 #[test]
@@ -550,13 +526,9 @@ fn the_ledger_lists_core_memories_or_all() {
     installation.ok(&["refine", "wren"]);
     assert_eq!(installation.core(), ["twice", "once"]);
     let all = installation.ok(&["ledger", "wren", "--all"]);
-    assert!(all.contains("discarded"), "{all}");
+    all.tells("discarded");
     let ran = installation.run(&["ledger", "wren"]);
-    assert!(
-        ran.stderr.contains("2 core memories, 3 of 5,000 tokens"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("2 core memories, 3 of 5,000 tokens");
 }
 
 #[test]
@@ -600,10 +572,8 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&["--last", "1"]), all[4..]);
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
     let table = installation.ok(&["audit", "list", "wren"]);
-    assert!(
-        table.contains("owner (command line)") && table.contains("discarded: #2"),
-        "{table}"
-    );
+    table.tells("owner (command line)");
+    table.tells("discarded: #2");
 }
 
 #[test]
@@ -617,14 +587,11 @@ fn doctor_calls_each_model_where_that_is_asked_for() {
         "without the word it calls none"
     );
     let called = installation.ok(&["doctor", "--call"]);
-    assert!(called.contains("`lab:small` answered in "), "{called}");
+    called.tells("`lab:small` answered in ");
     assert_eq!(server.requests().len(), 1, "rules are not asked");
     let failed = installation.run(&["doctor", "--call"]);
     assert_eq!(failed.code, Some(1));
-    assert!(
-        failed.stdout.contains("`lab:small` was called: "),
-        "{failed:?}"
-    );
+    failed.prints("`lab:small` was called: ");
 }
 
 #[test]
@@ -673,14 +640,10 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
         let open = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(installation.path(".local/share/memoir/memoir.db"), open).unwrap();
         let text = installation.ok(&["doctor"]);
-        assert!(
-            text.contains("warning  database") && text.contains("`chmod 600 "),
-            "{text}"
-        );
+        text.tells("warning  database");
+        text.tells("`chmod 600 ");
     }
     let text = installation.ok(&["doctor"]);
-    assert!(
-        text.contains("warning  model") && text.contains("hint: set `model`"),
-        "{text}"
-    );
+    text.tells("warning  model");
+    text.tells("hint: set `model`");
 }

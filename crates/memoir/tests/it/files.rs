@@ -1,5 +1,6 @@
 //! Memories in and out.
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -49,7 +50,7 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
     let out = installation.write("out/memories.jsonl", "what was there before");
     let ran = installation.run(&["export", "wren", "--output", &out]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
-    assert!(ran.stderr.contains("wrote 3 memories"), "{}", ran.stderr);
+    ran.reports("wrote 3 memories");
     assert_eq!(
         std::fs::read_to_string(&out).unwrap(),
         installation.ok(&["export", "wren"])
@@ -81,7 +82,7 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         std::fs::remove_file(&out).unwrap();
         for name in ["link.jsonl", "second.jsonl"] {
             let refused = installation.refused(&["audit", "export", "wren", "--output", name]);
-            assert!(refused.contains("a link to a missing file"), "{refused}");
+            refused.tells("a link to a missing file");
             assert!(!std::path::Path::new(&out).exists());
         }
         for format in ["jsonl", "archive", "markdown", "okf"] {
@@ -95,10 +96,7 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         }
     }
     let refused = installation.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
-    assert!(
-        refused.contains("cannot write `no/such/folder.jsonl`"),
-        "{refused}"
-    );
+    refused.tells("cannot write `no/such/folder.jsonl`");
 }
 
 #[test]
@@ -120,9 +118,9 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
         "\nand 5 more\n",
         "hint: correct them, or import the rest with `--skip-bad`",
     ] {
-        assert!(refused.contains(told), "{told}: {refused}");
+        refused.tells(told);
     }
-    assert!(!refused.contains("\nline 25: "), "{refused}");
+    refused.omits("\nline 25: ");
     assert_eq!(installation.texts(), Vec::<String>::new());
 
     let ran = installation.run(&["import", "wren", &file, "--skip-bad"]);
@@ -130,11 +128,8 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
         (ran.code, ran.stdout.as_str()),
         (Some(0), "imported 3 memories, skipped 25 lines\n")
     );
-    assert!(
-        ran.stderr.contains("line 5: ") && ran.stderr.contains("and 5 more"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("line 5: ");
+    ran.reports("and 5 more");
     assert_eq!(installation.texts().len(), 3);
 }
 
@@ -165,19 +160,16 @@ fn a_bad_line_is_reported_without_its_text() {
     let long = format!("{{\"content\": \"{}\"}}", "x".repeat(10_001));
     let file = installation.write("bad.jsonl", long);
     let refused = installation.refused(&["import", "wren", &file]);
-    assert!(
-        refused.contains("10001 characters long, and the limit is 10000"),
-        "{refused}"
-    );
+    refused.tells("10001 characters long, and the limit is 10000");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let installation = Installation::with_agent();
     let refused = installation.refused(&["import", "wren", "nowhere.jsonl"]);
-    assert!(refused.contains("cannot read `nowhere.jsonl`"), "{refused}");
+    refused.tells("cannot read `nowhere.jsonl`");
     let refused = installation.refused(&["import", "wren", "tmp"]);
-    assert!(refused.contains("cannot read `tmp`"), "{refused}");
+    refused.tells("cannot read `tmp`");
     let empty = installation.write("empty.jsonl", "");
     assert_eq!(
         installation.ok(&["import", "wren", &empty]),

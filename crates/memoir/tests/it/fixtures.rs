@@ -72,7 +72,7 @@ impl Fixture {
             .command(&["--database", &self.database, "doctor"]);
         let ran = Ran::of(&mut command);
         let intact = "ok       database      intact";
-        assert!(ran.stdout.contains(intact), "{ran:?}");
+        ran.prints(intact);
     }
 
     fn a_message_that_waits_is_known_again(&self) {
@@ -85,7 +85,7 @@ impl Fixture {
         command.env("MEMOIR_TOKEN", &self.token);
         let ran = Ran::of(&mut command);
         let known = "stored 0 new messages to be read; 1 message had been stored before";
-        assert!(ran.stderr.contains(known), "{ran:?}");
+        ran.reports(known);
     }
 
     /// By its counts: its texts are shown to it alone, and it has no token here.

@@ -2,6 +2,7 @@
 
 use std::{fs, process::Stdio};
 
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
@@ -47,18 +48,15 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
         assert!(!shown.contains("Kanarienvogel"), "{arguments:?}: {shown}");
     }
     let history = installation.ok(&["history", "wren", "2"]);
-    assert!(
-        history.contains("shredded: its text is removed  owner (command line)")
-            && !history.contains("\n  + "),
-        "{history}"
-    );
+    history.tells("shredded: its text is removed  owner (command line)");
+    history.omits("\n  + ");
     assert!(
         installation
             .ok(&["audit", "verify", "wren"])
             .starts_with("valid")
     );
     let again = installation.refused(&["shred", "wren", "2", "--yes"]);
-    assert!(again.contains("#2 was shredded"), "{again}");
+    again.tells("#2 was shredded");
 }
 
 #[test]
@@ -82,13 +80,10 @@ fn shredding_takes_a_reason_and_needs_no_confirmation_with_yes() {
     assert_eq!(records.len(), 1);
     assert_eq!(records[0]["data"]["reason_text"], "a leaked key");
     let missing = installation.refused(&["shred", "wren", "17", "--yes"]);
-    assert!(missing.contains("there is no memory #17"), "{missing}");
+    missing.tells("there is no memory #17");
     let long = "x".repeat(1_001);
     let refused = installation.refused(&["shred", "wren", "1", "--yes", "--reason", &long]);
-    assert!(
-        refused.contains("reason: is 1001 characters long, and the limit is 1000"),
-        "{refused}"
-    );
+    refused.tells("reason: is 1001 characters long, and the limit is 1000");
 }
 
 #[test]
@@ -98,10 +93,7 @@ fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
     installation.ok(&["shred", "wren", "2", "--yes"]);
     installation.ok(&["rewind", "wren", "--to", "2020-01-01"]);
     let history = installation.ok(&["history", "wren", "2"]);
-    assert!(
-        history.contains("shredded: its text is removed  owner"),
-        "{history}"
-    );
+    history.tells("shredded: its text is removed  owner");
     let restored = installation.run(&["restore", "wren", "2"]);
     assert_eq!(restored.code, Some(1), "{restored:?}");
 }
@@ -130,20 +122,20 @@ fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it(
         fs::write(&keys, &old).unwrap();
         let doctor = installation.run(&["doctor"]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
-        assert!(doctor.stdout.contains(&unfinished), "{doctor:?}");
+        doctor.prints(&unfinished);
         let ran = installation.run(command);
         assert!(
             ran.code == Some(0) && finished(&ran),
             "{command:?}: {ran:?}"
         );
         let doctor = installation.ok(&["doctor"]);
-        assert!(doctor.contains("nothing was left half-done"), "{doctor}");
+        doctor.tells("nothing was left half-done");
         assert!(!finished(&installation.run(command)), "{command:?}");
     }
     fs::write(&keys, &old).unwrap();
     let serving = Running::start(&installation, &[]);
     let doctor = installation.ok(&["doctor"]);
-    assert!(doctor.contains("nothing was left half-done"), "{doctor}");
+    doctor.tells("nothing was left half-done");
     drop(serving);
 }
 
@@ -168,11 +160,9 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
             .command(&["agent", "erase", "wren"])
             .stdin(Stdio::null()),
     );
-    assert!(
-        closed
-            .error()
-            .contains("hint: type the agent's name, or give `--yes`")
-    );
+    closed
+        .error()
+        .tells("hint: type the agent's name, or give `--yes`");
     assert_eq!(installation.texts(), before);
 
     let ran = installation.run_with_input(&["agent", "erase", "wren"], "  WREN \n");
@@ -182,7 +172,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
             .starts_with("erased `wren`: its key is destroyed, and its "),
         "{ran:?}"
     );
-    assert!(ran.stderr.contains("`memoir key rotate`"), "{ran:?}");
+    ran.reports("`memoir key rotate`");
 
     let file = installation.write("in.jsonl", "{\"content\": \"x\"}");
     for arguments in [
@@ -220,16 +210,11 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
     assert!(!installation.path("x").exists());
     // The list of actions and times remains.
     let listed = installation.ok(&["audit", "list", "wren", "--json"]);
-    assert!(
-        listed.contains("agent_erased") && !listed.contains("Kanarienvogel"),
-        "{listed}"
-    );
+    listed.tells("agent_erased");
+    listed.omits("Kanarienvogel");
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.starts_with("valid   wren: ")
-            && verified.contains("so that only the chain can be checked"),
-        "{verified}"
-    );
+    assert!(verified.starts_with("valid   wren: "), "{verified}");
+    verified.tells("so that only the chain can be checked");
     assert_eq!(installation.json(&["agent", "list"])["items"], json!([]));
     assert_eq!(installation.run(&["doctor"]).code, Some(0));
     assert_eq!(installation.run(&["sweep"]).code, Some(0));

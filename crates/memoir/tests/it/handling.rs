@@ -1,5 +1,7 @@
 //! `memoir protect`, `unprotect` and `discard`, limits and marks, and `memoir edit`.
 
+use memoir_testkit::TestedText;
+
 use crate::installation::{Installation, Ran};
 
 #[test]
@@ -46,7 +48,7 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
         "\n#1: ",
         "\n#9: there is no memory #9",
     ] {
-        assert!(ran.stderr.contains(told), "{told}: {ran:?}");
+        ran.reports(told);
     }
     let ran = installation.run(&["unprotect", "9", "2", "--json"]);
     let done: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -62,27 +64,22 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
             .starts_with("restored #2 #3")
     );
     let history = installation.ok(&["history", "2", "3"]);
-    assert!(
-        history.contains("Two.") && history.contains("Three."),
-        "{history}"
-    );
+    history.tells("Two.");
+    history.tells("Three.");
     let histories = installation.json(&["history", "wren", "2", "3"]);
     assert_eq!(histories["items"].as_array().unwrap().len(), 2);
     installation.ok(&["unprotect", "1"]);
     let shredded = installation.run_with_input(&["shred", "wren", "1", "3"], "1\n2\n");
     assert_eq!(shredded.code, Some(1));
     assert!(shredded.stdout.starts_with("shredded #1:"), "{shredded:?}");
-    assert!(
-        shredded.stderr.contains("#3: nothing was shredded"),
-        "{shredded:?}"
-    );
+    shredded.reports("#3: nothing was shredded");
     assert_eq!(installation.core(), ["Two.", "Three."]);
     // A number is not taken for the only agent where there are several; an agent with the name of a number is meant.
     installation.ok(&["agent", "create", "2"]);
     let refused = installation.refused(&["discard", "3"]);
-    assert!(refused.contains("several agents"), "{refused}");
+    refused.tells("several agents");
     let refused = installation.refused(&["discard", "2", "3"]);
-    assert!(refused.contains("there is no memory #3"), "{refused}");
+    refused.tells("there is no memory #3");
 }
 
 #[test]
@@ -95,13 +92,10 @@ fn all_settings_are_listed_with_their_defaults() {
     for field in memoir_domain::agent::Field::ALL {
         let name = format!("\n  {}", field.as_str());
         assert!(format!("\n{listed}").contains(&name), "{name}: {listed}");
-        assert!(help.contains(&name), "{name}: {help}");
+        help.tells(&name);
     }
-    assert!(listed.contains("core_token_budget 6000\n"), "{listed}");
-    assert!(
-        listed.contains("refinement_threshold 0.75 (default)\n"),
-        "{listed}"
-    );
+    listed.tells("core_token_budget 6000\n");
+    listed.tells("refinement_threshold 0.75 (default)\n");
     // What help says of a default is so.
     for (name, default) in [
         ("effective_refinement_threshold", "[default: 0.75]"),
@@ -109,7 +103,7 @@ fn all_settings_are_listed_with_their_defaults() {
     ] {
         let value = shown[name].to_string();
         assert_eq!(format!("[default: {value}]"), default);
-        assert!(help.contains(default), "{default}: {help}");
+        help.tells(default);
     }
 }
 
@@ -130,20 +124,12 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
         "all of them (default)",
         "You are wren. (default)",
     ] {
-        assert!(shown.contains(told), "{told}: {shown}");
+        shown.tells(told);
     }
-    assert!(
-        shown.contains("never: there is nothing to refine"),
-        "{shown}"
-    );
+    shown.tells("never: there is nothing to refine");
     let set = installation.run(&["agent", "set", "wren", "system_prompt", "You are %{name}."]);
     assert_eq!(set.code, Some(0));
-    assert!(
-        set.stderr
-            .contains("warning: system_prompt: `%{name}` is a placeholder"),
-        "{}",
-        set.stderr
-    );
+    set.reports("warning: system_prompt: `%{name}` is a placeholder");
 }
 
 #[test]
@@ -168,10 +154,7 @@ fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
         assert!(!own.unwrap().contains("administrator"), "{shown}");
     }
     let context = installation.ok(&["context", "wren"]);
-    assert!(
-        context.contains("\n(origin external from here on)\n#1 \"The kiln is hot.\"\n"),
-        "{context}"
-    );
+    context.tells("\n(origin external from here on)\n#1 \"The kiln is hot.\"\n");
     let found = installation.json(&["recall", "wren", "kiln", "--origin", "external"]);
     assert_eq!(found["items"].as_array().unwrap().len(), 1);
     assert_eq!(found["items"][0]["number"], 1);
@@ -193,7 +176,7 @@ fn spec_2_3_an_expired_entry_is_marked() {
         "2020-01-01",
     ]);
     let ledger = installation.ok(&["ledger", "wren", "--all"]);
-    assert!(ledger.contains("expired"), "{ledger}");
+    ledger.tells("expired");
     let expired = installation.json(&["ledger", "wren", "--expired"]);
     assert_eq!(expired["items"][0]["content"], "Long ago.");
     assert_eq!(
@@ -245,11 +228,7 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         (edited.code, edited.stdout.as_str()),
         (Some(0), "edited #1: it is #3 now\n")
     );
-    assert!(
-        edited.stderr.contains("in the archive under it: #1"),
-        "{}",
-        edited.stderr
-    );
+    edited.reports("in the archive under it: #1");
     // The origin date stays, and with it the place among the others.
     let mut core = installation.core();
     core.sort();
@@ -266,21 +245,10 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         )
     );
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.contains("3 originals: 2 in the prompt, 1 in the archive, 0 lost\n"),
-        "{verified}"
-    );
+    verified.tells("3 originals: 2 in the prompt, 1 in the archive, 0 lost\n");
     // A failure changes nothing, and leaves no file.
-    assert!(
-        edit("echo other > \"$1\"; exit 3", "3")
-            .stderr
-            .contains("the editor failed")
-    );
-    assert!(
-        edit("echo > \"$1\"", "3")
-            .stderr
-            .contains("the text is empty")
-    );
+    edit("echo other > \"$1\"; exit 3", "3").reports("the editor failed");
+    edit("echo > \"$1\"", "3").reports("the text is empty");
     // Nor does a closed terminal, or a key that ends programs: these signals reach the shell and its parent alike.
     for signal in ["HUP", "QUIT", "INT", "TERM"] {
         let mut command = installation.command(&["edit", "wren", "3"]);
@@ -290,11 +258,11 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     }
     installation.ok(&["protect", "wren", "2"]);
     let refused = edit("echo no > \"$1\"", "2").stderr;
-    assert!(refused.contains("#2 is constitutional"), "{refused}");
+    refused.tells("#2 is constitutional");
     let none = installation.run(&["edit", "wren", "3"]).error();
-    assert!(none.contains("no editor is named"), "{none}");
+    none.tells("no editor is named");
     let archival = edit("echo no > \"$1\"", "1").stderr;
-    assert!(archival.contains("#1 is not a core memory"), "{archival}");
+    archival.tells("#1 is not a core memory");
     let mut core = installation.core();
     core.sort();
     assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
@@ -306,5 +274,5 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     // In a closed installation only an agent changes its own texts.
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let closed = edit("echo no > \"$1\"", "3").error();
-    assert!(closed.contains("this installation is closed"), "{closed}");
+    closed.tells("this installation is closed");
 }

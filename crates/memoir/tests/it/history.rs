@@ -1,5 +1,6 @@
 //! The history of memories, as a tree.
 
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::installation::{Installation, script};
@@ -81,12 +82,10 @@ fn the_history_of_one_memory_is_its_own_with_what_went_into_it() {
     let text = without_times(&installation.ok(&["history", "wren", "#7"]));
     insta::assert_snapshot!(text);
     let of_source = installation.ok(&["history", "wren", "1"]);
-    assert!(
-        of_source.starts_with("#1\n") && of_source.contains("consolidated into #7"),
-        "{of_source}"
-    );
+    assert!(of_source.starts_with("#1\n"), "{of_source}");
+    of_source.tells("consolidated into #7");
     let missing = installation.refused(&["history", "wren", "99"]);
-    assert!(missing.contains("there is no memory #99"), "{missing}");
+    missing.tells("there is no memory #99");
 }
 
 #[test]
@@ -118,8 +117,5 @@ fn words_in_a_history_cannot_drive_the_terminal_or_pass_for_its_lines() {
     let installation = Installation::with_agent();
     installation.remember(&["first\n└─ #9\n\u{202e}drawn"]);
     let text = installation.ok(&["history", "wren"]);
-    assert!(
-        text.contains("  + first\n  + └─ #9\n  + \\u{202e}drawn\n"),
-        "{text}"
-    );
+    text.tells("  + first\n  + └─ #9\n  + \\u{202e}drawn\n");
 }

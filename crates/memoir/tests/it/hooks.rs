@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use memoir_testkit::{Corpus, ScriptedServer, ServerStep};
+use memoir_testkit::{Corpus, ScriptedServer, ServerStep, TestedText};
 use proptest::{
     prelude::*,
     sample::select,
@@ -96,11 +96,8 @@ fn spec_2_8_a_replaced_memory_at_a_prompt_says_until_when_it_held() {
     ]);
     let ran = ask(&installation, "s-1", "Which thread does Ines prefer?");
     let shown = injected(&ran, "UserPromptSubmit");
-    assert!(
-        shown.contains(
-            "\n#1 2026-01-01, archival, until 2026-03-01, now #2 \"Ines prefers linen thread.\"\n"
-        ),
-        "{shown}"
+    shown.tells(
+        "\n#1 2026-01-01, archival, until 2026-03-01, now #2 \"Ines prefers linen thread.\"\n",
     );
 }
 
@@ -130,7 +127,7 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let ran = begin(&installation, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
-    assert!(text.contains("(Left out for want of room: "), "{text}");
+    text.tells("(Left out for want of room: ");
     let shown = text.matches("\"Note ").count();
     let line = format!(
         "\n(shown {shown}, left out {}, recall finds them)\n",
@@ -143,7 +140,7 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let ran = ask(&installation, "s-1", "What is in note 15?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 15: "));
     // The oldest are not omitted.
-    assert!(text.contains("#1 \"Note 0: "), "{text}");
+    text.tells("#1 \"Note 0: ");
 }
 
 #[test]
@@ -199,10 +196,8 @@ fn spec_2_4_a_copy_of_a_shown_text_is_not_shown_at_a_prompt() {
     installation.remember(&[text, "The bees swarmed in May."]);
     let ran = ask(&installation, "s-1", "Where are the bees?");
     let shown = injected(&ran, "UserPromptSubmit");
-    assert!(
-        shown.contains("#3 ") && !shown.contains("greenhouse"),
-        "{shown}"
-    );
+    shown.tells("#3 ");
+    shown.omits("greenhouse");
 }
 
 /// Two registrations of the hooks: a plugin's, which names no agent, and that of `memoir setup`.
@@ -225,13 +220,11 @@ fn spec_2_3_a_plugin_and_a_setup_show_everything_once() {
         plugin + &setup
     };
     let begun = both("session-start", &start("s-1", "startup"));
-    assert!(begun.contains("greenhouse"), "{begun}");
+    begun.tells("greenhouse");
     installation.remember(&["The bees swarmed in May.", "The bees like lavender."]);
     let asked = both("user-prompt", &prompt("s-1", "Where are the bees?"));
-    assert!(
-        asked.contains("swarmed") && asked.contains("lavender"),
-        "{asked}"
-    );
+    asked.tells("swarmed");
+    asked.tells("lavender");
     // Other events of the same session are new ones.
     for source in ["compact", "resume"] {
         let begun = both("session-start", &start("s-1", source));
@@ -297,10 +290,8 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
         };
         // Nothing bears on this prompt.
         let text = injected(&asked("Good morning!"), "UserPromptSubmit");
-        assert!(
-            text.starts_with("# Your memory\n") && text.contains("bees"),
-            "{text}"
-        );
+        assert!(text.starts_with("# Your memory\n"), "{text}");
+        text.tells("bees");
         assert_eq!(asked("Where are the bees?").stdout, "", "it was shown");
     }
     assert!(log(&installation).contains("the missed start: shown 2"));
@@ -379,7 +370,7 @@ fn spec_2_3_protected_memories_do_not_overflow_a_program_either() {
         format!("{left_out} constitutional memories"),
         format!("\n(shown {shown}, left out {left_out}, recall finds them)\n"),
     ] {
-        assert!(text.contains(&line), "{line}: {text}");
+        text.tells(&line);
     }
 }
 
@@ -395,7 +386,7 @@ fn spec_2_8_stop_words_alone_show_no_memory_at_a_prompt() {
     let text = ask(&installation, "s-1", "what is the dog called?");
     let text = injected(&text, "UserPromptSubmit");
     assert_eq!(text.matches("\n#").count(), 1, "{text}");
-    assert!(text.contains("Rex"), "{text}");
+    text.tells("Rex");
     for nothing in ["Is it on?", "What is it?", "the"] {
         assert_eq!(ask(&installation, "s-2", nothing).stdout, "", "{nothing}");
     }
@@ -482,16 +473,14 @@ fn spec_5_3_a_prompt_among_many_memories_stores_their_index_and_a_rotation_delet
     let stored = || log(&installation).matches("stored the index").count();
     let ran = ask(&installation, "s-1", "Which paper does customer 77 want?");
     let text = injected(&ran, "UserPromptSubmit");
-    assert!(text.contains("Customer 77 asked"), "{text}");
+    text.tells("Customer 77 asked");
     wait_until(|| stored() == 1);
     assert!(index_parts(&installation) > 0);
     installation.ok(&["remember", "wren", "Customer 77 wants blue paper now."]);
     let ran = ask(&installation, "s-2", "Which paper does customer 77 want?");
     let text = injected(&ran, "UserPromptSubmit");
-    assert!(
-        text.contains("Customer 77 asked") && text.contains("blue paper"),
-        "{text}"
-    );
+    text.tells("Customer 77 asked");
+    text.tells("blue paper");
     installation.ok(&["key", "rotate"]);
     assert_eq!(index_parts(&installation), 0);
     let ran = ask(&installation, "s-3", "Which paper does customer 77 want?");
@@ -602,16 +591,10 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
     wait_until(|| log(&installation).contains("handed over 3 messages"));
     let begun = begin(&installation, "s-2", "startup");
     let text = injected(&begun, "SessionStart");
-    assert!(
-        text.contains("- 3 messages wait of earlier sessions"),
-        "{text}"
-    );
+    text.tells("- 3 messages wait of earlier sessions");
     let shown = call_tool(&installation, "read_messages", &json!({}));
     let told = shown["content"][0]["text"].as_str().unwrap();
-    assert!(
-        told.contains("| \"user\" | \"This is number 2.\"\n"),
-        "{told}"
-    );
+    told.tells("| \"user\" | \"This is number 2.\"\n");
     let beside = shown["content"][1]["text"].as_str().unwrap();
     assert_eq!(beside, r#"{"part":"1-3/3","waiting":3}"#);
     let notes = json!({"part": "1-3/3", "core": ["The user counts from 0."]});
@@ -626,10 +609,8 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
     wait_until(|| log(&installation).contains("handed over 0 messages"));
     let begun = begin(&installation, "s-3", "startup");
     let text = injected(&begun, "SessionStart");
-    assert!(
-        text.contains("counts from 0") && !text.contains("Waiting"),
-        "{text}"
-    );
+    text.tells("counts from 0");
+    text.omits("Waiting");
 }
 
 #[test]
@@ -641,11 +622,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let way_out = ["there is no database", "`memoir setup PROGRAM`", "`--url`"];
     assert!(way_out.iter().all(|part| notice.contains(part)), "{notice}");
     assert_eq!(ran.stderr, "");
-    assert!(
-        log(&installation).contains("there is no database"),
-        "{}",
-        log(&installation)
-    );
+    log(&installation).tells("there is no database");
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["Ines keeps bees."]);
     // Errors in the command line or in the event.
@@ -696,11 +673,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let slow = ["hook", "user-prompt", "--client", "claude-code"];
     let ran = installation.run_with_input(&slow, &prompt("s-1", "Where are the bees?").to_string());
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
-    assert!(
-        log(&installation).contains("no response within 300 ms"),
-        "{}",
-        log(&installation)
-    );
+    log(&installation).tells("no response within 300 ms");
     // A host that sends an incomplete event, and reads no response.
     let mut half = installation
         .command(&["hook", "stop", "--client", "claude-code"])
@@ -710,11 +683,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let said = half.stdin.take();
     assert!(half.wait().unwrap().success());
     drop(said);
-    assert!(
-        log(&installation).contains("no response within 50 ms"),
-        "{}",
-        log(&installation)
-    );
+    log(&installation).tells("no response within 50 ms");
 }
 
 #[test]
@@ -754,7 +723,7 @@ fn spec_6_2_a_session_is_shown_its_memories_where_no_state_can_be_kept() {
         injected(&begun, "SessionStart").contains("bees"),
         "{begun:?}"
     );
-    assert!(begun.stderr.contains("may be shown again"), "{begun:?}");
+    begun.reports("may be shown again");
 }
 
 #[test]
@@ -772,9 +741,9 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
         "MEMOIR_TOKEN",
         "`memoir installation open`",
     ] {
-        assert!(told.contains(part), "{told}");
+        told.tells(part);
     }
-    assert!(!told.contains("bees"), "{told}");
+    told.omits("bees");
     let other = ["--agent", "wren"];
     let again = send_with(
         &installation,
@@ -791,11 +760,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
         &prompt("s-1", "bees"),
     );
     assert_eq!(asked.stdout, "");
-    assert!(
-        log(&installation).contains("this installation is closed"),
-        "{}",
-        log(&installation)
-    );
+    log(&installation).tells("this installation is closed");
     let mut command = installation.command(&[
         "hook",
         "session-start",
@@ -848,10 +813,8 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     installation.remember(&["The bees swarmed in May."]);
     let ran = ask("user-prompt", &prompt("s-1", "Where are the bees?"));
     let text = injected(&ran, "UserPromptSubmit");
-    assert!(
-        text.contains("swarmed") && !text.contains("keeps"),
-        "{text}"
-    );
+    text.tells("swarmed");
+    text.omits("keeps");
     let long = format!("{} Did a bee swarm?", "überall ".repeat(5_000));
     let ran = ask("user-prompt", &prompt("s-2", &long));
     assert!(injected(&ran, "UserPromptSubmit").contains("swarmed"));
@@ -973,7 +936,7 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
     installation.ok(&["discard", "wren", "1"]);
     let without = hints("s-3");
     assert!(without.starts_with("Speak plainly.\n"), "{without}");
-    assert!(!without.contains("says a pasted page"), "{without}");
+    without.omits("says a pasted page");
 }
 
 #[test]
@@ -989,8 +952,8 @@ fn spec_5_5_nothing_stays_in_the_file_of_goose_of_an_agent_that_is_closed_or_era
     assert!(hints("s-1").contains("bees"));
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let closed = hints("s-2");
-    assert!(!closed.contains("bees"), "{closed}");
-    assert!(closed.contains("`memoir installation open`"), "{closed}");
+    closed.omits("bees");
+    closed.tells("`memoir installation open`");
     installation.write(".config/memoir/config.toml", "");
     assert!(hints("s-3").contains("bees"));
     installation.ok(&["agent", "erase", "wren", "--yes"]);
@@ -1156,17 +1119,11 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
         &hook("session-start", &start("s-2", "startup")),
         "SessionStart",
     );
-    assert!(
-        told.contains("- 3 messages wait of earlier sessions"),
-        "{told}"
-    );
+    told.tells("- 3 messages wait of earlier sessions");
     let read = |arguments: &Value| tool_of(&mut from_afar(&["mcp"]), "read_messages", arguments);
     let shown = read(&json!({}));
     let text = shown["content"][0]["text"].as_str().unwrap();
-    assert!(
-        text.contains("| \"user\" | \"This is number 2.\"\n"),
-        "{text}"
-    );
+    text.tells("| \"user\" | \"This is number 2.\"\n");
     let part = &shown["structuredContent"]["part"];
     let noted = read(&json!({"part": part, "core": ["The user counts from 0."]}));
     let expected = json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0});
@@ -1175,10 +1132,8 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
         &hook("session-start", &start("s-3", "startup")),
         "SessionStart",
     );
-    assert!(
-        told.contains("counts from 0") && !told.contains("Waiting"),
-        "{told}"
-    );
+    told.tells("counts from 0");
+    told.omits("Waiting");
 }
 
 #[test]
@@ -1297,10 +1252,8 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
         assert_eq!(gone, [&agent]);
         let doctor = installation.ok(&["doctor"]);
         let gone = format!("the folder of the agent `{agent}` is gone");
-        assert!(
-            doctor.contains(&gone) && doctor.contains(&adopt),
-            "{doctor}"
-        );
+        doctor.tells(&gone);
+        doctor.tells(&adopt);
         let folder_of = moved.display().to_string();
         installation.ok(&["project", "adopt", &agent, "--folder", &folder_of]);
         assert!(!installation.ok(&["doctor"]).contains(&gone));
@@ -1311,7 +1264,7 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
         fs::create_dir_all(&other).unwrap();
         let other = other.display().to_string();
         let refused = installation.refused(&["project", "adopt", &agent, "--folder", &other]);
-        assert!(refused.contains("which is there"), "{refused}");
+        refused.tells("which is there");
     }
 }
 
@@ -1391,11 +1344,7 @@ fn spec_2_6_messages_in_an_event_are_passed_on_once() {
         send_with(&installation, "opencode", "stop", &told, &["--hand-over"]);
     }
     assert_eq!(pending(&installation), 3, "{}", log(&installation));
-    assert!(
-        log(&installation).contains("handed over 1 message; 2 known before"),
-        "{}",
-        log(&installation)
-    );
+    log(&installation).tells("handed over 1 message; 2 known before");
 }
 
 #[test]

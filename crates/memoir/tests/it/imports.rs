@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -48,11 +49,8 @@ fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
     );
     installation.ok(&["import", "wren", "--undo"]);
     let table = installation.ok(&["import", "wren", "vault"]);
-    assert!(
-        table.contains("`trip.md`, the whole file: its date lies ahead, and is kept as a tag"),
-        "{table}"
-    );
-    assert!(!table.contains("over a limit"), "{table}");
+    table.tells("`trip.md`, the whole file: its date lies ahead, and is kept as a tag");
+    table.omits("over a limit");
     // A core memory does not expire, and keeps its date.
     installation.ok(&["import", "wren", "--undo"]);
     let told = installation.json(&["import", "wren", "vault", "--to", "core"]);
@@ -115,11 +113,8 @@ fn json_of_an_unknown_program_is_offered_as_one_document() {
     ] {
         let file = installation.write("notes.json", text);
         let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
-        assert!(
-            refused.contains("JSON with objects that have a text"),
-            "{refused}"
-        );
-        assert!(refused.contains("hint: `--format json`"), "{refused}");
+        refused.tells("JSON with objects that have a text");
+        refused.tells("hint: `--format json`");
         let told = installation.json(&["import", "wren", &file, "--format", "json"]);
         assert_eq!(told["imported"], 2, "{told}");
         installation.ok(&["import", "wren", "--undo"]);
@@ -128,7 +123,7 @@ fn json_of_an_unknown_program_is_offered_as_one_document() {
     for text in ["{\n  \"a\": 1,\n  \"b\": [2]\n}\n", "a note\nand another\n"] {
         let file = installation.write("other", text);
         let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
-        assert!(refused.contains("unknown format of memories"), "{refused}");
+        refused.tells("unknown format of memories");
     }
 }
 
@@ -222,8 +217,5 @@ fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archiv
     );
     // A chat holds no memories, and the way to read it is named.
     let refused = Ran::of(&mut installation.command(&["import", "wren", &two])).error();
-    assert!(
-        refused.contains("hint: `memoir absorb AGENT FILE`"),
-        "{refused}"
-    );
+    refused.tells("hint: `memoir absorb AGENT FILE`");
 }

@@ -199,6 +199,18 @@ impl Ran {
         self.stderr
     }
 
+    /// Asserts that stdout contains a part.
+    #[track_caller]
+    pub(crate) fn prints(&self, part: &str) {
+        assert!(self.stdout.contains(part), "{part}: {self:?}");
+    }
+
+    /// Asserts that stderr contains a part.
+    #[track_caller]
+    pub(crate) fn reports(&self, part: &str) {
+        assert!(self.stderr.contains(part), "{part}: {self:?}");
+    }
+
     pub(crate) fn from_output(output: std::process::Output) -> Self {
         Self {
             code: output.status.code(),

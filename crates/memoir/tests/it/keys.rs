@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
-use memoir_testkit::ServerStep;
+use memoir_testkit::{ServerStep, TestedText};
 use serde_json::json;
 
 use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
@@ -107,10 +107,7 @@ fn a_configured_master_key_file_is_used_and_must_have_an_absolute_path() {
         "master_key_file = \"memoir.key\"",
     );
     let refused = installation.refused(&["agent", "list"]);
-    assert!(
-        refused.contains("`master_key_file` is `memoir.key`; give an absolute path"),
-        "{refused}"
-    );
+    refused.tells("`master_key_file` is `memoir.key`; give an absolute path");
 }
 
 #[test]
@@ -132,24 +129,21 @@ fn a_master_key_that_is_given_is_kept_in_no_file() {
     );
     assert_eq!(found.code, Some(0), "{found:?}");
     let doctor = with(GIVEN, &["--database", "m.db", "doctor"]);
-    assert!(
-        doctor.stdout.contains("from MEMOIR_MASTER_KEY") && !doctor.stdout.contains(GIVEN),
-        "{doctor:?}"
-    );
+    doctor.prints("from MEMOIR_MASTER_KEY");
+    doctor.stdout.omits(GIVEN);
     let before = files_in(&installation.path(""));
     for (key, told) in [
         (OTHER, "the wrong master key: "),
         ("rubbish-canary", "MEMOIR_MASTER_KEY holds no master key: "),
     ] {
         let error = with(key, &["--database", "m.db", "agent", "list"]).error();
-        assert!(
-            error.contains(told) && !error.contains("canary") && !error.contains(key),
-            "{error}"
-        );
+        error.tells(told);
+        error.omits("canary");
+        error.omits(key);
     }
     // An empty variable is none.
     let error = with("", &["--database", "m.db", "agent", "list"]).error();
-    assert!(error.contains("the master key is lost: "), "{error}");
+    error.tells("the master key is lost: ");
     assert_eq!(files_in(&installation.path("")), before);
 }
 
@@ -260,12 +254,7 @@ fn a_master_key_file_is_rotated_in_its_place() {
             && rotated.stdout.ends_with("1 key was wrapped anew\n"),
         "{rotated:?}"
     );
-    assert!(
-        rotated
-            .stderr
-            .contains("keep a copy of it apart from the database"),
-        "{rotated:?}"
-    );
+    rotated.reports("keep a copy of it apart from the database");
     let new = fs::read_to_string(&file).unwrap();
     assert_ne!(old, new);
     #[cfg(unix)]
@@ -317,13 +306,8 @@ fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() 
     match command.output().map(Ran::from_output) {
         Ok(ran) if ran.stderr.starts_with("error: ") => {
             let error = ran.error();
-            assert!(
-                error.contains("the key file `data/m.db.master-key` cannot be replaced: ")
-                    && error.contains(
-                        "; nothing was changed\n\nhint: give the key in MEMOIR_MASTER_KEY"
-                    ),
-                "{error}"
-            );
+            error.tells("the key file `data/m.db.master-key` cannot be replaced: ");
+            error.tells("; nothing was changed\n\nhint: give the key in MEMOIR_MASTER_KEY");
         }
         // Not every machine allows mounts.
         other => assert!(other.is_err() || other.is_ok_and(|ran| ran.code != Some(0))),
@@ -351,22 +335,15 @@ fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
         (Some(GIVEN), "which is in use already"),
     ] {
         let error = with(GIVEN, next, &["key", "rotate"]).error();
-        assert!(
-            error.contains(told) && error.contains("openssl rand -hex 32"),
-            "{error}"
-        );
+        error.tells(told);
+        error.tells("openssl rand -hex 32");
         assert!(!error.contains("canary") && !error.contains(GIVEN));
     }
     let rotated = with(GIVEN, Some(OTHER), &["key", "rotate"]);
     assert_eq!(rotated.code, Some(0), "{rotated:?}");
-    assert!(
-        rotated
-            .stderr
-            .contains("give what is in MEMOIR_NEW_MASTER_KEY as MEMOIR_MASTER_KEY from now on"),
-        "{rotated:?}"
-    );
+    rotated.reports("give what is in MEMOIR_NEW_MASTER_KEY as MEMOIR_MASTER_KEY from now on");
     let wrong = with(GIVEN, None, &["agent", "show", "wren"]).error();
-    assert!(wrong.contains("the wrong master key"), "{wrong}");
+    wrong.tells("the wrong master key");
     assert_eq!(with(OTHER, None, &["agent", "show", "wren"]).code, Some(0));
 }
 
@@ -374,10 +351,8 @@ fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
 fn there_is_nothing_to_rotate_before_first_use() {
     let installation = Installation::new();
     let error = installation.run(&["key", "rotate"]).error();
-    assert!(
-        error.contains("there is no database") && error.contains("hint: it is created"),
-        "{error}"
-    );
+    error.tells("there is no database");
+    error.tells("hint: it is created");
     assert!(!installation.path(".config").exists());
 }
 
@@ -510,11 +485,8 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
             let ran = in_folder(command);
             assert_eq!(ran.code, Some(1), "{ran:?}");
             let told = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(
-                told.contains("its key store has the keys of 2 agents"),
-                "{told}"
-            );
-            assert!(told.contains("hint: restore a backup"), "{told}");
+            told.tells("its key store has the keys of 2 agents");
+            told.tells("hint: restore a backup");
         }
         let hook = ["hook", "session-start", "--client", "claude-code"];
         assert_eq!(in_folder(&hook).code, Some(0), "a host is never stopped");
@@ -523,10 +495,7 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
     // Also where only some of them are lost.
     fs::write(&database, with_one_agent).unwrap();
     let doctor = in_folder(&["doctor"]).stdout;
-    assert!(
-        doctor.contains("keys of agents that are not in this database: 1"),
-        "{doctor}"
-    );
+    doctor.tells("keys of agents that are not in this database: 1");
 }
 
 #[cfg(unix)]
@@ -548,13 +517,13 @@ fn spec_5_3_keys_of_the_group_of_a_pod_are_its_own() {
         // A file of root that its group can read only is a credential of systemd's.
         if group != 0o440 {
             let outside = read(false).stderr;
-            assert!(outside.contains("can be used by others"), "{outside}");
+            outside.tells("can be used by others");
         }
-        assert!(read(true).stdout.contains("something"), "{group:o}");
+        read(true).prints("something");
     }
     for name in names {
         set_mode(&folder.join(name), 0o664);
     }
     let ran = read(true).stderr;
-    assert!(ran.contains("can be used by others"), "{ran}");
+    ran.tells("can be used by others");
 }

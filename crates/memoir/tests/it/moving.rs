@@ -1,6 +1,6 @@
 //! Imports from other programs, and exports.
 
-use memoir_testkit::ServerStep;
+use memoir_testkit::{ServerStep, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -156,9 +156,9 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     assert_ne!(installation.ok(&["export", "wren"]), before);
 
     let told = installation.ok(&["import", "wren", "--undo", "--dry-run"]);
-    assert!(told.contains("2 memories would be discarded"), "{told}");
+    told.tells("2 memories would be discarded");
     let told = installation.ok(&["import", "wren", "--undo"]);
-    assert!(told.contains("2 memories discarded"), "{told}");
+    told.tells("2 memories discarded");
     assert_eq!(installation.ok(&["export", "wren"]), before);
     assert_eq!(installation.ok(&["context", "wren"]), context);
     assert_eq!(
@@ -166,7 +166,7 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
         true
     );
     let refused = installation.refused(&["import", "wren", "--undo"]);
-    assert!(refused.contains("no import"), "{refused}");
+    refused.tells("no import");
     // After an undo the import can be repeated.
     let again = installation.json(&["import", "wren", &file]);
     assert_eq!(
@@ -197,7 +197,7 @@ fn spec_2_4_an_import_whose_memories_were_merged_with_others_is_not_undone_in_pa
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let before = installation.ok(&["export", "wren"]);
     let refused = installation.refused(&["import", "wren", "--undo"]);
-    assert!(refused.contains("memoir rollback"), "{refused}");
+    refused.tells("memoir rollback");
     assert_eq!(installation.ok(&["export", "wren"]), before);
     // Nor does a session's work make it new.
     let again = installation.json(&["import", "wren", &file]);
@@ -214,7 +214,7 @@ fn a_file_that_is_cut_off_is_imported_in_part_only_where_that_is_asked_for() {
     let file = installation.write("mem0.json", &whole[..whole.len() - 90]);
     let ran = installation.run(&["import", "wren", &file]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("nothing was imported"), "{ran:?}");
+    ran.reports("nothing was imported");
     assert_eq!(installation.texts(), Vec::<String>::new());
     let told = installation.json(&["import", "wren", &file, "--skip-bad"]);
     assert_eq!(
@@ -229,11 +229,8 @@ fn a_list_comes_from_stdin_too_and_lines_of_json_are_undone_as_well() {
     let installation = Installation::with_agent();
     let ran = installation.run_with_input(&["import", "wren", "-"], &mem0().to_string());
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr.contains("looks like mem0: results[].memory"),
-        "{ran:?}"
-    );
-    assert!(ran.stdout.contains("imported 3 memories"), "{ran:?}");
+    ran.reports("looks like mem0: results[].memory");
+    ran.prints("imported 3 memories");
     let lines = "{\"content\": \"One line.\"}\n{\"content\": \"Another line.\"}\n";
     let ran = installation.run_with_input(&["import", "wren", "-"], lines);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -361,10 +358,10 @@ fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
         );
         let refused =
             installation.refused(&["export", "wren", "--format", format, "--output", name]);
-        assert!(refused.contains("is not empty"), "{refused}");
+        refused.tells("is not empty");
     }
     let refused = installation.refused(&["export", "wren", "--format", "okf"]);
-    assert!(refused.contains("--output FOLDER"), "{refused}");
+    refused.tells("--output FOLDER");
 }
 
 #[test]
@@ -379,12 +376,12 @@ fn spec_2_4_a_text_in_the_prompt_and_in_the_archive_comes_back_as_both() {
         let other = format!("robin-{format}");
         installation.ok(&["agent", "create", &other]);
         let taken = installation.ok(&["import", &other, format, "--apply"]);
-        assert!(taken.contains("imported 3"), "{taken}");
+        taken.tells("imported 3");
         let context = installation.ok(&["context", &other]);
         assert!(context.contains(vow) && context.contains("🍈"), "{context}");
         // A second time nothing is new.
         let again = installation.ok(&["import", &other, format, "--apply"]);
-        assert!(!again.contains("imported 3"), "{again}");
+        again.omits("imported 3");
     }
 }
 
@@ -414,12 +411,9 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     )
     .unwrap();
     let shown = installation.ok(&["import", "wren", name]);
-    assert!(
-        shown.contains("- Kai is allergic to shellfish.")
-            && shown.contains("+ Kai is allergic to mussels.")
-            && shown.contains("2 changes; `--apply` imports them"),
-        "{shown}"
-    );
+    shown.tells("- Kai is allergic to shellfish.");
+    shown.tells("+ Kai is allergic to mussels.");
+    shown.tells("2 changes; `--apply` imports them");
     assert_eq!(installation.ok(&["export", "wren"]), before);
 
     let told = installation.json(&["import", "wren", name, "--apply"]);
@@ -455,7 +449,7 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     std::fs::write(page, text.replace("I keep my word.", "I break my word.")).unwrap();
     let ran = installation.run(&["import", "wren", name, "--apply"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("cannot be replaced"), "{ran:?}");
+    ran.reports("cannot be replaced");
     assert_eq!(installation.ok(&["export", "wren"]), before);
 }
 
@@ -472,12 +466,9 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
     let file = installation.write("evie.af", file.to_string());
     let ran = installation.run(&["import", "wren", &file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr.contains("HARBOUR_KEY")
-            && ran.stderr.contains("--system-prompt")
-            && !ran.stderr.contains("s3cret"),
-        "{ran:?}"
-    );
+    ran.reports("HARBOUR_KEY");
+    ran.reports("--system-prompt");
+    ran.stderr.omits("s3cret");
     let ledger = installation.json(&["ledger", "wren"]);
     let persona = ledger["items"]
         .as_array()
@@ -520,12 +511,12 @@ fn spec_3_12_a_page_takes_no_original_away() {
             |page: &&std::path::PathBuf| std::fs::read_to_string(page).unwrap().contains(words);
         let page = pages(&folder).iter().find(holds).unwrap().clone();
         let text = std::fs::read_to_string(&page).unwrap();
-        assert!(text.contains(from), "{text}");
+        text.tells(from);
         std::fs::write(&page, text.replace(from, to)).unwrap();
         let ran = installation.run(&["import", "wren", name, "--apply"]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let told = "cannot be replaced by its page";
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        ran.reports(told);
         std::fs::write(&page, text).unwrap();
     }
     assert_eq!(installation.ok(&["export", "wren"]), before);
@@ -580,7 +571,7 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
         "--output",
         folder.to_str().unwrap(),
     ]);
-    assert!(refused.contains("closed"), "{refused}");
+    refused.tells("closed");
 }
 
 #[test]
@@ -594,10 +585,8 @@ fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
         &["--system-prompt"],
     ] {
         let refused = installation.refused(&[&["import", "wren", &lines], option].concat());
-        assert!(
-            refused.contains(option[0]) && refused.contains("nothing was imported"),
-            "{refused}"
-        );
+        refused.tells(option[0]);
+        refused.tells("nothing was imported");
     }
     let told = installation.ok(&["import", "wren", &lines, "--dry-run"]);
     assert_eq!(told, "would import 1 memory; 0 lines cannot be read\n");

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
 use crate::installation::{Installation, Ran, script};
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 #[test]
@@ -67,7 +68,7 @@ fn no_colour_reaches_a_pipe_or_a_user_who_wants_none() {
     );
 
     let forced = Ran::of(installation.command(&["doctor"]).env("CLICOLOR_FORCE", "1"));
-    assert!(forced.stdout.contains("\u{1b}["), "{forced:?}");
+    forced.prints("\u{1b}[");
     let none = Ran::of(
         installation
             .command(&["doctor"])
@@ -90,10 +91,8 @@ fn a_rehearsal_in_colour_marks_the_words_that_differ() {
             .command(&["refine", "wren", "--model", "lab:small", "--rehearse"])
             .env("CLICOLOR_FORCE", "1"),
     );
-    assert!(
-        ran.stdout.contains("mfour\u{1b}[0m") && ran.stdout.contains("mfive\u{1b}[0m"),
-        "{ran:?}"
-    );
+    ran.prints("mfour\u{1b}[0m");
+    ran.prints("mfive\u{1b}[0m");
 }
 
 #[test]
@@ -102,10 +101,8 @@ fn words_of_a_model_cannot_drive_the_terminal() {
     installation.remember(&["Right\u{202e}to left", "d e f"]);
     installation.ok(&["remember", "wren", "tag", "--tag", "a\u{2066}b"]);
     let ledger = installation.ok(&["ledger", "wren"]);
-    assert!(
-        ledger.contains("Right\\u{202e}to left") && ledger.contains("a\\u{2066}b"),
-        "{ledger}"
-    );
+    ledger.tells("Right\\u{202e}to left");
+    ledger.tells("a\\u{2066}b");
     assert!(!installation.ok(&["context", "wren"]).contains('\u{202e}'));
     // A program reads the export: its text is unchanged.
     assert!(installation.ok(&["export", "wren"]).contains('\u{202e}'));
@@ -120,12 +117,9 @@ fn words_of_a_model_cannot_drive_the_terminal() {
             "{stream:?}"
         );
     }
-    assert!(ran.stderr.contains("\\u{1b}[2J"), "{ran:?}");
+    ran.reports("\\u{1b}[2J");
     let refused = installation.refused(&["agent", "show", "\u{1b}[31mred"]);
-    assert!(
-        refused.contains("there is no agent `\\u{1b}[31mred`"),
-        "{refused}"
-    );
+    refused.tells("there is no agent `\\u{1b}[31mred`");
 }
 
 #[test]

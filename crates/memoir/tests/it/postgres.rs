@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::Postgres;
+use memoir_testkit::{Postgres, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn spec_6_1_a_whole_session_runs_on_postgres() {
     ok(&installation, &url, &["doctor"]);
     let told = run(&installation, &url, &["backup", "copy.db"]);
     assert_eq!(told.code, Some(1), "{told:?}");
-    assert!(told.stderr.contains("pg_dump"), "{told:?}");
+    told.reports("pg_dump");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn spec_5_5_an_installation_on_postgres_is_closed_unless_it_says_otherwise() {
     ok(&installation, &url, &["agent", "create", "wren"]);
     ok(&installation, &url, &["remember", "wren", "Zwitscher"]);
     let ran = run(&installation, &url, &["ledger", "wren"]);
-    assert!(!ran.stdout.contains("Zwitscher"), "{ran:?}");
+    ran.stdout.omits("Zwitscher");
 }
 
 #[test]
@@ -103,14 +103,11 @@ fn nothing_is_done_on_a_database_that_waits_for_migrations() {
     ] {
         let ran = run(&installation, &url, arguments);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(
-            ran.stderr.contains("migrations are pending: 0001_initial"),
-            "{ran:?}"
-        );
-        assert!(ran.stderr.contains("`memoir migrate`"), "{ran:?}");
+        ran.reports("migrations are pending: 0001_initial");
+        ran.reports("`memoir migrate`");
     }
     let planned = ok(&installation, &url, &["migrate", "--dry-run"]);
-    assert!(planned.contains("CREATE TABLE accounts ("), "{planned}");
+    planned.tells("CREATE TABLE accounts (");
     assert_eq!(run(&installation, &url, &["agent", "list"]).code, Some(1));
     let run_now = ok(&installation, &url, &["migrate", "--json"]);
     let run_now: serde_json::Value = serde_json::from_str(&run_now).unwrap();
@@ -119,7 +116,7 @@ fn nothing_is_done_on_a_database_that_waits_for_migrations() {
         json!({ "migrated": ["0001_initial", "0002_word_indexes"] })
     );
     let again = ok(&installation, &url, &["migrate", "--json"]);
-    assert!(again.contains("[]"), "{again}");
+    again.tells("[]");
     ok(&installation, &url, &["agent", "list"]);
 }
 
@@ -134,7 +131,7 @@ fn a_database_that_cannot_be_reached_is_one_clear_error() {
             .contains("cannot open the database `postgres://127.0.0.1:1/nest`"),
         "{ran:?}"
     );
-    assert!(!ran.stderr.contains("Zwitscher"), "{ran:?}");
+    ran.stderr.omits("Zwitscher");
 }
 
 /// Sends a signal to every process of a server.
@@ -249,7 +246,7 @@ fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_pr
         "{following:?}"
     );
     let ran = run(&installation, &url, create);
-    assert!(ran.stderr.contains("the database is read-only"), "{ran:?}");
+    ran.reports("the database is read-only");
     assert_eq!(service.get("/v1/agents", token.trim()).0, 200);
     let wren = r#"{"name": "wren"}"#;
     let refused = service.ask("POST", "/v1/agents", token.trim(), wren);
@@ -449,7 +446,7 @@ fn spec_5_4_what_one_machine_erases_no_other_one_reads() {
     );
     gone(&service, "robin", &robin);
     let told = format!("{:?}", service.get("/v1/agents/robin/memories", &robin));
-    assert!(!told.contains("Tschilp"), "{told}");
+    told.omits("Tschilp");
 }
 
 #[test]
@@ -478,7 +475,7 @@ fn spec_5_3_a_machine_with_another_master_key_does_not_start() {
     // Nor does one without any key: it creates none.
     let mut command = fleet.homes[1].command(&["agent", "list"]);
     let told = Ran::of(fleet.on_it(&mut command).env_remove("MEMOIR_MASTER_KEY")).error();
-    assert!(told.contains("the master key is lost"), "{told}");
+    told.tells("the master key is lost");
     assert_eq!(fleet.query_keys("SELECT * FROM master"), before);
 }
 
@@ -500,7 +497,7 @@ fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
     assert_eq!(rotated.code, Some(0), "{rotated:?}");
     let mut command = fleet.homes[0].command(&["agent", "list"]);
     let told = Ran::of(fleet.on_it(&mut command)).error();
-    assert!(told.contains("the wrong master key"), "{told}");
+    told.tells("the wrong master key");
     // A running process keeps its used keys, and cannot open the others.
     assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
     let (_, told) = service.get("/v1/agents/robin/memories", &robin);
@@ -529,7 +526,7 @@ fn spec_5_4_a_key_store_that_lies_with_the_data_is_refused() {
     installation.write(".config/memoir/config.toml", file);
     for arguments in [&["migrate"][..], &["agent", "list"]] {
         let told = run(&installation, &url, arguments).error();
-        assert!(told.contains("in the same schema as the data"), "{told}");
+        told.tells("in the same schema as the data");
     }
 }
 
@@ -564,10 +561,10 @@ fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
             .on_it(&mut command)
             .env("MEMOIR_TOKEN", token.trim_end()),
     );
-    assert!(shown.stdout.contains("Zwitscher"), "{shown:?}");
+    shown.prints("Zwitscher");
     let mut command = fleet.homes[0].command(&["key", "move"]);
     let again = Ran::of(fleet.on_it(&mut command)).error();
-    assert!(again.contains("it holds keys already"), "{again}");
+    again.tells("it holds keys already");
 }
 
 #[test]
@@ -744,12 +741,9 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
         problems.len() == 1 && problems[0].ends_with(": robin"),
         "{doctor}"
     );
-    assert!(
-        doctor.contains("the role `memoir` owns nothing"),
-        "{doctor}"
-    );
+    doctor.tells("the role `memoir` owns nothing");
     let shown = there.run(&["ledger", "wren"], &wren);
-    assert!(shown.stdout.contains("Zwitscher"), "{shown:?}");
+    shown.prints("Zwitscher");
     let gone = there.run(&["ledger", "robin"], &robin);
     assert_eq!(gone.code, Some(1), "{gone:?}");
     assert!(!format!("{gone:?}").contains("Tschilp"), "{gone:?}");

@@ -1,7 +1,7 @@
 //! `memoir move`: from the embedded database into PostgreSQL, and back.
 #![cfg(unix)]
 
-use memoir_testkit::Postgres;
+use memoir_testkit::{Postgres, TestedText};
 
 use crate::{
     installation::{Installation, Ran},
@@ -23,7 +23,7 @@ fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
 
 fn refused(ran: Ran, why: &str) {
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains(why), "{ran:?}");
+    ran.reports(why);
 }
 
 #[test]
@@ -43,13 +43,11 @@ fn spec_6_2_nothing_is_moved_while_a_service_could_acknowledge_more() {
     assert!(service.ended().success());
     installation.ok(&["move", "--to", target]);
     let there = ok(&installation, target, &["ledger", "wren"]);
-    assert!(there.contains("Lena brings the paper."), "{there}");
+    there.tells("Lena brings the paper.");
     // The source is as it was.
-    assert!(
-        installation
-            .ok(&["ledger", "wren"])
-            .contains("Lena brings the paper.")
-    );
+    installation
+        .ok(&["ledger", "wren"])
+        .tells("Lena brings the paper.");
 }
 
 /// SPEC 5.5: the agents of projects and the tokens of programs belong to the moved copy too, and the programs that still
@@ -82,7 +80,7 @@ fn spec_5_5_programs_and_projects_keep_their_memory_when_an_installation_moves()
     let target = target.to_str().unwrap();
     let moved = installation.run(&["move", "--to", target]);
     let way = "still open the old database: claude-code; `memoir setup`";
-    assert!(moved.stderr.contains(way), "{moved:?}");
+    moved.reports(way);
     assert!(begin(target, "s-2").contains("bees"));
     ok(&installation, target, &["installation", "close"]);
     assert!(begin(target, "s-3").contains("bees"));

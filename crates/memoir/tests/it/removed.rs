@@ -1,6 +1,7 @@
 //! Every reader detects a memory that was removed from the database (SPEC 3.12).
 #![cfg(unix)]
 
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::installation::Installation;
@@ -26,7 +27,7 @@ fn spec_3_12_a_removed_memory_is_noticed_by_every_export() {
         &["--format", "archive", "--output", "wren.memoir"],
     ] {
         let refused = installation.refused(&[&["export", "wren"], format].concat());
-        assert!(refused.contains("modified outside Memoir"), "{refused}");
+        refused.tells("modified outside Memoir");
     }
     for name in ["pages", "okf", "wren.memoir"] {
         let is_empty =
@@ -42,11 +43,11 @@ fn spec_3_12_a_removed_memory_is_noticed_by_a_backup_which_is_written_all_the_sa
     let copy_path = copy.to_str().unwrap();
     let ran = installation.run(&["backup", copy_path]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("modified outside Memoir"), "{ran:?}");
+    ran.reports("modified outside Memoir");
     assert!(copy.exists(), "it may be all that is left");
     let ran = installation.run(&["backup", "verify", copy_path]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("does not fit"), "{ran:?}");
+    ran.reports("does not fit");
 }
 
 #[test]
@@ -63,10 +64,10 @@ fn spec_3_12_a_removed_memory_is_reported_to_the_agent_at_a_sessions_start() {
     ];
     let ran = installation.run_with_input(&hook, &start.to_string());
     assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
-    assert!(ran.stdout.contains("modified outside Memoir"), "{ran:?}");
+    ran.prints("modified outside Memoir");
     let log = installation.path(".local/state/memoir/hook.log");
     let log = std::fs::read_to_string(log).unwrap();
-    assert!(log.contains("modified outside Memoir"), "{log}");
+    log.tells("modified outside Memoir");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn spec_3_12_a_removed_memory_is_a_problem_of_the_program_and_hides_no_other_fin
     let setup = installation.run(&["setup"]);
     assert_eq!(setup.code, Some(1), "{setup:?}");
     let problem = "Claude Code does not reach its memory: integrity check failed";
-    assert!(setup.stdout.contains(problem), "{setup:?}");
+    setup.prints(problem);
     assert_eq!(areas(&installation), sound);
 }
 
@@ -103,7 +104,7 @@ fn areas(installation: &Installation) -> Vec<String> {
 fn spec_5_4_an_agent_is_erased_whatever_was_removed_from_the_database() {
     let installation = robbed();
     let erased = installation.ok(&["agent", "erase", "wren", "--yes"]);
-    assert!(erased.contains("its key is destroyed"), "{erased}");
+    erased.tells("its key is destroyed");
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn spec_2_7_a_program_whose_agent_renamed_itself_is_told_so() {
         "there is no agent `wren`",
         "`memoir setup PROGRAM --agent NAME`",
     ] {
-        assert!(ran.stdout.contains(told), "{ran:?}");
+        ran.prints(told);
     }
 }
 
@@ -146,5 +147,5 @@ fn spec_2_1_a_byte_order_mark_is_no_part_of_a_text() {
     let refused = command.output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(told.contains("is in UTF-16"), "{told}");
+    told.tells("is in UTF-16");
 }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::ServerStep;
+use memoir_testkit::{ServerStep, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -247,7 +247,7 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
     installation.ok(&["serve", "--probe", "--listen", &service.address]);
     // No process listens there.
     let refused = installation.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
-    assert!(refused.contains("127.0.0.1:1"), "{refused}");
+    refused.tells("127.0.0.1:1");
     // A listener is not thereby ready.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -261,7 +261,7 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
             .unwrap();
     });
     let refused = installation.refused(&["serve", "--probe", "--listen", &address]);
-    assert!(refused.contains("returns 503"), "{refused}");
+    refused.tells("returns 503");
     answering.join().unwrap();
 }
 
@@ -271,10 +271,8 @@ fn the_address_is_printed_and_a_port_in_use_is_an_error_with_a_hint() {
     let service = Running::start(&installation, &[]);
     let ran = installation.run(&["serve", "--listen", &service.address]);
     let told = ran.error();
-    assert!(
-        told.contains(&service.address) && told.contains("--listen"),
-        "{told}"
-    );
+    told.tells(&service.address);
+    told.tells("--listen");
 
     let mut child = installation
         .command(&["serve", "--listen", "127.0.0.1:0"])
@@ -290,11 +288,8 @@ fn the_address_is_printed_and_a_port_in_use_is_an_error_with_a_hint() {
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success());
     let told = String::from_utf8(ended.stderr).unwrap();
-    assert!(
-        told.contains("the schedule asks agents every Monday 04:00 UTC (next at "),
-        "{told}"
-    );
-    assert!(told.contains("they reflect daily at 03:00"), "{told}");
+    told.tells("the schedule asks agents every Monday 04:00 UTC (next at ");
+    told.tells("they reflect daily at 03:00");
     let wrong = installation.run(&["serve", "--listen", "nowhere"]);
     assert_eq!(wrong.code, Some(2));
 }
@@ -419,11 +414,9 @@ fn spec_5_5_users_are_added_with_a_password_from_outside_the_arguments() {
     let lin: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(lin["name"], "Lin");
     assert!(!lin.to_string().contains("argon2"));
-    assert!(
-        installation
-            .refused(&["user", "add", "ADA", "--password-file", &file])
-            .contains("taken")
-    );
+    installation
+        .refused(&["user", "add", "ADA", "--password-file", &file])
+        .tells("taken");
     let short = installation.write("short", "short\n");
     let told = installation.refused(&["user", "add", "Kim", "--password-file", &short]);
     assert!(told.contains("12") && !told.contains("short"), "{told}");
@@ -486,10 +479,10 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
     assert_eq!(sign_in(&right.replace('}', "")).0, 400);
     drop(service);
     let logged = std::fs::read_to_string(installation.path("log")).unwrap();
-    assert!(logged.contains("an administrator signed in"), "{logged}");
+    logged.tells("an administrator signed in");
     let secret = signed_in["token"].as_str().unwrap();
     for private in [WORD, token.as_str(), secret, "horse"] {
-        assert!(!logged.contains(private), "{logged}");
+        logged.omits(private);
     }
 }
 

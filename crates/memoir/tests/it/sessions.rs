@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use memoir_testkit::ServerStep;
+use memoir_testkit::{ServerStep, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, script, wait_until};
@@ -49,11 +49,7 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
     assert!(ran.stdout.starts_with("completed\n"), "{}", ran.stdout);
-    assert!(
-        ran.stdout.contains("66 → 65 (at least 75% must be left)"),
-        "{}",
-        ran.stdout
-    );
+    ran.prints("66 → 65 (at least 75% must be left)");
 }
 
 #[test]
@@ -62,7 +58,7 @@ fn spec_3_1_a_model_of_rules_is_not_asked_where_there_are_no_duplicates() {
     installation.remember(&TEXTS);
     let careful = ["refine", "wren", "--model", "builtin:careful"];
     let refused = installation.refused(&careful);
-    assert!(refused.contains("only duplicates may leave"), "{refused}");
+    refused.tells("only duplicates may leave");
     // Its "no" is not the agent's: nothing that counts as a refusal is left behind.
     let sessions = installation.json(&["sessions", "wren"]);
     assert_eq!(sessions["items"], json!([]));
@@ -100,12 +96,7 @@ fn an_agent_that_declines_is_no_failure() {
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("declined\n"), "{}", ran.stdout);
-    assert!(
-        ran.stderr
-            .contains("declined  “No, thank you. Leave me as I am.”"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("declined  “No, thank you. Leave me as I am.”");
 }
 
 #[test]
@@ -116,7 +107,7 @@ fn spec_3_3_an_empty_answer_is_shown_as_none() {
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let told = "error: the session ended as `declined`: no_answer\n\nhint: nothing was changed; the model's answers were empty";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    ran.reports(told);
 }
 
 #[test]
@@ -131,18 +122,8 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("rolled back\n"), "{}", ran.stdout);
-    assert!(
-        ran.stderr
-            .contains("tripped   the breaker; everything was undone, back to 66 tokens"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr
-            .contains("\nerror: the session ended as `rolled back`"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("tripped   the breaker; everything was undone, back to 66 tokens");
+    ran.reports("\nerror: the session ended as `rolled back`");
     // Of so few memories almost any edit is too much; the output explains that with a hint.
     for told in [
         "This memory has 66 tokens only",
@@ -174,11 +155,7 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
     }
     assert_eq!(installation.texts(), before);
     let rehearsal = installation.last_session();
-    assert!(
-        ran.stderr.contains(&format!("`memoir apply {rehearsal}`")),
-        "{}",
-        ran.stderr
-    );
+    ran.reports(&format!("`memoir apply {rehearsal}`"));
 
     let applied = installation.json(&["apply", &rehearsal]);
     assert_eq!(
@@ -187,10 +164,8 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
     );
     assert_eq!(installation.core().len(), 5);
     let again = installation.refused(&["apply", &rehearsal]);
-    assert!(
-        again.contains("it was applied as session") && !again.contains("rehearse again"),
-        "{again}"
-    );
+    again.tells("it was applied as session");
+    again.omits("rehearse again");
 }
 
 #[test]
@@ -212,10 +187,7 @@ fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     assert_eq!(rehearsal["changes"][0]["number"], 3);
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let refused = installation.refused(&["apply", rehearsal["id"].as_str().unwrap()]);
-    assert!(
-        refused.contains("none of its edits holds any more; rehearse again"),
-        "{refused}"
-    );
+    refused.tells("none of its edits holds any more; rehearse again");
 }
 
 #[test]
@@ -244,7 +216,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
         &second[..13],
         "hint: `--cascade`",
     ] {
-        assert!(refused.contains(told), "{told}: {refused}");
+        refused.tells(told);
     }
     assert_eq!(installation.core()[2], "Marta waxes thread twice.");
 
@@ -252,7 +224,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     assert!(undone.starts_with("undone: 1 updated"), "{undone}");
     assert_eq!(installation.core(), before);
     let again = installation.refused(&["rollback", &first]);
-    assert!(again.contains("it was undone already"), "{again}");
+    again.tells("it was undone already");
     let sessions = installation.json(&["sessions", "wren"]);
     for session in sessions["items"].as_array().unwrap() {
         assert!(session["undone_at"].is_string(), "{session}");
@@ -270,16 +242,10 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let session = installation.last_session();
     let shown = installation.ok(&["session", &session]);
-    assert!(
-        shown.contains("rewritten          #3      66 → 65 tokens"),
-        "{shown}"
-    );
-    assert!(!shown.contains("Marta"), "{shown}");
+    shown.tells("rewritten          #3      66 → 65 tokens");
+    shown.omits("Marta");
     let shown = installation.ok(&["session", &session, "--text"]);
-    assert!(
-        shown.contains("- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n"),
-        "{shown}"
-    );
+    shown.tells("- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n");
     assert_eq!(
         installation.json(&["session", &session])["id"],
         session.as_str()
@@ -338,14 +304,14 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     );
     assert!(lines[1].starts_with("wren: completed"), "{}", ran.stdout);
     let told = "kite: not asked: there is nothing to refine: only duplicates may leave";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    ran.reports(told);
     let again = installation.run(&["sweep"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),
         (Some(0), ""),
         "{again:?}"
     );
-    assert!(again.stderr.contains("no agent is due"), "{}", again.stderr);
+    again.reports("no agent is due");
 }
 
 /// Runs a sweep in which the first agent's model responds after a minute, and calls `interrupt` during that.
@@ -433,17 +399,11 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     child.kill().unwrap();
     child.wait().unwrap();
     let open = installation.refused(&["refine", "wren"]);
-    assert!(
-        open.contains("a session is running already") && open.contains("hint: "),
-        "{open}"
-    );
+    open.tells("a session is running already");
+    open.tells("hint: ");
     std::thread::sleep(Duration::from_millis(5_500));
     let ran = installation.run(&["sessions", "wren", "--json"]);
-    assert!(
-        ran.stderr.contains("closed 1 session of a process"),
-        "{}",
-        ran.stderr
-    );
+    ran.reports("closed 1 session of a process");
     let sessions: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(sessions["items"][0]["state"], "abandoned");
     assert_eq!(sessions["items"][0]["end_reason"], "lease_expired");
@@ -476,11 +436,7 @@ fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     let ran = Ran::from_output(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("the session ended as `abandoned`: cancelled"),
-        "{ran:?}"
-    );
+    ran.reports("the session ended as `abandoned`: cancelled");
     assert_eq!(
         installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
         "cancelled"
@@ -524,12 +480,10 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
     assert_eq!(installation.core()[2], "Marta waxes her thread twice.");
 
     let again = installation.refused(&["cancel", &session]);
-    assert!(
-        again.starts_with(&format!(
-            "error: session {session} cannot be cancelled: it has ended as `abandoned`\n"
-        )) && again.contains(&format!("hint: `memoir session {session}`")),
-        "{again}"
-    );
+    let ended = "cannot be cancelled: it has ended as `abandoned`";
+    let told = format!("error: session {session} {ended}\n");
+    assert!(again.starts_with(&told), "{again}");
+    again.tells(&format!("hint: `memoir session {session}`"));
     let ran = Ran::from_output(worker.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
@@ -574,21 +528,17 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
     assert_eq!(sessions["items"][0]["started_by"], owner);
     let id = sessions["items"][0]["id"].as_str().unwrap();
     assert_eq!(installation.json(&["session", id])["started_by"], owner);
-    assert!(
-        installation
-            .ok(&["session", id])
-            .contains("by owner (command line)")
-    );
+    installation
+        .ok(&["session", id])
+        .tells("by owner (command line)");
     let list = ["audit", "list", "wren", "--session", id];
     let records = Ran::of(&mut installation.command(&[&list[..], &["--json"]].concat())).lines();
     assert_eq!(records[0]["data"]["started_by"], owner);
     let told = |record: &Value| record["data"].get("started_by").is_some();
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
-    assert!(
-        installation
-            .ok(&list)
-            .contains("begun by: owner (command line)")
-    );
+    installation
+        .ok(&list)
+        .tells("begun by: owner (command line)");
 }
 
 #[test]
@@ -597,9 +547,9 @@ fn a_rehearsal_that_cannot_be_applied_is_refused_with_a_reason() {
     installation.remember(&["Ann likes tea.", "Ann likes Tea."]);
     installation.ok(&["refine", "wren"]);
     let refused = installation.refused(&["apply", "last"]);
-    assert!(refused.contains("it is no rehearsal"), "{refused}");
+    refused.tells("it is no rehearsal");
     let _server = installation.scripted([ServerStep::text("NO, not now.")]);
     installation.ok(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
     let refused = installation.refused(&["apply", "last"]);
-    assert!(refused.contains("it was not completed"), "{refused}");
+    refused.tells("it was not completed");
 }

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
+use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::{
@@ -112,10 +113,7 @@ fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
         }
         for program in PROGRAMS {
             let again = installation.ok(&["setup", program, "--yes"]);
-            assert!(
-                again.contains("is set up already; nothing was changed"),
-                "{again}"
-            );
+            again.tells("is set up already; nothing was changed");
         }
         assert_eq!(others(&installation), after);
         let listed = installation.json(&["setup"]);
@@ -208,10 +206,7 @@ fn spec_6_2_other_changes_stay_when_a_setup_is_undone() {
 fn spec_5_5_the_hooks_that_are_written_are_those_that_answer() {
     let installation = Installation::new();
     let made = installation.run(&["setup", "claude-code", "--yes"]);
-    assert!(
-        made.stdout.contains("the memory of `assistant`"),
-        "{made:?}"
-    );
+    made.prints("the memory of `assistant`");
     assert!(
         made.stdout.contains("+ "),
         "the differences are shown: {made:?}"
@@ -233,7 +228,7 @@ fn spec_5_5_the_hooks_that_are_written_are_those_that_answer() {
         .env_clear()
         .env("HOME", installation.path("."));
     let ran = Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#);
-    assert!(ran.stdout.contains("bees"), "{ran:?}");
+    ran.prints("bees");
     let servers: Value =
         serde_json::from_slice(&fs::read(installation.path(".claude.json")).unwrap()).unwrap();
     let server = &servers["mcpServers"]["memoir"];
@@ -256,17 +251,8 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     let before = others(&installation);
     let refused = installation.run(&["setup", "claude-code"]);
     assert_eq!(refused.code, Some(1));
-    assert!(
-        refused
-            .stdout
-            .contains("hook session-start --client claude-code"),
-        "{refused:?}"
-    );
-    assert!(
-        refused
-            .stderr
-            .contains("hint: check the differences, and give `--yes`")
-    );
+    refused.prints("hook session-start --client claude-code");
+    refused.reports("hint: check the differences, and give `--yes`");
     assert_eq!(others(&installation), before);
     for (path, text, told) in [
         (
@@ -278,10 +264,8 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     ] {
         installation.write(path, text);
         let error = installation.refused(&["setup", "claude-code", "--yes"]);
-        assert!(
-            error.contains(told) && error.contains("nothing was changed"),
-            "{error}"
-        );
+        error.tells(told);
+        error.tells("nothing was changed");
         installation.write(path, "{}");
     }
     // A read-only file.
@@ -290,27 +274,23 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
     let before = others(&installation);
     let error = installation.refused(&["setup", "claude-code", "--yes"]);
-    assert!(error.contains("settings.json`: it is read-only"), "{error}");
+    error.tells("settings.json`: it is read-only");
     fs::set_permissions(&settings, writable).unwrap();
     fs::remove_file(&settings).unwrap();
     std::os::unix::fs::symlink("nowhere.json", &settings).unwrap();
     let error = installation.refused(&["setup", "claude-code", "--yes"]);
-    assert!(error.contains("a link to a missing file"), "{error}");
+    error.tells("a link to a missing file");
     fs::remove_file(&settings).unwrap();
     installation.write(".claude/settings.json", "{}");
     assert_eq!(others(&installation), before);
     installation.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
-    assert!(
-        installation
-            .refused(&["setup", "codex", "--yes"])
-            .contains("it is no TOML")
-    );
+    installation
+        .refused(&["setup", "codex", "--yes"])
+        .tells("it is no TOML");
     installation.write(".config/goose/config.yaml", "extensions: {}\n");
-    assert!(
-        installation
-            .refused(&["setup", "goose", "--yes"])
-            .contains("is written on one line")
-    );
+    installation
+        .refused(&["setup", "goose", "--yes"])
+        .tells("is written on one line");
 }
 
 #[test]
@@ -365,7 +345,7 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
     ];
     let whose = ["--agent", "wren", "--url", &url];
     let ran = away.run_with_input(&[&hook[..], &whose].concat(), r#"{"session_id": "s-1"}"#);
-    assert!(ran.stdout.contains("bees"), "{ran:?}");
+    ran.prints("bees");
     let asked = concat!(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
         "\n",
@@ -446,7 +426,7 @@ fn spec_6_2_removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
         let more = set_up.replace(" || true", " --max-tokens 900 || true");
         installation.write(path, text.replace(set_up.as_str(), &more));
         let ran = installation.run(&["setup", program, "--remove", "--yes"]);
-        assert!(ran.stderr.contains("stay in its settings"), "{ran:?}");
+        ran.reports("stay in its settings");
         assert_eq!(hooks_of(&installation, path, event), own, "{program}");
         let text = fs::read_to_string(installation.path(path)).unwrap();
         assert_eq!(text.matches("--client").count(), 2, "{program}: {text}");
@@ -580,7 +560,7 @@ fn spec_6_2_removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_
     fs::remove_file(installation.path(".local/state/memoir/setup/claude-code.json")).unwrap();
     installation.ok(&["setup", "claude-code", "--remove", "--yes"]);
     let left = fs::read_to_string(installation.path(path)).unwrap();
-    assert!(!left.contains("Stop"), "{left}");
+    left.omits("Stop");
 }
 
 /// A user's own server under setup's name is restored, also where the file was changed since.
@@ -655,10 +635,8 @@ fn spec_6_2_setup_writes_no_path_that_vanishes() {
         let before = others(&installation);
         let setup = ["setup", "claude-code", "--yes"];
         let error = run_at(&installation, &program, &setup).error();
-        assert!(
-            error.contains("nothing was changed") && error.contains("`--copy`"),
-            "{error}"
-        );
+        error.tells("nothing was changed");
+        error.tells("`--copy`");
         assert_eq!(others(&installation), before);
 
         // A copy lasts, and is removed with the last program that calls it.
@@ -748,7 +726,7 @@ fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
     let (setup, doctor) = examined(installation, more);
     assert_eq!(setup, doctor);
     for part in parts {
-        assert!(setup.contains(part), "{part}: {setup}");
+        setup.tells(part);
     }
 }
 
@@ -859,7 +837,7 @@ fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     installation.write(".claude.json", server.to_string());
     both_say(&installation, &[], &["problem ", "there is no database `"]);
     let ran = installation.run(&["setup"]);
-    assert!(ran.stdout.contains("does not work: see below"), "{ran:?}");
+    ran.prints("does not work: see below");
     let mut hook = vec!["hook", "session-start", "--client", "claude-code"];
     hook.extend(&words[1..]);
     installation.run_with_input(&hook, "{}");
@@ -893,7 +871,7 @@ fn spec_5_5_hooks_are_checked_beside_a_foreign_server_and_without_a_record() {
         // Hooks alone.
         fs::remove_file(installation.path(".claude.json")).unwrap();
         let (setup, _) = examined(&installation, &[]);
-        assert!(setup.contains("works with the memory of `wren`"), "{setup}");
+        setup.tells("works with the memory of `wren`");
         // A hook whose agent is missing, and one whose program is.
         let hook = &hooks_of(&installation, path, "Stop")[0];
         if !has_record {
@@ -1000,10 +978,7 @@ fn spec_5_5_setup_and_doctor_check_every_hook_with_the_programs_own_environment(
     fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
     let mut setup = installation.command(&["setup"]);
     let ran = Ran::of(setup.env("MEMOIR_TOKEN", token["token"].as_str().unwrap()));
-    assert!(
-        ran.stdout.contains("this installation is closed"),
-        "{ran:?}"
-    );
+    ran.prints("this installation is closed");
 }
 
 #[test]
@@ -1118,10 +1093,7 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
         }),
         ("installation close", |installation| {
             let ran = installation.run(&["installation", "close"]);
-            assert!(
-                ran.stderr.contains("keep the memory of `robin`, `wren`"),
-                "{ran:?}"
-            );
+            ran.reports("keep the memory of `robin`, `wren`");
         }),
         ("the first link", |installation| {
             let service = Running::start(installation, &[]);
@@ -1193,7 +1165,7 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
     for session in ["s-1", "s-2"] {
         let told = json!({"session_id": session, "cwd": folder}).to_string();
         let ran = installation.run_with_input(&hook, &told);
-        assert!(!ran.stdout.contains("closed"), "{ran:?}");
+        ran.stdout.omits("closed");
         let agents = installation.json(&["agent", "list"]);
         let agents = agents["items"].as_array().unwrap();
         let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
@@ -1203,7 +1175,7 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
             "Ines keeps bees.",
         ]);
         if session == "s-2" {
-            assert!(ran.stdout.contains("bees"), "{ran:?}");
+            ran.prints("bees");
         }
     }
 }
@@ -1223,10 +1195,8 @@ fn spec_5_5_a_projects_token_that_cannot_be_stored_is_named_in_the_log() {
     let agents = installation.json(&["agent", "list"]);
     assert_eq!(agents["items"].as_array().unwrap().len(), 2);
     let log = fs::read_to_string(installation.path(".local/state/memoir/hook.log")).unwrap();
-    assert!(
-        log.contains("the first token of `shop-") && log.contains("tokens.json` holds no tokens"),
-        "{log}"
-    );
+    log.tells("the first token of `shop-");
+    log.tells("tokens.json` holds no tokens");
 }
 
 /// SPEC 5.5: a project's agent keeps its memory, whether the command or the configuration closes the installation.
@@ -1271,7 +1241,7 @@ fn spec_5_5_an_installation_is_not_closed_where_a_programs_token_cannot_be_store
         &["user", "add", "Ada", "--password-file", &password],
     ] {
         let error = installation.refused(closing);
-        assert!(error.contains("tokens.json` holds no tokens"), "{error}");
+        error.tells("tokens.json` holds no tokens");
     }
     let service = Running::start(&installation, &[]);
     let link = service.first_link.as_str().unwrap();
@@ -1353,7 +1323,7 @@ fn spec_5_5_no_environment_redirects_the_hooks_that_setup_wrote() {
     let mut command = installation.command(&words);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     let ran = Ran::with_input(&mut command, asked);
-    assert!(ran.stdout.contains("bees"), "{ran:?}");
+    ran.prints("bees");
     assert!(thief.accept().is_err(), "nothing was sent");
 }
 
@@ -1398,7 +1368,7 @@ fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
         .env("MEMOIR_TOKEN", "memoir_any");
     let ran = Ran::with_input(&mut command, &format!("{asked}\n"));
     // A service on this machine is reached, which has no such agent.
-    assert!(ran.stdout.contains("404"), "{ran:?}");
+    ran.prints("404");
 }
 
 #[test]
@@ -1417,15 +1387,12 @@ fn spec_5_5_the_last_line_of_setup_says_what_is_left_to_do() {
     }
     let fresh = Installation::with_agent();
     let told = fresh.ok(&["setup", "codex", "--yes"]);
-    assert!(
-        told.contains("\nCodex CLI has the memory of `wren` once its hooks are trusted\n"),
-        "{told}"
-    );
+    told.tells("\nCodex CLI has the memory of `wren` once its hooks are trusted\n");
     // A program that has called has nothing left to do.
     installation.ok(&["setup", "claude-code", "--yes"]);
     call_hook(&installation);
     let told = installation.ok(&["setup", "claude-code", "--yes"]);
-    assert!(!told.contains("left to do"), "{told}");
+    told.omits("left to do");
     let told = installation.json(&["setup", "claude-code", "--yes"]);
     assert_eq!(told["left_to_do"], Value::Null);
 }
@@ -1447,10 +1414,8 @@ fn spec_5_5_no_password_of_a_database_stands_in_a_programs_settings() {
             "--yes",
         ];
         let error = installation.refused(&setup);
-        assert!(
-            error.contains("has a password") && !error.contains("secret"),
-            "{error}"
-        );
+        error.tells("has a password");
+        error.omits("secret");
         assert!(!installation.path(".codex").exists());
     }
 }

@@ -1,5 +1,6 @@
 //! The statistics of a memory, as numbers and as a chart.
 
+use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::installation::{Installation, script};
@@ -70,7 +71,7 @@ fn spec_5_1_the_figures_are_shown_without_text() {
         "+30",
         "9 originals: 9 in the prompt, 0 in the archive",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        text.tells(part);
     }
     assert!(!text.contains(CANARY));
 }
@@ -112,13 +113,13 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
         "session completed",
         "undone",
     ] {
-        assert!(svg.contains(label), "{label}");
+        svg.tells(label);
     }
     assert!(!svg.contains(CANARY) && !svg.contains("wren"));
     for name in ["mass.png", "mass"] {
         let ran = installation.run(&["stats", "wren", "--plot", &file(name)]);
         assert_eq!(ran.code, Some(1));
-        assert!(ran.stderr.contains("ends in `.svg`"), "{}", ran.stderr);
+        ran.reports("ends in `.svg`");
         assert!(!installation.path(name).exists());
     }
 }
@@ -126,11 +127,9 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
 #[test]
 fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
     let installation = Installation::with_agent();
-    assert!(
-        installation
-            .ok(&["stats", "wren"])
-            .contains("0 originals: 0 in the prompt, 0 in the archive")
-    );
+    installation
+        .ok(&["stats", "wren"])
+        .tells("0 originals: 0 in the prompt, 0 in the archive");
     installation.remember(&["Tea at 5"]);
     let told = installation.json(&[
         "stats",

@@ -6,6 +6,7 @@ use std::{
     process::Stdio,
 };
 
+use memoir_testkit::TestedText;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -82,29 +83,22 @@ fn first_lines(installation: &Installation, address: &str) -> Vec<String> {
 #[test]
 fn administrators_are_listed_and_removed_but_for_the_last_one() {
     let installation = Installation::new();
-    assert!(
-        installation
-            .run(&["user", "list"])
-            .stderr
-            .contains("memoir user add")
-    );
+    installation
+        .run(&["user", "list"])
+        .reports("memoir user add");
     add(&installation, "Ada");
     add(&installation, "Grace");
     assert_eq!(names(&installation), ["Ada", "Grace"]);
     let listed = installation.ok(&["user", "list"]);
-    assert!(
-        listed.contains("second factor") && listed.contains("Grace"),
-        "{listed}"
-    );
+    listed.tells("second factor");
+    listed.tells("Grace");
     assert_eq!(installation.ok(&["user", "remove", "ada"]), "removed Ada\n");
     let refused = installation.refused(&["user", "remove", "Grace"]);
-    assert!(
-        refused.contains("last administrator") && refused.contains("hint: "),
-        "{refused}"
-    );
+    refused.tells("last administrator");
+    refused.tells("hint: ");
     assert_eq!(names(&installation), ["Grace"]);
     let refused = installation.refused(&["user", "remove", "Ada"]);
-    assert!(refused.contains("no administrator `Ada`"), "{refused}");
+    refused.tells("no administrator `Ada`");
     // The name is free.
     add(&installation, "Ada");
     assert_eq!(names(&installation), ["Grace", "Ada"]);
@@ -133,7 +127,7 @@ fn a_new_password_ends_what_was_signed_in_for() {
     assert_eq!(service.get("/v1/agents", token).0, 401);
     let short = password(&installation, "short");
     let refused = installation.refused(&["user", "password", "Ada", "--password-file", &short]);
-    assert!(refused.contains("12 to 1000 characters"), "{refused}");
+    refused.tells("12 to 1000 characters");
 }
 
 #[test]
@@ -150,7 +144,7 @@ fn spec_5_5_the_service_prints_a_link_for_the_first_administrator_until_there_is
     let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
     let made = browse(&service, "POST", path, form);
     assert!(made.starts_with("HTTP/1.1 303 "), "{made}");
-    assert!(made.contains("set-cookie: memoir=signed-in_"), "{made}");
+    made.tells("set-cookie: memoir=signed-in_");
     assert!(browse(&service, "GET", path, "").starts_with("HTTP/1.1 404 "));
     assert_eq!(names(&installation), ["Ada"]);
     installation.refused(&["context", "wren"]);

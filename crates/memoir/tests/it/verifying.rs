@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use memoir_testkit::TestedText;
+
 use crate::{
     archival::summarised,
     installation::{Installation, Ran},
@@ -107,18 +109,14 @@ fn spec_4_2_an_exported_log_is_verified_without_memoir() {
     }
     let exported = exported();
     let own = exported.installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        own.contains("originals: ") && own.contains(", 0 lost"),
-        "{own}"
-    );
+    own.tells("originals: ");
+    own.tells(", 0 lost");
     let ran = verified(&exported.file, &[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), own.as_str()));
     let ran = verified(&exported.file, &exported.with_note());
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stdout.starts_with(&own) && ran.stdout.contains("the checkpoint covers records 1 to "),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.starts_with(&own), "{ran:?}");
+    ran.prints("the checkpoint covers records 1 to ");
     // The forger of the tests below changes nothing by itself.
     let same = exported.changed("pass", true);
     let ran = verified(&same, &exported.with_note());
@@ -368,20 +366,16 @@ fn spec_4_2_a_log_that_was_rewritten_whole_is_found_by_a_checkpoint() {
         &exported.file,
         &["--checkpoint", &forged, "--public-key", key],
     );
-    assert!(
-        ran.code == Some(1) && ran.stdout.contains("the signature does not fit"),
-        "{ran:?}"
-    );
+    assert!(ran.code == Some(1), "{ran:?}");
+    ran.prints("the signature does not fit");
     let unsigned = note.split("\n\n").next().unwrap().to_owned() + "\n\n";
     let unsigned = exported.installation.write("unsigned", unsigned);
     let ran = verified(
         &exported.file,
         &["--checkpoint", &unsigned, "--public-key", key],
     );
-    assert!(
-        ran.code == Some(1) && ran.stdout.contains("is not signed by the public key"),
-        "{ran:?}"
-    );
+    assert!(ran.code == Some(1), "{ran:?}");
+    ran.prints("is not signed by the public key");
 }
 
 #[test]
@@ -423,8 +417,6 @@ fn spec_5_4_the_log_of_an_erased_agent_is_verified_without_its_text() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(!text.contains("Marta") && !text.contains("\"memory\":{"));
     let ran = verified(&file, &[]);
-    assert!(
-        ran.code == Some(0) && ran.stdout.contains("the agent was erased"),
-        "{ran:?}"
-    );
+    assert!(ran.code == Some(0), "{ran:?}");
+    ran.prints("the agent was erased");
 }
