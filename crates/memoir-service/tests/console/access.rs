@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     document::{Document, ReadDocument},
-    installation::{Browser, CANARY, Installation, PASSWORD, owner},
+    installation::{Browser, CANARY, Installation, PASSWORD, owner, save},
     pages::{busy_agent, walk_but},
 };
 
@@ -547,12 +547,7 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
         kind: Some(Kind::Journal),
         ..MemoryInput::default()
     };
-    story
-        .agent
-        .memories()
-        .save(&[journal], &wren())
-        .await
-        .unwrap();
+    save(&story.agent, &[journal]).await;
     let session = story.session().await;
 
     let core = story.let_in("core", "10").await;

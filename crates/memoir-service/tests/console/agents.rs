@@ -13,7 +13,7 @@ use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation, owner},
+    installation::{CANARY, Installation, newest_records, owner, remember},
 };
 
 #[tokio::test]
@@ -62,11 +62,7 @@ async fn an_agent_is_made_with_its_settings() {
     assert_eq!(settings["paused"], true);
     assert_eq!(settings["active"], true);
     assert_eq!(settings["duplicate_match"], serde_json::Value::Null);
-    let records = agent
-        .views()
-        .search_records(&Default::default(), None, 9)
-        .await
-        .unwrap();
+    let records = newest_records(&agent, 9).await;
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
 }
@@ -74,7 +70,7 @@ async fn an_agent_is_made_with_its_settings() {
 #[tokio::test]
 async fn what_was_typed_stays_where_no_agent_is_made() {
     let installation = Installation::open().await;
-    installation.agent(&installation.account, "Wren", &[]).await;
+    installation.wren(&[]).await;
     let browser = installation.ada().await;
     let fields = [
         ("name", "Heron"),
@@ -155,15 +151,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     // Its holder is the agent, which decides about further ones: none is offered that would be refused (SPEC 5.5).
     assert!(!is_offered().await);
 
-    let input = memoir_app::MemoryInput {
-        content: "One".into(),
-        ..Default::default()
-    };
-    agent
-        .memories()
-        .save(&[input], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    remember(&agent, "One").await;
     let refused = browser.send_filled_in(&fresh, &path, &[]).await;
     assert_eq!(refused.status, 409);
     refused.document().check(&page);
@@ -206,11 +194,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let document = browser.page(&page).await;
     assert!(!document.forms().contains(&revoke));
     document.check(&page);
-    let records = agent
-        .views()
-        .search_records(&Default::default(), None, 1)
-        .await
-        .unwrap();
+    let records = newest_records(&agent, 1).await;
     assert_eq!(records[0].action.as_str(), "token_revoked");
     assert_eq!(records[0].actor, actor);
 }
@@ -271,12 +255,7 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     let told = browser.page(&page).await;
     told.check(&page);
     assert!(told.by_id("main").text.contains("Its program called now"));
-    let input = memoir_app::MemoryInput {
-        content: "One".into(),
-        ..Default::default()
-    };
-    let author = Actor::agent(name);
-    agent.memories().save(&[input], &author).await.unwrap();
+    remember(&agent, "One").await;
     let told = browser.get(&page).await.text;
     told.omits("Connect this agent");
 }
@@ -284,7 +263,7 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
 #[tokio::test]
 async fn a_token_of_another_agent_is_not_there() {
     let installation = Installation::open().await;
-    let wren = installation.agent(&installation.account, "Wren", &[]).await;
+    let wren = installation.wren(&[]).await;
     let owl = installation.agent(&installation.account, "Owl", &[]).await;
     let made = owl
         .grants()
@@ -293,12 +272,7 @@ async fn a_token_of_another_agent_is_not_there() {
         .unwrap();
     let browser = installation.ada().await;
     let page = format!("/agents/{}/settings", wren.scope().agent);
-    let token = browser
-        .page(&page)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token(&page).await;
     for id in [made.view.id.to_string(), "x".to_owned()] {
         let path = format!("/agents/{}/tokens/{id}/revoke", wren.scope().agent);
         let answer = browser.post(&path, &[("form_token", &token)]).await;
@@ -310,9 +284,7 @@ async fn a_token_of_another_agent_is_not_there() {
 #[tokio::test]
 async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One", "Two"])
-        .await;
+    let agent = installation.wren(&["One", "Two"]).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}/erase", agent.scope().agent);
     browser.page(&page).await.check(&page);
@@ -349,7 +321,7 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
 #[tokio::test]
 async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let refine = format!("{page}/refine");
@@ -360,15 +332,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         assert!(!answer.document().forms().contains(&refine));
     };
     told("the agent has no core memories").await;
-    let input = memoir_app::MemoryInput {
-        content: "One".into(),
-        ..Default::default()
-    };
-    agent
-        .memories()
-        .save(&[input], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    remember(&agent, "One").await;
     let set = async |field, value| {
         agent
             .settings()
@@ -419,12 +383,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let paused = browser.get(&page).await.text;
     paused.tells("You can start a session all the same");
     // A model of rules begins where there is a duplicate.
-    let input = memoir_app::MemoryInput {
-        content: "one".into(),
-        ..Default::default()
-    };
-    let author = Actor::agent("Wren");
-    agent.memories().save(&[input], &author).await.unwrap();
+    remember(&agent, "one").await;
     let begun = browser
         .fill_in(
             &page,

@@ -51,9 +51,7 @@ async fn the_first_page_is_small() {
 #[tokio::test]
 async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One", "one"])
-        .await;
+    let agent = installation.wren(&["One", "one"]).await;
     let (session, _) = agent
         .open_own(memoir_domain::session::Mode::Full)
         .await
@@ -115,9 +113,7 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
 #[tokio::test]
 async fn only_pages_with_a_curve_load_what_draws_curves() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let browser = installation.ada().await;
     let id = agent.scope().agent;
     for path in [

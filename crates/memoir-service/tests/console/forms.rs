@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use memoir_app::{Handling, MemoryInput, MemoryPage};
+use memoir_app::{Handling, MemoryPage};
 use memoir_domain::audit::Actor;
 use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, Installation, owner},
+    installation::{Browser, Installation, newest_records, owner, remember},
 };
 
 /// Texts of which two are duplicates up to case.
@@ -37,26 +37,12 @@ async fn ended(browser: &Browser, path: &str) -> String {
 #[tokio::test]
 async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &DUPLICATES)
-        .await;
+    let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let path = format!("{page}/pause");
-    let token = browser
-        .page(&page)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
-    let other = installation
-        .ada()
-        .await
-        .page(&page)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token(&page).await;
+    let other = installation.ada().await.form_token(&page).await;
     assert_ne!(token, other);
     let right = [("form_token", token.as_str())];
     let own = [("sec-fetch-site", "same-origin")];
@@ -108,9 +94,7 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
 #[tokio::test]
 async fn memories_are_protected_discarded_and_given_back() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &DUPLICATES)
-        .await;
+    let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}/memories", agent.scope().agent);
     let look = async |number: u64| {
@@ -154,19 +138,10 @@ async fn memories_are_protected_discarded_and_given_back() {
         .await
         .leads_to();
     assert_eq!(look(2).await, (false, false));
-    let record = agent
-        .views()
-        .search_records(&Default::default(), None, 1)
-        .await
-        .unwrap();
+    let record = newest_records(&agent, 1).await;
     assert_eq!(record[0].actor, Actor::administrator("user Ada"));
     // A refused act is reported.
-    let token = browser
-        .page(&page)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token(&page).await;
     for (path, status) in [("99/protect", 404), ("3/burn", 400)] {
         let fields = [("form_token", token.as_str())];
         let answer = browser.post(&format!("{page}/{path}"), &fields).await;
@@ -178,9 +153,7 @@ async fn memories_are_protected_discarded_and_given_back() {
 #[tokio::test]
 async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_way() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &DUPLICATES)
-        .await;
+    let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let answer = browser
@@ -258,9 +231,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
 #[tokio::test]
 async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &DUPLICATES)
-        .await;
+    let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let refine = format!("{page}/refine");
@@ -285,12 +256,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let (own, _) = agent.open_own(Default::default()).await.unwrap();
     let path = format!("/sessions/{}", own.id);
     // A second one is refused while it runs.
-    let token = browser
-        .page(&page)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token(&page).await;
     let fields = [("form_token", token.as_str()), ("mode", "full")];
     assert_eq!(browser.post(&refine, &fields).await.status, 409);
     browser
@@ -310,9 +276,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
 #[tokio::test]
 async fn the_chain_is_verified_and_a_checkpoint_taken() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &DUPLICATES)
-        .await;
+    let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let audit = format!("/audit?agent={}", agent.scope().agent);
     let verify = format!("/agents/{}/verify", agent.scope().agent);
@@ -332,17 +296,9 @@ async fn the_chain_is_verified_and_a_checkpoint_taken() {
 #[tokio::test]
 async fn records_are_narrowed_by_every_field_of_the_filter() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     for _ in 0..60 {
-        let input = MemoryInput {
-            content: "one more".into(),
-            ..MemoryInput::default()
-        };
-        agent
-            .memories()
-            .save(&[input], &Actor::agent("Wren"))
-            .await
-            .unwrap();
+        remember(&agent, "one more").await;
     }
     let browser = installation.ada().await;
     let rows = async |rest: &str| {
@@ -386,9 +342,7 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
 #[tokio::test]
 async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let browser = installation.ada().await;
     let path = format!(
         "/audit?agent={}&action=memory_saved&actor=agent&name=Wr%26n&session=%3Cb%3E&since=2026-03-04",
@@ -417,10 +371,6 @@ async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     let told = "It must be the identifier of a session.";
     assert_eq!(document.by_id("session-fault").text, told);
     // The log's end is shown without reading the rest.
-    let newest = agent
-        .views()
-        .search_records(&Default::default(), None, 1)
-        .await
-        .unwrap();
+    let newest = newest_records(&agent, 1).await;
     answer.text.tells(&newest[0].hash);
 }

@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
-use memoir_app::{Account, InstallationSettings, MemoryInput, OwnAgent, Viewer};
+use memoir_app::{
+    Account, AgentHandle, InstallationSettings, MemoryInput, OwnAgent, RecordFacts, RecordFilter,
+    Viewer,
+};
 use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 pub use memoir_testkit::administrator as owner;
 use memoir_testkit::{HttpAnswer, Served, TestClock, TestInstallation, empty_store};
 use memoir_vault::password::Password;
-use reqwest::{Client, Method, redirect};
+use reqwest::{Client, Method, RequestBuilder, redirect};
 
 use crate::{
     document::{Document, ReadDocument},
@@ -114,6 +117,11 @@ impl Installation {
         browser
     }
 
+    /// The agent Wren of the account that it serves.
+    pub async fn wren(&self, memories: &[&str]) -> OwnAgent {
+        self.agent(&self.account, "Wren", memories).await
+    }
+
     /// An agent with these core memories, each with the canary in every place that takes words.
     pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> OwnAgent {
         let prompt = format!("I am {name}, {CANARY}.");
@@ -132,11 +140,7 @@ impl Installation {
                 ..MemoryInput::default()
             })
             .collect();
-        agent
-            .memories()
-            .save(&inputs, &Actor::agent(name))
-            .await
-            .unwrap();
+        save(&agent, &inputs).await;
         agent
     }
 
@@ -156,7 +160,7 @@ impl Installation {
         let long = " and the lamps were lit by the water".repeat(33);
         let texts = texts.map(|text| format!("{text}{long}"));
         let texts = texts.each_ref().map(String::as_str);
-        let agent = self.agent(&self.account, "Wren", &texts).await;
+        let agent = self.wren(&texts).await;
         let settings = [
             (Field::CoreTokenBudget, Some("1000")),
             (Field::RefinementThreshold, Some("0.4")),
@@ -170,6 +174,28 @@ impl Installation {
     }
 }
 
+/// Saves memories of the agent itself.
+pub async fn save(agent: &AgentHandle, memories: &[MemoryInput]) {
+    let author = Actor::agent(agent.name());
+    agent.memories().save(memories, &author).await.unwrap();
+}
+
+/// As [`save`], of one text.
+pub async fn remember(agent: &AgentHandle, text: &str) {
+    let memory = MemoryInput {
+        content: text.into(),
+        ..MemoryInput::default()
+    };
+    save(agent, &[memory]).await;
+}
+
+/// So many records from the newest on.
+pub async fn newest_records(agent: &AgentHandle, most: u32) -> Vec<RecordFacts> {
+    let all = RecordFilter::default();
+    let found = agent.views().search_records(&all, None, most).await;
+    found.unwrap()
+}
+
 /// A browser without scripts that follows nothing by itself.
 #[derive(Clone)]
 pub struct Browser {
@@ -180,19 +206,22 @@ pub struct Browser {
 }
 
 impl Browser {
-    pub async fn get(&self, path: &str) -> HttpAnswer {
-        let request = self.client.get(format!("{}{path}", self.address));
+    fn asking(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> RequestBuilder {
+        let url = format!("{}{path}", self.address);
+        let request = self.client.request(method, url);
         let request = request.header("cookie", &self.cookie);
-        HttpAnswer::of(request.send().await.unwrap()).await
+        headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        })
+    }
+
+    pub async fn get(&self, path: &str) -> HttpAnswer {
+        HttpAnswer::of(self.open(path, &[]).await).await
     }
 
     /// An answer that may come bit by bit.
     pub async fn open(&self, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
-        let request = self.client.get(format!("{}{path}", self.address));
-        let request = request.header("cookie", &self.cookie);
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request = self.asking(Method::GET, path, headers);
         request.send().await.unwrap()
     }
 
@@ -203,12 +232,7 @@ impl Browser {
         path: &str,
         headers: &[(&str, &str)],
     ) -> HttpAnswer {
-        let url = format!("{}{path}", self.address);
-        let request = self.client.request(method, url);
-        let request = request.header("cookie", &self.cookie);
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request = self.asking(method, path, headers);
         HttpAnswer::of(request.send().await.unwrap()).await
     }
 
@@ -217,6 +241,12 @@ impl Browser {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         answer.document()
+    }
+
+    /// The proof of a page's forms that they are this browser's.
+    pub async fn form_token(&self, path: &str) -> String {
+        let page = self.page(path).await;
+        page.hidden("form_token").unwrap().to_owned()
     }
 
     /// Sends a form as a browser does from a page of the console.
@@ -231,14 +261,8 @@ impl Browser {
         fields: &[(&str, &str)],
         headers: &[(&str, &str)],
     ) -> HttpAnswer {
-        let request = self
-            .client
-            .request(Method::POST, format!("{}{path}", self.address))
-            .header("cookie", &self.cookie)
-            .header("content-type", "application/x-www-form-urlencoded");
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request = self.asking(Method::POST, path, headers);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
         let fields: Vec<String> = fields
             .iter()
             .map(|(name, value)| format!("{name}={}", encoded(value)))

@@ -110,9 +110,7 @@ async fn protect(agent: &OwnAgent, session: SessionId, number: u64) {
 }
 
 async fn opened(installation: &Installation) -> (OwnAgent, SessionId) {
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     (agent, session.id)
 }
@@ -291,9 +289,7 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
 #[tokio::test]
 async fn queued_sessions_are_followed_too() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let session = agent
         .sessions()
         .enqueue(&RefineOptions::default())
@@ -310,9 +306,7 @@ async fn queued_sessions_are_followed_too() {
 #[tokio::test]
 async fn spec_3_13_a_session_that_the_breaker_stopped_says_so_first() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let free = [(Field::LossGuard, Some("off"))];
     agent.settings().configure(&free, &owner()).await.unwrap();
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
@@ -361,9 +355,7 @@ async fn a_long_session_is_paged_and_says_so() {
     let installation = Installation::open().await;
     let texts: Vec<String> = (0..230).map(|number| format!("Thing {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let agent = installation
-        .agent(&installation.account, "Wren", &texts)
-        .await;
+    let agent = installation.wren(&texts).await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for number in 1..=230 {
         call(&agent, session.id, "protect_memory", json!({"id": number})).await;

@@ -12,7 +12,7 @@ fn is_page(answer: &HttpAnswer) -> bool {
 #[tokio::test]
 async fn a_browser_finds_its_way_from_where_nothing_is() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let refine = format!("/agents/{}/refine", agent.scope().agent);
     let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
@@ -88,7 +88,7 @@ async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
     assert_eq!(field.attribute("value"), Some("nobody"));
     assert_eq!(field.attribute("aria-invalid"), Some("true"));
     // What cannot be done with an agent leads back to it.
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let page = format!("/agents/{}", agent.scope().agent);
     let token = [("form_token", "x")];
     let wrong = browser.post(&format!("{page}/pause"), &token).await;

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     document::{Document, ReadDocument},
-    installation::{Browser, CANARY, Installation},
+    installation::{Browser, CANARY, Installation, save},
     pages::check_headers,
 };
 
@@ -56,11 +56,7 @@ fn listed(document: &Document) -> Vec<u64> {
 #[track_caller]
 fn shows_nothing(answer: &HttpAnswer, status: u16) {
     assert_eq!(answer.status, status, "{}", answer.text);
-    assert!(
-        !answer.text.to_lowercase().contains(CANARY),
-        "{}",
-        answer.text
-    );
+    answer.text.to_lowercase().omits(CANARY);
     answer.text.omits("Wren");
     answer.document().check("a refusal");
     check_headers(answer);
@@ -70,9 +66,7 @@ fn shows_nothing(answer: &HttpAnswer, status: u16) {
 async fn spec_6_6_the_link_shows_the_memories_and_without_it_nothing_is_seen() {
     let installation = Installation::open().await;
     let texts = ["The harbour lies to the west", "Ivo <b>taught</b> me"];
-    let agent = installation
-        .agent(&installation.account, "Wren", &texts)
-        .await;
+    let agent = installation.wren(&texts).await;
     let path = path_of(&agent);
     let (stranger, link) = personal_page(&installation).await;
     for hidden in ["/memory", &path, &format!("{path}/1"), "/memory/nobody"] {
@@ -108,9 +102,7 @@ async fn spec_6_6_the_link_shows_the_memories_and_without_it_nothing_is_seen() {
 #[tokio::test]
 async fn spec_6_6_the_page_makes_no_administrator_and_closes_nothing() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let actor = Actor::agent("Wren");
     let token = agent
         .grants()
@@ -184,9 +176,7 @@ async fn spec_6_6_the_page_makes_no_administrator_and_closes_nothing() {
 #[tokio::test]
 async fn spec_5_5_a_closed_installation_shows_nothing_and_both_ways_out() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let browser = owner(&installation).await;
     assert_eq!(browser.get(&path_of(&agent)).await.status, 200);
     installation.administrator("Ada").await;
@@ -208,9 +198,7 @@ async fn spec_5_5_a_closed_installation_shows_nothing_and_both_ways_out() {
 #[tokio::test]
 async fn spec_6_6_a_name_that_another_site_lets_point_here_sees_nothing() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let (stranger, link) = personal_page(&installation).await;
     let browser = owner(&installation).await;
     let get = reqwest::Method::GET;
@@ -232,12 +220,6 @@ async fn spec_6_6_a_name_that_another_site_lets_point_here_sees_nothing() {
     }
 }
 
-/// Saves memories of the agent itself.
-async fn save(agent: &OwnAgent, inputs: &[MemoryInput]) {
-    let actor = Actor::agent(agent.name());
-    agent.memories().save(inputs, &actor).await.unwrap();
-}
-
 fn input(text: &str) -> MemoryInput {
     MemoryInput {
         content: text.into(),
@@ -248,7 +230,7 @@ fn input(text: &str) -> MemoryInput {
 #[tokio::test]
 async fn spec_6_6_memories_are_searched_filtered_and_paged() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let old = MemoryInput {
         created_at: Some("2020-05-01T12:00:00Z".parse().unwrap()),
         tags: vec!["sea".into()],
@@ -324,7 +306,7 @@ async fn spec_6_6_several_agents_are_listed_and_other_accounts_are_not() {
     let none = browser.get("/memory").await;
     none.text.tells("memoir setup");
     none.document().check("/memory");
-    let wren = installation.agent(&installation.account, "Wren", &[]).await;
+    let wren = installation.wren(&[]).await;
     let lark = installation
         .agent(&installation.account, "<i>Lark</i>", &["One"])
         .await;

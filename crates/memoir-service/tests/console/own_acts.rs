@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, CANARY, Installation, owner as administrator},
+    installation::{Browser, CANARY, Installation, owner as administrator, save},
     own::{owner, path_of},
     pages::{busy_agent, check_headers},
 };
@@ -43,9 +43,7 @@ const OWNER: &str = "owner browser";
 #[tokio::test]
 async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_line() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     let (one, edit) = (format!("{path}/1"), format!("{path}/1/edit"));
@@ -105,9 +103,7 @@ async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_li
 #[tokio::test]
 async fn spec_6_6_the_owners_acts_are_on_the_record() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One", "Two"])
-        .await;
+    let agent = installation.wren(&["One", "Two"]).await;
     let archived = MemoryInput {
         kind: Some(Kind::Archival),
         ..MemoryInput {
@@ -115,8 +111,7 @@ async fn spec_6_6_the_owners_acts_are_on_the_record() {
             ..MemoryInput::default()
         }
     };
-    let me = Actor::agent("Wren");
-    agent.memories().save(&[archived], &me).await.unwrap();
+    save(&agent, &[archived]).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     for (number, act, action) in [
@@ -165,9 +160,7 @@ async fn spec_6_6_the_owners_acts_are_on_the_record() {
 #[tokio::test]
 async fn spec_4_4_a_memory_is_shredded_once_its_number_is_typed() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One", "Two"])
-        .await;
+    let agent = installation.wren(&["One", "Two"]).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     let shred = format!("{path}/1/shred");
@@ -192,9 +185,7 @@ async fn spec_4_4_a_memory_is_shredded_once_its_number_is_typed() {
 #[tokio::test]
 async fn spec_6_6_forms_are_taken_from_this_browsers_own_pages_only() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     let page = browser.page(&format!("{path}/1")).await;
@@ -287,9 +278,7 @@ async fn spec_6_6_what_the_agent_sees_is_shown_within_a_bound() {
         .map(|at| format!("Letter {at} {}", "word ".repeat(30)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let agent = installation
-        .agent(&installation.account, "Wren", &texts)
-        .await;
+    let agent = installation.wren(&texts).await;
     let path = format!("{}/prompt", path_of(&agent));
     let browser = owner(&installation).await;
     let whole = browser.get(&path).await;
@@ -350,12 +339,7 @@ async fn spec_6_6_this_week_shows_the_words_and_one_step_back_for_each() {
     assert_eq!(memory(&agent, 5).await.kind, Kind::Core);
     assert!(memory(&agent, new).await.discarded_at.is_some());
     let again = [("edited", "5"), ("back", "week")];
-    let token = browser
-        .page(&week)
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token(&week).await;
     let again = [again.as_slice(), &[("form_token", token.as_str())]].concat();
     assert_eq!(browser.post(&undo, &again).await.status, 409);
     // The session as a whole.
@@ -380,19 +364,13 @@ async fn spec_6_6_this_week_shows_the_words_and_one_step_back_for_each() {
 #[tokio::test]
 async fn spec_6_6_the_archive_folds_sources_under_what_took_their_place() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let new = MemoryInput {
         content: "Two".into(),
         replaces: vec![Number(1)],
         ..MemoryInput::default()
     };
-    agent
-        .memories()
-        .save(&[new], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    save(&agent, &[new]).await;
     let archive = format!("{}/archive", path_of(&agent));
     let browser = owner(&installation).await;
     let page = browser.get(&archive).await;

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, CANARY, Installation, owner},
+    installation::{Browser, CANARY, Installation, owner, save},
 };
 
 /// Everything that is reached by links from the fleet on, checked.
@@ -30,11 +30,7 @@ pub async fn walk_but(browser: &Browser, is_left_out: impl Fn(&str) -> bool) -> 
     while let Some(path) = waiting.pop_front() {
         let answer = browser.get(&path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
-        assert!(
-            !answer.text.to_lowercase().contains(CANARY),
-            "{path}: {}",
-            answer.text
-        );
+        answer.text.to_lowercase().omits(CANARY);
         assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
         check_headers(&answer);
         let document = answer.document();
@@ -77,9 +73,7 @@ pub async fn busy_agent(installation: &Installation) -> OwnAgent {
         "Ivo taught me how to read the tide tables",
         "We promised each other to come back in spring",
     ];
-    let agent = installation
-        .agent(&installation.account, "Wren", &memories)
-        .await;
+    let agent = installation.wren(&memories).await;
     let actor = Actor::agent("Wren");
     let authored = format!("{CANARY} once more, in words of my own");
     let own = [(Field::RefinementPrompt, Some(authored.as_str()))];
@@ -199,12 +193,7 @@ async fn spec_5_6_what_is_anothers_is_not_there() {
         answer.document().check(&path);
         check_headers(&answer);
     }
-    let token = browser
-        .page("/")
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token("/").await;
     let fields = [("form_token", token.as_str()), ("mode", "full")];
     for path in [
         format!("/agents/{id}/refine"),
@@ -277,19 +266,13 @@ async fn the_fleet_is_sorted_searched_and_paged() {
 #[tokio::test]
 async fn spec_2_4_an_origin_weaker_than_the_agents_own_word_is_shown() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &["One"])
-        .await;
+    let agent = installation.wren(&["One"]).await;
     let quoted = MemoryInput {
         content: format!("A page says {CANARY}").into(),
         origin: Some(Origin::External),
         ..MemoryInput::default()
     };
-    agent
-        .memories()
-        .save(&[quoted], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    save(&agent, &[quoted]).await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/memories", agent.scope().agent);
     let page = browser.get(&path).await;

@@ -17,9 +17,7 @@ async fn refined(installation: &Installation) -> OwnAgent {
     // Up to case the text of the first one, so that its delete is free.
     memories[1] = memories[0].to_lowercase();
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
-    let agent = installation
-        .agent(&installation.account, "Wren", &memories)
-        .await;
+    let agent = installation.wren(&memories).await;
     installation.clock.advance(Duration::from_secs(10 * 86_400));
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [

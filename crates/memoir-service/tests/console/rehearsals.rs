@@ -1,13 +1,13 @@
 //! What a rehearsal would do, shown without text (SPEC 3.17, 5.1), and applying what was shown.
 
-use memoir_app::{Handling, MemoryInput, OwnAgent};
-use memoir_domain::{SessionId, audit::Actor, session::Mode};
+use memoir_app::{Handling, OwnAgent};
+use memoir_domain::{SessionId, session::Mode};
 use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation, owner},
+    installation::{CANARY, Installation, owner, remember},
 };
 
 /// A rehearsal of every kind of edit, by the agent itself.
@@ -44,11 +44,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
-    assert!(
-        !answer.text.to_lowercase().contains(CANARY),
-        "{}",
-        answer.text
-    );
+    answer.text.to_lowercase().omits(CANARY);
     let page = answer.document();
     page.check(&path);
     let rows = page.all("tr").map(|row| row.text.clone());
@@ -74,15 +70,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     // Something is written in between: the page says so, and nothing is done.
     let apply = format!("{path}/apply");
     let newest = page.hidden("newest").unwrap();
-    let one_more = MemoryInput {
-        content: "One more".into(),
-        ..MemoryInput::default()
-    };
-    agent
-        .memories()
-        .save(&[one_more], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    remember(&agent, "One more").await;
     let before = agent.views().show().await.unwrap().counts;
     let stale = browser.press(&path, &apply, &[("newest", newest)]).await;
     assert_eq!(stale.status, 409);

@@ -39,7 +39,7 @@ async fn last_change(agent: &OwnAgent) -> Value {
 #[tokio::test]
 async fn every_setting_is_changed_and_returned_to_its_default() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let page = path(&agent);
     browser.page(&page).await.check(&page);
@@ -133,7 +133,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
 #[tokio::test]
 async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     installation.agent(&installation.account, "Owl", &[]).await;
     let browser = installation.ada().await;
     let page = path(&agent);
@@ -212,7 +212,7 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
 #[tokio::test]
 async fn prompts_of_the_greatest_length_are_taken() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let page = path(&agent);
     let (system, other) = ("🪶".repeat(100_000), "🪶".repeat(10_000));
@@ -231,7 +231,7 @@ async fn prompts_of_the_greatest_length_are_taken() {
 #[tokio::test]
 async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let page = path(&agent);
     let mine = format!("Refine gently, {CANARY}.");
@@ -270,7 +270,7 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
 #[tokio::test]
 async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let installation = Installation::open().await;
-    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let page = path(&agent);
     let set = async |field, value: &str| {
@@ -357,7 +357,7 @@ async fn spec_5_6_settings_of_another_account_are_not_there() {
     let theirs = installation
         .agent(&installation.other().await, "Owl", &[])
         .await;
-    let own = installation.agent(&installation.account, "Wren", &[]).await;
+    let own = installation.wren(&[]).await;
     let browser = installation.ada().await;
     let id = theirs.scope().agent;
     for path in ["settings", "erase", "tokens", "tokens/x/revoke"] {

@@ -50,9 +50,7 @@ async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agent
     };
     let options = ServiceOptions::default();
     let installation = Installation::with_settings(options, off, BTreeMap::new()).await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     // Due by its slot, which the clock has passed.
     installation.clock.advance(Duration::from_secs(8 * 86_400));
     let browser = installation.ada().await;
@@ -69,9 +67,7 @@ async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agent
 #[tokio::test]
 async fn an_agent_that_is_never_asked_shows_why() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     set(&agent, Field::Model, None).await;
     // From here on it is due by its slot.
     installation.clock.advance(Duration::from_secs(8 * 86_400));
@@ -114,9 +110,7 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
     let options = ServiceOptions::default();
     let installation = Installation::with_settings(options, settings, providers).await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     set(&agent, Field::Model, Some("refusing:small")).await;
     let browser = installation.ada().await;
     let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
@@ -162,9 +156,7 @@ async fn spec_3_16_usage_counts_while_the_session_runs() {
     let providers = BTreeMap::from([("slow".to_owned(), settings)]);
     let (options, settings) = (ServiceOptions::default(), InstallationSettings::default());
     let installation = Installation::with_settings(options, settings, providers).await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     set(&agent, Field::Model, Some("slow:small")).await;
     let browser = installation.ada().await;
     let activity = read(&browser, "/activity").await;
@@ -199,9 +191,7 @@ async fn spec_4_3_a_rollback_does_not_count_the_journal_entry_about_it() {
         "Letters go out with the boat at noon",
     ];
     let memories = [&MEMORIES[..], &more].concat();
-    let agent = installation
-        .agent(&installation.account, "Wren", &memories)
-        .await;
+    let agent = installation.wren(&memories).await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 2})),

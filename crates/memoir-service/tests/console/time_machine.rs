@@ -1,13 +1,12 @@
 //! The time machine: any point of an agent's history, and going back to it (SPEC 4.3), without scripts.
 
-use memoir_app::MemoryInput;
 use memoir_domain::{audit::Actor, session::Mode};
 use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
     document::{Document, ReadDocument},
-    installation::{Browser, CANARY, Installation},
+    installation::{Browser, CANARY, Installation, newest_records, remember},
 };
 
 const MEMORIES: [&str; 4] = [
@@ -61,9 +60,7 @@ async fn kept(agent: &memoir_app::OwnAgent) -> Vec<u64> {
 #[tokio::test]
 async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_taken_back() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &[MEMORIES, MORE].concat())
-        .await;
+    let agent = installation.wren(&[MEMORIES, MORE].concat()).await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
@@ -137,11 +134,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
             .undone_at
             .is_some()
     );
-    let records = agent
-        .views()
-        .search_records(&Default::default(), None, 1)
-        .await
-        .unwrap();
+    let records = newest_records(&agent, 1).await;
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
 
     // The page that it leads to says how to take it back.
@@ -174,9 +167,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
 #[tokio::test]
 async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let point = format!("{path}?record=3");
@@ -185,15 +176,7 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
     let token = shown.hidden("form_token").unwrap();
     let newest = shown.hidden("newest").unwrap();
     let fields = [("form_token", token), ("point", "3"), ("newest", newest)];
-    let one_more = MemoryInput {
-        content: "One more".into(),
-        ..MemoryInput::default()
-    };
-    agent
-        .memories()
-        .save(&[one_more], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    remember(&agent, "One more").await;
 
     let refused = browser.post(&path, &fields).await;
     assert_eq!(refused.status, 409);
@@ -225,9 +208,7 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
 #[tokio::test]
 async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let point = format!("{path}?record=2");
@@ -267,21 +248,11 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
 #[tokio::test]
 async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     installation
         .clock
         .advance(std::time::Duration::from_secs(3_600));
-    let one_more = MemoryInput {
-        content: "One more".into(),
-        ..MemoryInput::default()
-    };
-    agent
-        .memories()
-        .save(&[one_more], &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    remember(&agent, "One more").await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let newest = browser
@@ -341,9 +312,7 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
 #[tokio::test]
 async fn spec_5_1_spec_5_6_a_history_holds_no_word_and_is_not_anothers() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.wren(&MEMORIES).await;
     let theirs = installation
         .agent(&installation.other().await, "Owl", &MEMORIES)
         .await;
@@ -352,18 +321,9 @@ async fn spec_5_1_spec_5_6_a_history_holds_no_word_and_is_not_anothers() {
     for seq in 0..=5 {
         let answer = browser.get(&format!("{path}?record={seq}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        assert!(
-            !answer.text.to_lowercase().contains(CANARY),
-            "{seq}: {}",
-            answer.text
-        );
+        answer.text.to_lowercase().omits(CANARY);
     }
-    let token = browser
-        .page("/")
-        .await
-        .hidden("form_token")
-        .unwrap()
-        .to_owned();
+    let token = browser.form_token("/").await;
     let theirs_at = format!("/agents/{}/time", theirs.scope().agent);
     assert_eq!(browser.get(&theirs_at).await.status, 404);
     let fields = [
