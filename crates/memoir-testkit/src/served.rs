@@ -240,6 +240,16 @@ impl Served {
         self.send("GET", path, token, &Value::Null).await
     }
 
+    /// The body of a GET request's response.
+    ///
+    /// # Panics
+    /// It has another status than 200.
+    pub async fn shown(&self, path: &str, token: &str) -> Value {
+        let answer = self.get(path, token).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        answer.json()
+    }
+
     /// Posts that body; none for null.
     ///
     /// # Panics

@@ -13,6 +13,14 @@ use crate::{
 
 const CANARY: &str = "Kanarienvogel Zwitscher";
 
+/// A service with the agent `wren`, and a client of it.
+async fn opened() -> (Installation, Tenant, Client) {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let client = installation.client();
+    (installation, wren, client)
+}
+
 async fn keyed(
     client: &mut Client,
     tenant: &Tenant,
@@ -39,9 +47,7 @@ async fn memories(tenant: &Tenant) -> usize {
 
 #[tokio::test]
 async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     let first = keyed(&mut client, &wren, "k1", path, &body).await;
@@ -62,9 +68,7 @@ async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
 
 #[tokio::test]
 async fn a_long_response_to_a_request_that_changed_nothing_is_not_stored() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     for part in ["a", "b"] {
         let body = json!({"content": format!("kiln {}", part.repeat(4_000))}).to_string();
@@ -102,9 +106,7 @@ async fn a_long_response_to_a_request_that_changed_nothing_is_not_stored() {
 
 #[tokio::test]
 async fn a_refusal_is_answered_alike_too() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let first = keyed(&mut client, &wren, "k", path, r#"{"content": ""}"#).await;
     assert_eq!(first.status, 400);
@@ -172,9 +174,7 @@ async fn of_many_requests_at_once_with_one_key_one_is_carried_out() {
 
 #[tokio::test]
 async fn a_key_is_for_one_request() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     keyed(&mut client, &wren, "k", path, r#"{"content": "one"}"#).await;
     for (path, body) in [
@@ -208,9 +208,7 @@ async fn a_key_is_of_one_token() {
 
 #[tokio::test]
 async fn spec_4_4_a_shredding_is_answered_alike_and_what_was_answered_before_it_is_not() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k1", path, &body).await;
@@ -230,9 +228,7 @@ async fn spec_4_4_a_shredding_is_answered_alike_and_what_was_answered_before_it_
 
 #[tokio::test]
 async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let long = "k".repeat(256);
     for key in ["", &long] {
@@ -267,9 +263,7 @@ const BEGUN: &str = "UPDATE replies SET version = NULL, open = NULL, sealed = NU
 
 #[tokio::test]
 async fn spec_6_2_what_was_done_when_the_process_was_killed_is_found_done_under_its_key() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": "one"}"#;
     let first = keyed(&mut client, &wren, "k", path, body).await;
@@ -286,9 +280,7 @@ async fn spec_6_2_what_was_done_when_the_process_was_killed_is_found_done_under_
 
 #[tokio::test]
 async fn spec_6_2_what_was_only_begun_when_the_process_was_killed_is_executed() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": ""}"#;
     keyed(&mut client, &wren, "k", path, body).await;
@@ -448,9 +440,7 @@ async fn a_large_answer_is_given_again_too() {
 
 #[tokio::test]
 async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k1", "/v1/agents/wren/memories", &body).await;
     let made = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
@@ -469,9 +459,7 @@ async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
 #[tokio::test]
 async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() {
     use sha2::{Digest, Sha256};
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k", path, &body).await;
@@ -489,9 +477,7 @@ async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() 
 
 #[tokio::test]
 async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (_installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k", path, &body).await;
@@ -511,9 +497,7 @@ async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
 
 #[tokio::test]
 async fn old_answers_are_forgotten() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": "one"}"#;
     keyed(&mut client, &wren, "old", path, body).await;
@@ -562,9 +546,7 @@ async fn an_answer_outlives_the_process() {
 
 #[tokio::test]
 async fn what_waits_for_another_process_is_told_to_come_again_with_the_same_key() {
-    let installation = Installation::open().await;
-    let wren = installation.tenant("default", "wren").await;
-    let mut client = installation.client();
+    let (installation, wren, mut client) = opened().await;
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     let other = rusqlite::Connection::open(installation.folder.database()).unwrap();

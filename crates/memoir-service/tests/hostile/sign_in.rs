@@ -173,6 +173,14 @@ async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
     }
 }
 
+async fn behind_proxy() -> Installation {
+    let behind = ServiceOptions {
+        behind_proxy: true,
+        ..options()
+    };
+    Installation::with(behind).await
+}
+
 /// What a proxy puts before a request that came to it over HTTPS.
 fn from(told: &str) -> [(&str, &str); 2] {
     [("x-forwarded-proto", "https"), ("x-forwarded-for", told)]
@@ -180,11 +188,7 @@ fn from(told: &str) -> [(&str, &str); 2] {
 
 #[tokio::test]
 async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
-    let behind = ServiceOptions {
-        behind_proxy: true,
-        ..options()
-    };
-    let installation = Installation::with(behind).await;
+    let installation = behind_proxy().await;
     with_ada(&installation).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for number in 0..5 {
@@ -203,42 +207,33 @@ async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
 
 #[tokio::test]
 async fn behind_a_proxy_that_writes_ports_each_client_has_attempts_of_its_own() {
-    let behind = ServiceOptions {
-        behind_proxy: true,
-        ..options()
-    };
-    let installation = Installation::with(behind).await;
+    let installation = behind_proxy().await;
     with_ada(&installation).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
-    // One client, however the proxy writes its address and from whatever port it calls.
-    for (number, told) in [
-        "192.0.2.7:4001",
-        "192.0.2.7:4002",
-        "192.0.2.7",
-        "\"192.0.2.7:80\"",
-        "::ffff:192.0.2.7",
-        "[::ffff:192.0.2.7]:4003",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let status = sign_in(&installation, &wrong, &from(told)).await.status;
-        assert_eq!(status, if number < 5 { 401 } else { 429 }, "{told}");
-    }
-    // Another half of an address of version 6 is the same client's.
-    for (number, told) in [
-        "2001:db8::1",
-        "[2001:db8::2]:443",
-        "[2001:db8::3]",
-        "2001:db8::4",
-        "[2001:db8::5]:1",
-        "[2001:db8::6]:1",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let status = sign_in(&installation, &wrong, &from(told)).await.status;
-        assert_eq!(status, if number < 5 { 401 } else { 429 }, "{told}");
+    for one_client in [
+        // However the proxy writes its address and from whatever port it calls.
+        [
+            "192.0.2.7:4001",
+            "192.0.2.7:4002",
+            "192.0.2.7",
+            "\"192.0.2.7:80\"",
+            "::ffff:192.0.2.7",
+            "[::ffff:192.0.2.7]:4003",
+        ],
+        // Another half of an address of version 6 is the same client's.
+        [
+            "2001:db8::1",
+            "[2001:db8::2]:443",
+            "[2001:db8::3]",
+            "2001:db8::4",
+            "[2001:db8::5]:1",
+            "[2001:db8::6]:1",
+        ],
+    ] {
+        for (number, told) in one_client.into_iter().enumerate() {
+            let status = sign_in(&installation, &wrong, &from(told)).await.status;
+            assert_eq!(status, if number < 5 { 401 } else { 429 }, "{told}");
+        }
     }
     let elsewhere = sign_in(&installation, &right(), &from("192.0.2.8:4001")).await;
     assert_eq!(elsewhere.status, 201);
@@ -246,11 +241,7 @@ async fn behind_a_proxy_that_writes_ports_each_client_has_attempts_of_its_own() 
 
 #[tokio::test]
 async fn spec_5_1_behind_a_proxy_the_numbers_need_a_token_whatever_the_proxy_sends() {
-    let behind = ServiceOptions {
-        behind_proxy: true,
-        ..options()
-    };
-    let installation = Installation::with(behind).await;
+    let installation = behind_proxy().await;
     let administrator = administrator_token(&installation.account("default").await).await;
     let answer = installation.client().get("/metrics", "").await;
     assert_eq!(
@@ -263,11 +254,7 @@ async fn spec_5_1_behind_a_proxy_the_numbers_need_a_token_whatever_the_proxy_sen
 
 #[tokio::test]
 async fn spec_5_5_guesses_from_many_addresses_keep_no_administrator_out() {
-    let behind = ServiceOptions {
-        behind_proxy: true,
-        ..options()
-    };
-    let installation = Installation::with(behind).await;
+    let installation = behind_proxy().await;
     with_ada(&installation).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for number in 0..14 {

@@ -97,7 +97,7 @@ impl Scene {
 
     async fn show(&self, request: &str, who: &str) -> Value {
         let path = format!("/v1/access-requests/{request}");
-        self.installation.get(&path, who).await.expect(200)
+        self.installation.shown(&path, who).await
     }
 
     /// Everything that can be looked at, by its path.
@@ -138,14 +138,14 @@ impl Scene {
 
     async fn records(&self, action: &str) -> Vec<Value> {
         let path = format!("/v1/agents/wren/audit?action={action}&limit=200");
-        let page = self.installation.get(&path, &self.wren).await.expect(200);
+        let page = self.installation.shown(&path, &self.wren).await;
         page["items"].as_array().unwrap().clone()
     }
 
     /// The journal entries about an access.
     async fn told(&self) -> Vec<String> {
         let path = "/v1/agents/wren/memories?kind=journal&limit=200";
-        let page = self.installation.get(path, &self.wren).await.expect(200);
+        let page = self.installation.shown(path, &self.wren).await;
         let entries = page["items"].as_array().unwrap().iter();
         let texts = entries.map(|entry| entry["content"].as_str().unwrap().to_owned());
         texts.filter(|text| text.contains(PURPOSE)).collect()
@@ -310,7 +310,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
     let mut cursor = String::new();
     loop {
         let path = format!("{REQUESTS}?limit=1{cursor}");
-        let page = scene.installation.get(&path, &scene.ben).await.expect(200);
+        let page = scene.installation.shown(&path, &scene.ben).await;
         seen.extend(page["items"].as_array().unwrap().clone());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -552,12 +552,12 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
     let request = installation.post(REQUESTS, &ada, body).await.expect(201);
     let path = format!("/v1/access-requests/{}", request["id"].as_str().unwrap());
     for _ in 0..1_000 {
-        if installation.get(&path, &wren).await.expect(200)["state"] != "asked" {
+        if installation.shown(&path, &wren).await["state"] != "asked" {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let answered = installation.get(&path, &ada).await.expect(200);
+    let answered = installation.shown(&path, &ada).await;
     assert_eq!(
         (&answered["state"], &answered["reason"]),
         (&json!("granted"), &json!("You may look."))
@@ -568,10 +568,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
         panic!("the model is asked");
     };
     assert!(question.expose().contains(PURPOSE));
-    let memory = installation
-        .get("/v1/agents/wren/memories/1", &ada)
-        .await
-        .expect(200);
+    let memory = installation.shown("/v1/agents/wren/memories/1", &ada).await;
     assert_eq!(memory["content"], "Ada keeps bees.");
 }
 

@@ -124,9 +124,8 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
             .await
             .expect(201);
         let shown = installation
-            .get(&format!("/v1/agents/{path}"), &token)
-            .await
-            .expect(200);
+            .shown(&format!("/v1/agents/{path}"), &token)
+            .await;
         assert_eq!(shown["id"], made["id"]);
     }
     let victim = installation
@@ -145,9 +144,8 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
         .await;
     renamed.refused(400, "invalid_argument");
     let shown = installation
-        .get(&format!("/v1/agents/{id}"), &token)
-        .await
-        .expect(200);
+        .shown(&format!("/v1/agents/{id}"), &token)
+        .await;
     assert_eq!(shown["name"], "victim");
 }
 
@@ -282,13 +280,10 @@ async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
         .await
         .refused(410, "erased");
     assert_eq!(
-        installation
-            .get(&gone("/audit/verify"), &token)
-            .await
-            .expect(200)["valid"],
+        installation.shown(&gone("/audit/verify"), &token).await["valid"],
         true
     );
-    installation.get(&gone("/audit"), &token).await.expect(200);
+    installation.shown(&gone("/audit"), &token).await;
     installation
         .get("/v1/agents/wren/context", &own)
         .await
@@ -301,9 +296,8 @@ async fn spec_2_7_an_agent_sets_about_itself_what_is_its_own() {
     let (_, own) = installation.agent("wren").await;
     let path = |field: &str| format!("/v1/agents/wren/self/{field}");
     let shown = installation
-        .get(&path("refinement_threshold"), &own)
-        .await
-        .expect(200);
+        .shown(&path("refinement_threshold"), &own)
+        .await;
     assert_eq!(
         shown,
         json!({"type": "config", "field": "refinement_threshold", "value": 0.75, "is_default": true, "agent": "wren"})

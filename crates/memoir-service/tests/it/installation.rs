@@ -73,10 +73,7 @@ impl Installation {
     /// Waits until the session has ended.
     pub async fn ended(&self, session: &str, token: &str) -> Value {
         for _ in 0..500 {
-            let shown = self
-                .get(&format!("/v1/sessions/{session}"), token)
-                .await
-                .expect(200);
+            let shown = self.shown(&format!("/v1/sessions/{session}"), token).await;
             if !shown["ended_at"].is_null() {
                 return shown;
             }

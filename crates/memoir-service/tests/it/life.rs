@@ -34,7 +34,7 @@ const TRANSCRIPTS: &str = "/v1/agents/wren/transcripts";
 /// Until `pending` messages wait.
 async fn waiting(installation: &Installation, token: &str, pending: u64) -> Value {
     for _ in 0..500 {
-        let standing = installation.get(TRANSCRIPTS, token).await.expect(200);
+        let standing = installation.shown(TRANSCRIPTS, token).await;
         if standing["pending"] == pending {
             return standing;
         }
@@ -64,7 +64,7 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
         );
     }
     for token in [&agent, &administrator] {
-        let standing = installation.get(TRANSCRIPTS, token).await.expect(200);
+        let standing = installation.shown(TRANSCRIPTS, token).await;
         assert_eq!(standing["pending"], 2);
         assert!(standing["due_at"].as_str().unwrap() > "2026-03-04T18:00");
     }
@@ -92,9 +92,8 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
         .expect(202);
     assert_eq!(again, json!({"received": 0, "known": 2}));
     let memories = installation
-        .get("/v1/agents/wren/memories?kind=journal", &agent)
-        .await
-        .expect(200);
+        .shown("/v1/agents/wren/memories?kind=journal", &agent)
+        .await;
     let items = memories["items"].as_array().unwrap();
     assert_eq!(items.len(), 1);
     assert_eq!(items[0]["content"], noted);
@@ -244,7 +243,7 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
     );
     asked.text.omits(CANARY);
     assert_eq!(
-        installation.get(path, &agent).await.expect(200)["value"],
+        installation.shown(path, &agent).await["value"],
         long
     );
     put("Hm.").await.expect(200);
@@ -258,7 +257,7 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
         .await
         .expect(200);
     assert_eq!(
-        installation.get(path, &agent).await.expect(200)["value"],
+        installation.shown(path, &agent).await["value"],
         long
     );
 }

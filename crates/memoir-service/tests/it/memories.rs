@@ -23,9 +23,8 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
         (&Value::Null, &Value::Null)
     );
     let shown = installation
-        .get(&format!("{PATH}/1"), &administrator)
-        .await
-        .expect(200);
+        .shown(&format!("{PATH}/1"), &administrator)
+        .await;
     let names: BTreeSet<&str> = shown
         .as_object()
         .unwrap()
@@ -139,7 +138,7 @@ async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_n
         .collect();
     batch(json!(many)).await.refused(400, "invalid_argument");
     assert_eq!(
-        installation.get(PATH, &own).await.expect(200)["items"],
+        installation.shown(PATH, &own).await["items"],
         json!([])
     );
     let saved = batch(json!(many[..1_000])).await.expect(201);
@@ -173,7 +172,7 @@ async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile()
         let mut seen = Vec::new();
         let mut path = format!("{PATH}?{query}limit=100");
         loop {
-            let page = installation.get(&path, &own).await.expect(200);
+            let page = installation.shown(&path, &own).await;
             let items = page["items"].as_array().unwrap();
             seen.extend(
                 items
@@ -252,10 +251,7 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
         ("kind=core&q=", all),
         ("kind=journal&tag=", 0),
     ] {
-        let page = installation
-            .get(&format!("{PATH}?{query}"), &own)
-            .await
-            .expect(200);
+        let page = installation.shown(&format!("{PATH}?{query}"), &own).await;
         assert_eq!(page["items"].as_array().unwrap().len(), found, "{query}");
     }
     for (body, told) in [
@@ -345,10 +341,7 @@ async fn what_stands_in_a_query_is_checked_by_name() {
         ("until=2026-03-03", 0),
         ("since=2026-03-04", 1),
     ] {
-        let found = installation
-            .get(&format!("{PATH}?{query}"), &own)
-            .await
-            .expect(200);
+        let found = installation.shown(&format!("{PATH}?{query}"), &own).await;
         assert_eq!(found["items"].as_array().unwrap().len(), count, "{query}");
     }
     installation
@@ -391,7 +384,7 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
     // An act that changes nothing is on the record all the same (SPEC 4.3): one more of each.
     let acts = async |action: &str| {
         let path = format!("/v1/agents/wren/audit?action={action}");
-        let page = installation.get(&path, &token).await.expect(200);
+        let page = installation.shown(&path, &token).await;
         page["items"].as_array().unwrap().len()
     };
     let discarded = act("POST", "discard", "*").await;
@@ -424,7 +417,7 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
 
 /// The numbers on the page at that path.
 async fn numbers(installation: &Installation, path: &str, token: &str) -> Vec<u64> {
-    let page = installation.get(path, token).await.expect(200);
+    let page = installation.shown(path, token).await;
     let items = page["items"].as_array().unwrap().iter();
     items.map(|one| one["number"].as_u64().unwrap()).collect()
 }
@@ -458,10 +451,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
             {"number": 99, "reason": "not_found"},
         ])
     );
-    let old = installation
-        .get(&format!("{PATH}/1"), &own)
-        .await
-        .expect(200);
+    let old = installation.shown(&format!("{PATH}/1"), &own).await;
     assert_eq!(
         (&old["kind"], &old["under"], &old["content"]),
         (&json!("archival"), &json!(4), &json!(memories[0]))
@@ -511,10 +501,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         .await
         .expect(200);
     assert_eq!(discarded["sources"], json!([1]));
-    let old = installation
-        .get(&format!("{PATH}/1"), &own)
-        .await
-        .expect(200);
+    let old = installation.shown(&format!("{PATH}/1"), &own).await;
     assert_eq!(
         (&old["kind"], &old["under"]),
         (&json!("archival"), &Value::Null)
@@ -670,10 +657,7 @@ async fn summarized(installation: &Installation) -> (String, String) {
 async fn spec_3_9_a_summary_is_shown_with_its_sources_and_is_neither_protected_nor_restored() {
     let installation = Installation::open().await;
     let (administrator, own) = summarized(&installation).await;
-    let summary = installation
-        .get(&format!("{PATH}/13"), &own)
-        .await
-        .expect(200);
+    let summary = installation.shown(&format!("{PATH}/13"), &own).await;
     assert_eq!(
         (&summary["is_summary"], &summary["sources"]),
         (&json!(true), &json!([1, 2]))
@@ -694,19 +678,15 @@ async fn spec_3_9_a_summary_is_shown_with_its_sources_and_is_neither_protected_n
             .await
             .expect(200);
     }
-    let gone = installation
-        .get(&format!("{PATH}/13"), &own)
-        .await
-        .expect(200);
+    let gone = installation.shown(&format!("{PATH}/13"), &own).await;
     assert!(gone["discarded_at"].is_string(), "{gone}");
     installation
         .post(&format!("{PATH}/13/restore"), &administrator, Value::Null)
         .await
         .refused(409, "not_applicable");
     let verified = installation
-        .get("/v1/agents/wren/audit/verify", &administrator)
-        .await
-        .expect(200);
+        .shown("/v1/agents/wren/audit/verify", &administrator)
+        .await;
     assert_eq!(
         (&verified["valid"], &verified["originals"]),
         (
@@ -737,24 +717,17 @@ async fn spec_4_4_the_agent_alone_is_told_which_summaries_rest_on_a_shredded_tex
     assert!(shredded["shredded_at"].is_string(), "{shredded}");
     let derived = shredded["derived"].as_array().unwrap();
     assert!(derived.contains(&json!(13)), "{shredded}");
-    let summary = installation
-        .get(&format!("{PATH}/13"), &own)
-        .await
-        .expect(200);
+    let summary = installation.shown(&format!("{PATH}/13"), &own).await;
     assert!(summary["shredded_at"].is_string(), "{summary}");
     // The other source stays, in the archive.
-    let other = installation
-        .get(&format!("{PATH}/2"), &own)
-        .await
-        .expect(200);
+    let other = installation.shown(&format!("{PATH}/2"), &own).await;
     assert_eq!(
         (&other["kind"], &other["under"]),
         (&json!("archival"), &Value::Null)
     );
     let verified = installation
-        .get("/v1/agents/wren/audit/verify", &own)
-        .await
-        .expect(200);
+        .shown("/v1/agents/wren/audit/verify", &own)
+        .await;
     assert_eq!(
         (&verified["valid"], &verified["originals"]["lost"]),
         (&json!(true), &json!(0))
@@ -777,9 +750,9 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
     let mut cursor = String::new();
     loop {
         let path = format!("{PATH}?origin=external&limit=2{cursor}");
-        let page = installation.get(&path, &own).await.expect(200);
+        let page = installation.shown(&path, &own).await;
         // An administrator gets the same, without text.
-        let blind = installation.get(&path, &token).await.expect(200);
+        let blind = installation.shown(&path, &token).await;
         assert_eq!(blind["next_cursor"], page["next_cursor"]);
         assert_eq!(
             blind["items"].as_array().unwrap().len(),
@@ -799,9 +772,8 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
     }
     assert_eq!(found, [2, 4, 6, 8, 10]);
     let searched = installation
-        .get(&format!("{PATH}?q=kiln&origin=agent"), &own)
-        .await
-        .expect(200);
+        .shown(&format!("{PATH}?q=kiln&origin=agent"), &own)
+        .await;
     assert_eq!(searched["items"].as_array().unwrap().len(), 1);
     installation
         .get(&format!("{PATH}?origin=heaven"), &own)
@@ -816,7 +788,7 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
     let path = "/v1/agents/wren/context";
-    let shown = installation.get(path, &own).await.expect(200);
+    let shown = installation.shown(path, &own).await;
     assert_eq!(shown["core_tokens"], 8);
     let plain = installation
         .send_with("GET", path, &own, &Value::Null, &[("accept", "text/plain")])
@@ -824,15 +796,13 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
     assert_eq!(plain.header("content-type"), "text/plain; charset=utf-8");
     assert_eq!(shown["text"], plain.text);
     let left_out = installation
-        .get(&format!("{path}?max_tokens=0"), &own)
-        .await
-        .expect(200);
+        .shown(&format!("{path}?max_tokens=0"), &own)
+        .await;
     assert!(!left_out["text"].as_str().unwrap().contains("kiln"));
     assert!(shown.get("explained").is_none());
     let explained = installation
-        .get(&format!("{path}?max_tokens=0&hard=true&explain=true"), &own)
-        .await
-        .expect(200);
+        .shown(&format!("{path}?max_tokens=0&hard=true&explain=true"), &own)
+        .await;
     let omitted = &explained["explained"]["omitted"][0];
     assert_eq!(
         (&omitted["number"], &omitted["bound"]),
@@ -867,10 +837,7 @@ async fn spec_2_8_explain_tells_by_what_each_was_found_and_only_where_it_is_aske
     );
     assert_eq!(best["terms"][0]["found"], "word");
     assert!(best["score"].as_f64().unwrap() > 0.0);
-    let plain = installation
-        .get(&format!("{PATH}?q=linen"), &own)
-        .await
-        .expect(200);
+    let plain = installation.shown(&format!("{PATH}?q=linen"), &own).await;
     assert!(plain["items"][0].get("match").is_none());
     for wrong in ["explain=true", "q=linen&explain=maybe"] {
         let refused = installation

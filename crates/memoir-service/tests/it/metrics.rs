@@ -99,7 +99,7 @@ async fn busy() -> Busy {
             end
         );
         let context = format!("/v1/agents/{name}/context");
-        installation.get(&context, &token).await.expect(200);
+        installation.shown(&context, &token).await;
     }
     // A request that is refused before its handler.
     installation

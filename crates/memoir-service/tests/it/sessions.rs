@@ -264,7 +264,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
         assert_eq!(resumed.status, status, "{}", resumed.text);
     }
     let path = format!("/v1/sessions/{id}");
-    let shown = installation.get(&path, &own).await.expect(200);
+    let shown = installation.shown(&path, &own).await;
     // It comes under the earlier one, which has the same text.
     assert_eq!(shown["changes"].as_array().unwrap().len(), 1, "{shown}");
     let change = &shown["changes"][0];
@@ -283,7 +283,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     let count = |list: &Value| list["items"].as_array().unwrap().len();
     let memories = "/v1/agents/wren/memories?kind=core";
     assert_eq!(
-        count(&installation.get(memories, &own).await.expect(200)),
+        count(&installation.shown(memories, &own).await),
         3
     );
     let apply = format!("{path}/apply");
@@ -300,7 +300,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
         (&json!(1), &json!([]))
     );
     assert_eq!(
-        count(&installation.get(memories, &own).await.expect(200)),
+        count(&installation.shown(memories, &own).await),
         2
     );
     installation

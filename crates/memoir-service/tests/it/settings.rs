@@ -20,7 +20,7 @@ async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
         .await;
     let path = "/v1/agents/wren";
     let is_asked = async |token: &str| {
-        let shown = installation.get(path, token).await.expect(200);
+        let shown = installation.shown(path, token).await;
         let reason = &shown["next_refinement_reason"];
         let expected = match shown["next_refinement_at"].is_null() {
             true => json!("nothing_to_refine"),
@@ -48,10 +48,7 @@ async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
     let body = json!({"content": "I speak softly.", "tags": ["voice"]});
     let saved = installation.post("/v1/agents/lark/memories", &own, body);
     saved.await.expect(201);
-    let lark = installation
-        .get("/v1/agents/lark", &admin)
-        .await
-        .expect(200);
+    let lark = installation.shown("/v1/agents/lark", &admin).await;
     assert_eq!(lark["next_refinement_at"], Value::Null);
 }
 
@@ -99,7 +96,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         warning.starts_with("system_prompt: `%{name}` is a placeholder"),
         "{warning}"
     );
-    let shown = installation.get(path, &token).await.expect(200);
+    let shown = installation.shown(path, &token).await;
     assert_eq!(shown["effective_context_journal_tokens"], 100);
     assert!(shown.get("warnings").is_none());
     for (body, told) in [
@@ -127,7 +124,7 @@ async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent_with("wren", &[]).await;
     let path = "/v1/agents/wren/self/memory_reflection_prompt";
-    let shown = installation.get(path, &own).await.expect(200);
+    let shown = installation.shown(path, &own).await;
     assert_eq!(shown["is_default"], true);
     shown["value"].as_str().unwrap().tells("matter in a year");
     let body = json!({"value": "Keep what %{owner} says."});
@@ -156,7 +153,7 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
     assert_eq!(
-        installation.get(path, &own).await.expect(200)["left_out"],
+        installation.shown(path, &own).await["left_out"],
         json!([])
     );
     let body = json!({"context_journal_tokens": 32});
@@ -164,16 +161,15 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
         .send("PATCH", "/v1/agents/wren", &token, &body)
         .await
         .expect(200);
-    let shown = installation.get(path, &own).await.expect(200);
+    let shown = installation.shown(path, &own).await;
     // The seventh exceeded the bound, and the oldest left until four fifths of it were left.
     assert_eq!(shown["left_out"], json!([2, 3]));
     let text = shown["text"].as_str().unwrap();
     text.tells("kiln 4");
     text.tells("(Left out for want of room: 2 journal entries.");
     let none = installation
-        .get(&format!("{path}?max_tokens=1"), &own)
-        .await
-        .expect(200);
+        .shown(&format!("{path}?max_tokens=1"), &own)
+        .await;
     assert_eq!(none["left_out"], json!([1, 2, 3, 4, 5, 6, 7, 8, 9]));
 }
 
@@ -207,10 +203,7 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             ("faded=true&kind=core", vec![]),
             ("protected=false&faded=false", vec![1]),
         ] {
-            let page = installation
-                .get(&format!("{path}?{query}"), token)
-                .await
-                .expect(200);
+            let page = installation.shown(&format!("{path}?{query}"), token).await;
             let items = page["items"].as_array().unwrap();
             let numbers: Vec<u64> = items
                 .iter()
@@ -219,15 +212,9 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             assert_eq!(numbers, expected, "{query}");
         }
     }
-    let expired = installation
-        .get(&format!("{path}/3"), &own)
-        .await
-        .expect(200);
+    let expired = installation.shown(&format!("{path}/3"), &own).await;
     assert_eq!(expired["fades_at"], "2020-01-08T00:00:00Z");
-    let shown = installation
-        .get("/v1/agents/wren", &token)
-        .await
-        .expect(200);
+    let shown = installation.shown("/v1/agents/wren", &token).await;
     assert_eq!(
         (&shown["journal_count"], &shown["journal_tokens"]),
         (&json!(1), &json!(3))
@@ -256,9 +243,8 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
         .unwrap();
     let count = async |query: &str| {
         let page = installation
-            .get(&format!("/v1/agents/wren/audit?{query}"), &own)
-            .await
-            .expect(200);
+            .shown(&format!("/v1/agents/wren/audit?{query}"), &own)
+            .await;
         page["items"].as_array().unwrap().len()
     };
     assert_eq!(count("action=memory_protected").await, 1);
@@ -297,10 +283,7 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
         .get("/v1/audit", &own)
         .await
         .refused(403, "forbidden");
-    let all = installation
-        .get("/v1/audit?limit=200", &token)
-        .await
-        .expect(200);
+    let all = installation.shown("/v1/audit?limit=200", &token).await;
     let all = all["items"].as_array().unwrap().clone();
     let of = |name: &str| all.iter().filter(|record| record["agent"] == name).count();
     assert!(of("wren") >= 2 && of("ada") >= 2);
@@ -309,7 +292,7 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
     let (mut paged, mut cursor) = (Vec::new(), String::new());
     loop {
         let path = format!("/v1/audit?limit=1{cursor}");
-        let page = installation.get(&path, &token).await.expect(200);
+        let page = installation.shown(&path, &token).await;
         paged.extend(page["items"].as_array().unwrap().clone());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -318,8 +301,7 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
     }
     assert_eq!(paged, all);
     let saved = installation
-        .get("/v1/audit?action=memory_saved&memory=1", &token)
-        .await
-        .expect(200);
+        .shown("/v1/audit?action=memory_saved&memory=1", &token)
+        .await;
     assert_eq!(saved["items"].as_array().unwrap().len(), 2);
 }

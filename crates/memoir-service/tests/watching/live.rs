@@ -55,12 +55,11 @@ async fn a_session_is_watched_while_its_model_edits() {
     assert!(before.iter().any(|event| event.kind == "session"));
     // Word for word what REST shows, to the agent.
     let shown = service
-        .get(&format!("/v1/sessions/{id}"), &wren.token)
-        .await
-        .expect(200);
+        .shown(&format!("/v1/sessions/{id}"), &wren.token)
+        .await;
     assert_eq!(without_usage(as_rest(last)), without_usage(shown));
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.get(&path, &wren.token).await.expect(200);
+    let kept = service.shown(&path, &wren.token).await;
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     assert!(last.text.contains(CANARY));
@@ -202,12 +201,11 @@ async fn spec_5_1_an_administrator_watches_without_words() {
         event.text.omits(CANARY);
     }
     let shown = service
-        .get(&format!("/v1/sessions/{id}"), &administrator)
-        .await
-        .expect(200);
+        .shown(&format!("/v1/sessions/{id}"), &administrator)
+        .await;
     assert_eq!(as_rest(events.last().unwrap()), shown);
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.get(&path, &administrator).await.expect(200);
+    let kept = service.shown(&path, &administrator).await;
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     // Another agent's is not found.

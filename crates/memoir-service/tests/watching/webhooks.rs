@@ -89,9 +89,8 @@ async fn an_end_is_told_signed_and_without_words() {
     whole.omits(CANARY);
     let administrator = installation.administrator().await;
     let shown = service
-        .get(&format!("/v1/sessions/{id}"), &administrator)
-        .await
-        .expect(200);
+        .shown(&format!("/v1/sessions/{id}"), &administrator)
+        .await;
     let account = wren.agent.scope().account.to_string();
     let expected = json!({
         "id": format!("session-ended-{id}"),
