@@ -16,7 +16,12 @@ use crate::{
     serving::Running,
 };
 
-/// The response to an event of that program, without a tight time limit, for a busy machine.
+/// The hook of a program's event, without a tight time limit, for a busy machine.
+pub(crate) fn event_of<'a>(client: &'a str, event: &'a str) -> [&'a str; 6] {
+    ["hook", event, "--client", client, "--within", "20000"]
+}
+
+/// The response to an event of that program.
 fn send(installation: &Installation, client: &str, event: &str, payload: &Value) -> Ran {
     send_with(installation, client, event, payload, &[])
 }
@@ -28,8 +33,8 @@ fn send_with(
     payload: &Value,
     more: &[&str],
 ) -> Ran {
-    let arguments = ["hook", event, "--client", client, "--within", "20000"];
-    let ran = installation.run_with_input(&[&arguments[..], more].concat(), &payload.to_string());
+    let arguments = [&event_of(client, event)[..], more].concat();
+    let ran = installation.run_with_input(&arguments, &payload.to_string());
     assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
     ran
 }
@@ -56,12 +61,11 @@ fn prompt(session: &str, text: &str) -> Value {
 
 /// A session of Claude Code begins, for that reason.
 fn begin(installation: &Installation, session: &str, why: &str) -> Ran {
-    send(
-        installation,
-        "claude-code",
-        "session-start",
-        &start(session, why),
-    )
+    begin_with(installation, &start(session, why), &[])
+}
+
+fn begin_with(installation: &Installation, payload: &Value, more: &[&str]) -> Ran {
+    send_with(installation, "claude-code", "session-start", payload, more)
 }
 
 /// A user types a prompt in Claude Code.
@@ -268,13 +272,7 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     // And a start that fails.
     let robin = ["--agent", "robin"];
     let begun = start("s-2", "startup");
-    send_with(
-        &installation,
-        "claude-code",
-        "session-start",
-        &begun,
-        &robin,
-    );
+    begin_with(&installation, &begun, &robin);
     installation.ok(&["agent", "create", "robin"]);
     installation.ok(&["remember", "robin", "Ines keeps bees."]);
     for (session, whose) in [("s-1", "wren"), ("s-2", "robin")] {
@@ -297,13 +295,7 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     assert!(log(&installation).contains("the missed start: shown 2"));
     // A compaction whose start failed takes the context with it.
     let compacted = start("s-1", "compact");
-    send_with(
-        &installation,
-        "claude-code",
-        "session-start",
-        &compacted,
-        &["--agent", "nobody"],
-    );
+    begin_with(&installation, &compacted, &["--agent", "nobody"]);
     let again = prompt("s-1", "And now?");
     let ran = send_with(
         &installation,
@@ -713,12 +705,7 @@ fn spec_6_2_a_session_is_shown_its_memories_where_no_state_can_be_kept() {
     // A file in place of the folder: nothing can be written below it, by any user.
     fs::remove_dir_all(installation.path(".local/state")).unwrap_or_default();
     installation.write(".local/state", "");
-    let begun = send(
-        &installation,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let begun = begin(&installation, "s-1", "startup");
     assert!(
         injected(&begun, "SessionStart").contains("bees"),
         "{begun:?}"
@@ -745,13 +732,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     }
     told.omits("bees");
     let other = ["--agent", "wren"];
-    let again = send_with(
-        &installation,
-        "claude-code",
-        "session-start",
-        &begun,
-        &other,
-    );
+    let again = begin_with(&installation, &begun, &other);
     assert_eq!(again.stdout, "", "another registration of the hooks");
     let asked = send(
         &installation,
@@ -761,14 +742,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     );
     assert_eq!(asked.stdout, "");
     log(&installation).tells("this installation is closed");
-    let mut command = installation.command(&[
-        "hook",
-        "session-start",
-        "--client",
-        "claude-code",
-        "--within",
-        "20000",
-    ]);
+    let mut command = installation.command(&event_of("claude-code", "session-start"));
     let ran = Ran::with_input(
         command.env("MEMOIR_TOKEN", token.trim()),
         &begun.to_string(),
@@ -786,17 +760,8 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     let away = Installation::new();
     let url = format!("http://{}", service.address);
     let ask = |event: &str, payload: &Value| {
-        let arguments = [
-            "hook",
-            event,
-            "--client",
-            "claude-code",
-            "--agent",
-            "wren",
-            "--within",
-            "20000",
-        ];
-        let mut command = away.command(&arguments);
+        let arguments = event_of("claude-code", event);
+        let mut command = away.command(&[&arguments[..], &["--agent", "wren"]].concat());
         command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
         let ran = Ran::with_input(&mut command, &payload.to_string());
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -1064,20 +1029,9 @@ fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begi
     wait_until(|| installation.path(".local/state/memoir/waiting").exists() && marks() == 1);
     installation.ok(&["agent", "create", "robin"]);
     // A session of another agent is independent of it.
-    send_with(
-        &installation,
-        "claude-code",
-        "session-start",
-        &start("s-2", "startup"),
-        &["--agent", "wren"],
-    );
-    send_with(
-        &installation,
-        "claude-code",
-        "session-start",
-        &start("s-2", "startup"),
-        &robin,
-    );
+    let begun = start("s-2", "startup");
+    begin_with(&installation, &begun, &["--agent", "wren"]);
+    begin_with(&installation, &begun, &robin);
     wait_until(|| log(&installation).contains("handed over 3 messages; 0 known before"));
     wait_until(|| marks() == 0);
     assert_eq!(log(&installation).matches("handed over").count(), 1);
@@ -1097,15 +1051,8 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
         command
     };
     let hook = |event: &str, payload: &Value| {
-        let arguments = [
-            "hook",
-            event,
-            "--client",
-            "claude-code",
-            "--within",
-            "20000",
-        ];
-        let ran = Ran::with_input(&mut from_afar(&arguments), &payload.to_string());
+        let mut command = from_afar(&event_of("claude-code", event));
+        let ran = Ran::with_input(&mut command, &payload.to_string());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran
     };
@@ -1149,13 +1096,7 @@ fn spec_5_1_a_project_has_an_agent_of_its_own_made_at_its_first_session() {
         .collect();
     for folder in &folders {
         let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
-        send_with(
-            &installation,
-            "claude-code",
-            "session-start",
-            &begun,
-            &["--per-project"],
-        );
+        begin_with(&installation, &begun, &["--per-project"]);
     }
     let agents = installation.json(&["agent", "list"]);
     let mut names: Vec<&str> = agents["items"]
@@ -1307,15 +1248,7 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
     let installation = Installation::with_agent();
     installation.remember(&["Ines keeps bees."]);
     for (client, session) in [("vscode", "s-1"), ("claude-code", "s-2")] {
-        let arguments = [
-            "hook",
-            "session-start",
-            "--client",
-            client,
-            "--within",
-            "20000",
-        ];
-        let mut command = installation.command(&arguments);
+        let mut command = installation.command(&event_of(client, "session-start"));
         command.env("COPILOT_CLI", "1");
         let mut told = start(session, "new");
         told["timestamp"] = json!("2026-11-23T12:23:47.199Z");

@@ -150,6 +150,11 @@ impl Installation {
     }
 }
 
+/// An answer that comes after every test's end.
+pub(crate) fn late_answer() -> ServerStep {
+    ServerStep::Slow(Duration::from_secs(60), Box::new(ServerStep::text("YES")))
+}
+
 /// The model consents, makes these calls, and completes.
 pub(crate) fn script(calls: &[(&str, Value)]) -> Vec<ServerStep> {
     let mut script = vec![ServerStep::text("YES")];

@@ -5,7 +5,9 @@ use std::{fs, path::Path, process::Stdio, time::Duration};
 use memoir_testkit::{ServerStep, TestedText};
 use serde_json::json;
 
-use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
+use crate::installation::{
+    Installation, Ran, files_in, late_answer, names_in, script, wait_until,
+};
 
 /// A master key in the format of the variable.
 const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -430,10 +432,7 @@ fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
 fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
     let installation = Installation::with_agent();
     installation.remember(&["something"]);
-    let server = installation.scripted([ServerStep::Slow(
-        Duration::from_secs(60),
-        Box::new(ServerStep::text("YES")),
-    )]);
+    let server = installation.scripted([late_answer()]);
     // As much as the machine allows, so that the program itself lowers the limit.
     let mut child = std::process::Command::new("sh")
         .args(["-c", "ulimit -c \"$(ulimit -H -c)\"; exec \"$@\"", "sh"])

@@ -4,7 +4,7 @@
 use memoir_testkit::TestedText;
 use serde_json::json;
 
-use crate::installation::Installation;
+use crate::{hooks::event_of, installation::Installation};
 
 /// An agent of three memories, one of which was removed outside Memoir.
 fn robbed() -> Installation {
@@ -54,14 +54,7 @@ fn spec_3_12_a_removed_memory_is_noticed_by_a_backup_which_is_written_all_the_sa
 fn spec_3_12_a_removed_memory_is_reported_to_the_agent_at_a_sessions_start() {
     let installation = robbed();
     let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"});
-    let hook = [
-        "hook",
-        "session-start",
-        "--client",
-        "claude-code",
-        "--within",
-        "20000",
-    ];
+    let hook = event_of("claude-code", "session-start");
     let ran = installation.run_with_input(&hook, &start.to_string());
     assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
     ran.prints("modified outside Memoir");

@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Duration};
 use memoir_testkit::{ServerStep, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran, script, wait_until};
+use crate::installation::{Installation, Ran, late_answer, script, wait_until};
 
 const TEXTS: [&str; 6] = [
     "The kettle is in the kitchen, on the left of the window.",
@@ -318,10 +318,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
 #[cfg(unix)]
 fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ran {
     let installation = Installation::new();
-    let server = installation.scripted([ServerStep::Slow(
-        Duration::from_secs(60),
-        Box::new(ServerStep::text("YES")),
-    )]);
+    let server = installation.scripted([late_answer()]);
     // The worker renews its lease every third of this time.
     let config = format!(
         "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
@@ -371,10 +368,7 @@ fn ctrl_c_ends_a_sweep_with_the_session_that_it_cancels() {
 fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let server = installation.scripted([ServerStep::Slow(
-        Duration::from_secs(60),
-        Box::new(ServerStep::text("YES")),
-    )]);
+    let server = installation.scripted([late_answer()]);
     installation.write(
         "config.toml",
         format!(
@@ -414,10 +408,7 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
 fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let server = installation.scripted([ServerStep::Slow(
-        Duration::from_secs(60),
-        Box::new(ServerStep::text("YES")),
-    )]);
+    let server = installation.scripted([late_answer()]);
     let child = installation
         .command(&["refine", "wren", "--model", "lab:small"])
         .stdout(Stdio::piped())
@@ -495,10 +486,7 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     installation.remember(&TEXTS);
     // For the session of the model of rules, which removes duplicates only.
     installation.remember(&["Joaquín takes his coffee Black."]);
-    let server = installation.scripted([ServerStep::Slow(
-        Duration::from_secs(60),
-        Box::new(ServerStep::text("YES")),
-    )]);
+    let server = installation.scripted([late_answer()]);
     let mut worker = installation
         .command(&["refine", "wren", "--model", "lab:small"])
         .stdout(Stdio::null())

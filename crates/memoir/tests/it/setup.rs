@@ -7,10 +7,21 @@ use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
 use crate::{
+    hooks::event_of,
     installation::{Installation, Ran, files_in},
     serving::Running,
     users::browse,
 };
+
+/// What a client of MCP asks for the context.
+const ASKED: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
+    "\n"
+);
 
 const PROGRAMS: [&str; 10] = [
     "claude-code",
@@ -335,26 +346,11 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
         0o600
     );
     // Without the token in the environment, hooks and tools use the stored one.
-    let hook = [
-        "hook",
-        "session-start",
-        "--client",
-        "claude-code",
-        "--within",
-        "20000",
-    ];
+    let hook = event_of("claude-code", "session-start");
     let whose = ["--agent", "wren", "--url", &url];
     let ran = away.run_with_input(&[&hook[..], &whose].concat(), r#"{"session_id": "s-1"}"#);
     ran.prints("bees");
-    let asked = concat!(
-        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
-        "\n"
-    );
-    let ran = away.run_with_input(&[&["mcp"][..], &whose].concat(), asked);
+    let ran = away.run_with_input(&[&["mcp"][..], &whose].concat(), ASKED);
     let lines = ran.lines();
     assert_eq!(lines.len(), 2, "{ran:?}");
     assert!(lines[1]["result"].to_string().contains("bees"), "{ran:?}");
@@ -730,6 +726,12 @@ fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
     }
 }
 
+impl Installation {
+    fn both_say(&self, parts: &[&str]) {
+        both_say(self, &[], parts);
+    }
+}
+
 /// Calls the session's start hook of Claude Code as the program does.
 fn call_hook(installation: &Installation) -> Ran {
     let hooks = hooks_of(installation, ".claude/settings.json", "SessionStart");
@@ -748,15 +750,11 @@ fn spec_5_5_setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
     assert_eq!(examined(&installation, &[]), (String::new(), String::new()));
     installation.ok(&["setup", "claude-code", "--yes"]);
     call_hook(&installation);
-    both_say(
-        &installation,
-        &[],
-        &[
-            "ok ",
-            "Claude Code works with the memory of `wren`; its hooks have called since 20",
-            ", last 20",
-        ],
-    );
+    installation.both_say(&[
+        "ok ",
+        "Claude Code works with the memory of `wren`; its hooks have called since 20",
+        ", last 20",
+    ]);
     let listed = installation.json(&["setup"]);
     assert_eq!(listed["items"][0]["works"], true);
 }
@@ -767,15 +765,11 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
     let program = installed_at(&installation, "bin/memoir");
     run_at(&installation, &program, &["setup", "claude-code", "--yes"]);
     fs::remove_file(&program).unwrap();
-    both_say(
-        &installation,
-        &[],
-        &[
-            "problem ",
-            "bin/memoir`, which is gone: its sessions have no memory",
-            "hint: install Memoir there again, or let it call this one: `memoir setup claude-code`",
-        ],
-    );
+    installation.both_say(&[
+        "problem ",
+        "bin/memoir`, which is gone: its sessions have no memory",
+        "hint: install Memoir there again, or let it call this one: `memoir setup claude-code`",
+    ]);
 }
 
 #[test]
@@ -787,15 +781,11 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
         "command": program, "args": ["mcp", "--agent", "wren"]
     }}});
     installation.write(".claude.json", server.to_string());
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "is in a cache, which is emptied without notice",
-            "hint: install Memoir for good and call its `memoir setup claude-code`, or give `--copy` with it",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "is in a cache, which is emptied without notice",
+        "hint: install Memoir for good and call its `memoir setup claude-code`, or give `--copy` with it",
+    ]);
 }
 
 /// Another program's server of the same name is not started, and no check creates a database.
@@ -813,15 +803,11 @@ fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     fs::set_permissions(&foreign, mode).unwrap();
     let server = json!({"mcpServers": {"memoir": {"command": foreign, "args": ["mcp"]}}});
     installation.write(".claude.json", server.to_string());
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "has a server `memoir` of another program, that setup did not write: `",
-            "bin/memoir`",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "has a server `memoir` of another program, that setup did not write: `",
+        "bin/memoir`",
+    ]);
     assert!(!started.exists());
 
     let missing = installation.path("missing.db");
@@ -835,7 +821,7 @@ fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     let program = env!("CARGO_BIN_EXE_memoir");
     let server = json!({"mcpServers": {"memoir": {"command": program, "args": words}}});
     installation.write(".claude.json", server.to_string());
-    both_say(&installation, &[], &["problem ", "there is no database `"]);
+    installation.both_say(&["problem ", "there is no database `"]);
     let ran = installation.run(&["setup"]);
     ran.prints("does not work: see below");
     let mut hook = vec!["hook", "session-start", "--client", "claude-code"];
@@ -859,15 +845,11 @@ fn spec_5_5_hooks_are_checked_beside_a_foreign_server_and_without_a_record() {
         }
         installation.write(path, &text);
         installation.write(".claude.json", server.to_string());
-        both_say(
-            &installation,
-            &[],
-            &[
-                "warning ",
-                "works with the memory of `wren`, but its server `memoir` is another program's: `/opt/other/notes`",
-                "hint: give that server another name; `memoir setup claude-code` registers Memoir's own",
-            ],
-        );
+        installation.both_say(&[
+            "warning ",
+            "works with the memory of `wren`, but its server `memoir` is another program's: `/opt/other/notes`",
+            "hint: give that server another name; `memoir setup claude-code` registers Memoir's own",
+        ]);
         // Hooks alone.
         fs::remove_file(installation.path(".claude.json")).unwrap();
         let (setup, _) = examined(&installation, &[]);
@@ -877,23 +859,15 @@ fn spec_5_5_hooks_are_checked_beside_a_foreign_server_and_without_a_record() {
         if !has_record {
             let gone = hook.replace("--agent wren", "--agent gone");
             installation.write(path, text.replace(hook.as_str(), &gone));
-            both_say(
-                &installation,
-                &[],
-                &["problem ", "there is no agent `gone`"],
-            );
+            installation.both_say(&["problem ", "there is no agent `gone`"]);
             let program = env!("CARGO_BIN_EXE_memoir");
             let gone = hook.replace(program, "/nowhere/memoir");
             installation.write(path, text.replace(hook.as_str(), &gone));
-            both_say(
-                &installation,
-                &[],
-                &[
-                    "problem ",
-                    "calls `/nowhere/memoir`, which is gone",
-                    "hint: ",
-                ],
-            );
+            installation.both_say(&[
+                "problem ",
+                "calls `/nowhere/memoir`, which is gone",
+                "hint: ",
+            ]);
         }
     }
 }
@@ -913,15 +887,11 @@ fn spec_5_5_what_is_checked_is_what_the_programs_files_say() {
         installation.ok(&["setup", name, "--yes"]);
         let text = fs::read_to_string(installation.path(path)).unwrap();
         installation.write(path, text.replace(program, "/nowhere/memoir"));
-        both_say(
-            &installation,
-            &[],
-            &["problem ", "calls `/nowhere/memoir`, which is gone"],
-        );
+        installation.both_say(&["problem ", "calls `/nowhere/memoir`, which is gone"]);
         if path.ends_with("json") {
             fs::remove_file(installation.path(path)).unwrap();
             let missing = "has no hook of Memoir for `SessionStart`";
-            both_say(&installation, &[], &["warning ", missing]);
+            installation.both_say(&["warning ", missing]);
         }
     }
 }
@@ -936,19 +906,11 @@ fn spec_5_5_setup_and_doctor_check_every_hook_with_the_programs_own_environment(
     let mut file: Value = serde_json::from_str(&text).unwrap();
     file["hooks"].as_object_mut().unwrap().remove("Stop");
     installation.write(path, file.to_string());
-    both_say(
-        &installation,
-        &[],
-        &["warning ", "has no hook of Memoir for `Stop`"],
-    );
+    installation.both_say(&["warning ", "has no hook of Memoir for `Stop`"]);
     let stop = &hooks_of(&installation, path, "PreCompact")[0];
     let broken = stop.replace("--agent wren", "--agent gone");
     installation.write(path, text.replace(stop.as_str(), &broken));
-    both_say(
-        &installation,
-        &[],
-        &["warning ", "has no hook of Memoir for `PreCompact`"],
-    );
+    installation.both_say(&["warning ", "has no hook of Memoir for `PreCompact`"]);
 
     // A hook that setup wrote, with an option that a person appended: it is run, whichever it is.
     for event in [
@@ -962,14 +924,10 @@ fn spec_5_5_setup_and_doctor_check_every_hook_with_the_programs_own_environment(
         let hook = &hooks_of(&installation, path, event)[0];
         let broken = hook.replace(" || true", " --within soon || true");
         installation.write(path, text.replace(hook.as_str(), &broken));
-        both_say(
-            &installation,
-            &[],
-            &[
-                "problem ",
-                "does not reach its memory: its hook does not respond: ",
-            ],
-        );
+        installation.both_say(&[
+            "problem ",
+            "does not reach its memory: its hook does not respond: ",
+        ]);
     }
 
     installation.write(path, text);
@@ -990,45 +948,33 @@ fn spec_5_5_setup_and_doctor_name_both_ways_out_where_the_installation_is_closed
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
     // The stored token of setup is lost.
     fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
-    both_say(
-        &installation,
-        &[],
-        &[
-            "problem ",
-            "this installation is closed: the text of `wren` is shown to the agent only",
-            "hint: give the agent's token in MEMOIR_TOKEN, or, as the owner of this machine, open it with `memoir installation open`",
-        ],
-    );
+    installation.both_say(&[
+        "problem ",
+        "this installation is closed: the text of `wren` is shown to the agent only",
+        "hint: give the agent's token in MEMOIR_TOKEN, or, as the owner of this machine, open it with `memoir installation open`",
+    ]);
     installation.ok(&["installation", "open"]);
     call_hook(&installation);
-    both_say(&installation, &[], &["ok ", "Claude Code works"]);
+    installation.both_say(&["ok ", "Claude Code works"]);
 }
 
 #[test]
 fn spec_5_5_setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
     let installation = Installation::with_agent();
     installation.ok(&["setup", "codex", "--yes"]);
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "Codex CLI works with the memory of `wren`; it has not called since it was set up on 20",
-            "hint: start `codex`, type `/hooks` there and trust those of Memoir",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "Codex CLI works with the memory of `wren`; it has not called since it was set up on 20",
+        "hint: start `codex`, type `/hooks` there and trust those of Memoir",
+    ]);
     // Its tools need no trust: their calls are no sign of working hooks.
     let words = ["mcp", "--client", "codex", "--agent", "wren"];
     installation.run_with_input(&words, "");
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "but it has called none of its hooks since it was set up on 20",
-            "`/hooks`",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "but it has called none of its hooks since it was set up on 20",
+        "`/hooks`",
+    ]);
 }
 
 #[test]
@@ -1039,29 +985,21 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_hooks_are_switched_off() {
     let mut text: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
     text["disableAllHooks"] = true.into();
     fs::write(&settings, text.to_string()).unwrap();
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "runs no hook: `disableAllHooks: true` is set in `",
-            "hint: take `disableAllHooks: true` out of the file",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "runs no hook: `disableAllHooks: true` is set in `",
+        "hint: take `disableAllHooks: true` out of the file",
+    ]);
     installation.ok(&["setup", "claude-code", "--remove", "--yes"]);
     installation.ok(&["setup", "codex", "--yes"]);
     let settings = installation.path(".codex/config.toml");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, text.replace("hooks = true", "hooks = false")).unwrap();
-    both_say(
-        &installation,
-        &[],
-        &[
-            "warning ",
-            "Codex CLI works with the memory of `wren`, but runs no hook: `features.hooks = false` is set in `",
-            "hint: take `features.hooks = false` out of the file, and call `memoir setup codex`",
-        ],
-    );
+    installation.both_say(&[
+        "warning ",
+        "Codex CLI works with the memory of `wren`, but runs no hook: `features.hooks = false` is set in `",
+        "hint: take `features.hooks = false` out of the file, and call `memoir setup codex`",
+    ]);
 }
 
 #[test]
@@ -1112,26 +1050,14 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
         installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
         // A manually configured program has called for `robin`.
         let by_hand = ["mcp", "--agent", "robin"];
-        let asked = concat!(
-            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
-            "\n",
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-            "\n",
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
-            "\n"
-        );
-        installation.run_with_input(&by_hand, asked);
+        installation.run_with_input(&by_hand, ASKED);
         close(&installation);
         let shown = installation.json(&["installation", "show"]);
         assert_eq!(shown["closed"], true, "{name}");
         assert!(call_hook(&installation).stdout.contains("bees"), "{name}");
-        let ran = installation.run_with_input(&by_hand, asked);
+        let ran = installation.run_with_input(&by_hand, ASKED);
         assert!(ran.stdout.contains("goats"), "{name}: {ran:?}");
-        both_say(
-            &installation,
-            &[],
-            &["ok ", "Claude Code works with the memory of `wren`"],
-        );
+        installation.both_say(&["ok ", "Claude Code works with the memory of `wren`"]);
         // Other commands still need the token in their environment.
         for refused in [
             &["context", "wren"][..],
@@ -1153,15 +1079,8 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
     installation.ok(&["installation", "close"]);
     let folder = installation.path("shop");
     fs::create_dir_all(&folder).unwrap();
-    let hook = [
-        "hook",
-        "session-start",
-        "--client",
-        "claude-code",
-        "--per-project",
-        "--within",
-        "20000",
-    ];
+    let hook = event_of("claude-code", "session-start");
+    let hook = [&hook[..], &["--per-project"]].concat();
     for session in ["s-1", "s-2"] {
         let told = json!({"session_id": session, "cwd": folder}).to_string();
         let ran = installation.run_with_input(&hook, &told);
@@ -1312,17 +1231,9 @@ fn spec_5_5_no_environment_redirects_the_hooks_that_setup_wrote() {
     }
     // The tools likewise.
     let words = ["mcp", "--client", "claude-code"];
-    let asked = concat!(
-        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
-        "\n"
-    );
     let mut command = installation.command(&words);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
-    let ran = Ran::with_input(&mut command, asked);
+    let ran = Ran::with_input(&mut command, ASKED);
     ran.prints("bees");
     assert!(thief.accept().is_err(), "nothing was sent");
 }
@@ -1331,17 +1242,7 @@ fn spec_5_5_no_environment_redirects_the_hooks_that_setup_wrote() {
 fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
     let installation = Installation::with_agent();
     let asked = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    for words in [
-        &[
-            "hook",
-            "session-start",
-            "--client",
-            "codex",
-            "--within",
-            "20000",
-        ][..],
-        &["mcp"],
-    ] {
+    for words in [&event_of("codex", "session-start")[..], &["mcp"]] {
         let mut command = installation.command(&[words, &["--agent", "wren"]].concat());
         command
             .env("MEMOIR_URL", "http://192.0.2.1:9")
