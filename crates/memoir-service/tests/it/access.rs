@@ -328,73 +328,32 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
 async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
     let scene = Scene::new().await;
     let unknown = "019a0000-0000-7000-8000-000000000000";
+    let invalid = |body| (body, "invalid_argument", 400);
     for (body, code, status) in [
-        (json!({}), "invalid_argument", 400),
-        (
-            json!({"purpose": "x", "minutes": 5}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"purpose": "x", "scope": "core"}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"purpose": "x", "scope": "core", "minutes": 0}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"purpose": "x", "scope": "core", "minutes": 61}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"purpose": "x", "scope": "journal", "minutes": 5}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"purpose": "x", "scope": "session:1", "minutes": 5}),
-            "invalid_argument",
-            400,
-        ),
+        invalid(json!({})),
+        invalid(json!({"purpose": "x", "minutes": 5})),
+        invalid(json!({"purpose": "x", "scope": "core"})),
+        invalid(json!({"purpose": "x", "scope": "core", "minutes": 0})),
+        invalid(json!({"purpose": "x", "scope": "core", "minutes": 61})),
+        invalid(json!({"purpose": "x", "scope": "journal", "minutes": 5})),
+        invalid(json!({"purpose": "x", "scope": "session:1", "minutes": 5})),
         (
             json!({"purpose": "x", "scope": format!("session:{unknown}"), "minutes": 5}),
             "not_found",
             404,
         ),
-        (
-            json!({"purpose": " ", "scope": "core", "minutes": 5}),
-            "invalid_argument",
-            400,
-        ),
+        invalid(json!({"purpose": " ", "scope": "core", "minutes": 5})),
         (
             json!({"purpose": "x".repeat(2_001), "scope": "core", "minutes": 5}),
             "too_long",
             400,
         ),
-        (
+        invalid(
             json!({"purpose": "x", "scope": "core", "minutes": 5, "expires_at": "2027-01-01T00:00:00Z"}),
-            "invalid_argument",
-            400,
         ),
-        (
-            json!({"kind": "token", "purpose": "x", "minutes": 5}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"kind": "token", "purpose": "x", "expires_at": "2020-01-01T00:00:00Z"}),
-            "invalid_argument",
-            400,
-        ),
-        (
-            json!({"kind": "shred", "purpose": "x"}),
-            "invalid_argument",
-            400,
-        ),
+        invalid(json!({"kind": "token", "purpose": "x", "minutes": 5})),
+        invalid(json!({"kind": "token", "purpose": "x", "expires_at": "2020-01-01T00:00:00Z"})),
+        invalid(json!({"kind": "shred", "purpose": "x"})),
     ] {
         let answer = scene
             .installation

@@ -32,295 +32,135 @@ struct Operation {
     before: Before,
 }
 
-fn operation(id: &'static str, method: &'static str, path: &'static str, body: Value) -> Operation {
+/// The operation of an identifier, a method and a path.
+fn operation(what: &'static str, body: Value) -> Operation {
+    let mut parts = what.split(' ');
+    let mut part = || parts.next().unwrap();
     Operation {
-        id,
-        method,
-        path,
+        id: part(),
+        method: part(),
+        path: part(),
         body,
         before: Before::Nothing,
     }
 }
 
+/// As [`operation`], without a body.
+fn bare(what: &'static str) -> Operation {
+    operation(what, Value::Null)
+}
+
+impl Operation {
+    fn after(self, before: Before) -> Self {
+        Self { before, ..self }
+    }
+}
+
 fn operations() -> Vec<Operation> {
-    let none = || Value::Null;
     let words = format!("{CANARY} is what was said");
     let all = vec![
-        operation("list_agents", "GET", "/v1/agents", none()),
+        bare("list_agents GET /v1/agents"),
+        operation("create_agent POST /v1/agents", json!({"name": "swift"})),
+        bare("get_agent GET /v1/agents/{agent}"),
         operation(
-            "create_agent",
-            "POST",
-            "/v1/agents",
-            json!({"name": "swift"}),
-        ),
-        operation("get_agent", "GET", "/v1/agents/{agent}", none()),
-        operation(
-            "update_agent",
-            "PATCH",
-            "/v1/agents/{agent}",
+            "update_agent PATCH /v1/agents/{agent}",
             json!({"core_token_budget": 1_900}),
         ),
-        operation("erase_agent", "DELETE", "/v1/agents/{agent}", none()),
-        operation("create_token", "POST", "/v1/agents/{agent}/tokens", none()),
+        bare("erase_agent DELETE /v1/agents/{agent}"),
+        bare("create_token POST /v1/agents/{agent}/tokens"),
         operation(
-            "save_memory",
-            "POST",
-            "/v1/agents/{agent}/memories",
+            "save_memory POST /v1/agents/{agent}/memories",
             json!({"content": words, "kind": "core", "tags": [CANARY], "source": CANARY}),
         ),
         operation(
-            "save_memories",
-            "POST",
-            "/v1/agents/{agent}/memories/batch",
+            "save_memories POST /v1/agents/{agent}/memories/batch",
             json!({"memories": [{"content": words, "kind": "journal"}]}),
         ),
+        bare("list_memories GET /v1/agents/{agent}/memories?include=discarded"),
+        bare("list_memories GET /v1/agents/{agent}/memories?q=canary"),
+        bare("list_memories GET /v1/agents/{agent}/memories?tag=canary"),
+        bare("get_memory GET /v1/agents/{agent}/memories/1"),
+        bare("list_memories GET /v1/agents/{agent}/memories?kind=archival"),
+        bare("protect_memory PUT /v1/agents/{agent}/memories/1/protection"),
+        bare("unprotect_memory DELETE /v1/agents/{agent}/memories/3/protection"),
+        bare("restore_memory POST /v1/agents/{agent}/memories/5/restore"),
+        bare("promote_memory POST /v1/agents/{agent}/memories/4/promote"),
+        bare("promote_memory POST /v1/agents/{agent}/memories/1/promote"),
+        bare("discard_memory POST /v1/agents/{agent}/memories/1/discard"),
+        bare("discard_memory POST /v1/agents/{agent}/memories/3/discard"),
         operation(
-            "list_memories",
-            "GET",
-            "/v1/agents/{agent}/memories?include=discarded",
-            none(),
-        ),
-        operation(
-            "list_memories",
-            "GET",
-            "/v1/agents/{agent}/memories?q=canary",
-            none(),
-        ),
-        operation(
-            "list_memories",
-            "GET",
-            "/v1/agents/{agent}/memories?tag=canary",
-            none(),
-        ),
-        operation("get_memory", "GET", "/v1/agents/{agent}/memories/1", none()),
-        operation(
-            "list_memories",
-            "GET",
-            "/v1/agents/{agent}/memories?kind=archival",
-            none(),
-        ),
-        operation(
-            "protect_memory",
-            "PUT",
-            "/v1/agents/{agent}/memories/1/protection",
-            none(),
-        ),
-        operation(
-            "unprotect_memory",
-            "DELETE",
-            "/v1/agents/{agent}/memories/3/protection",
-            none(),
-        ),
-        operation(
-            "restore_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/5/restore",
-            none(),
-        ),
-        operation(
-            "promote_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/4/promote",
-            none(),
-        ),
-        operation(
-            "promote_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/1/promote",
-            none(),
-        ),
-        operation(
-            "discard_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/1/discard",
-            none(),
-        ),
-        operation(
-            "discard_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/3/discard",
-            none(),
-        ),
-        operation(
-            "shred_memory",
-            "POST",
-            "/v1/agents/{agent}/memories/1/shred",
+            "shred_memory POST /v1/agents/{agent}/memories/1/shred",
             json!({"reason": "a key was pasted"}),
         ),
         operation(
-            "request_access",
-            "POST",
-            "/v1/agents/{agent}/access-requests",
+            "request_access POST /v1/agents/{agent}/access-requests",
             json!({"purpose": "to look", "scope": "core", "minutes": 5}),
         ),
+        bare("list_access_requests GET /v1/agents/{agent}/access-requests"),
+        bare("get_access_request GET /v1/access-requests/{request}"),
         operation(
-            "list_access_requests",
-            "GET",
-            "/v1/agents/{agent}/access-requests",
-            none(),
-        ),
-        operation(
-            "get_access_request",
-            "GET",
-            "/v1/access-requests/{request}",
-            none(),
-        ),
-        operation(
-            "answer_access_request",
-            "POST",
-            "/v1/access-requests/{request}/answer",
+            "answer_access_request POST /v1/access-requests/{request}/answer",
             json!({"granted": true, "reason": CANARY}),
         ),
+        bare("revoke_access_request POST /v1/access-requests/{request}/revoke"),
         operation(
-            "revoke_access_request",
-            "POST",
-            "/v1/access-requests/{request}/revoke",
-            none(),
-        ),
-        operation(
-            "hand_over_transcript",
-            "POST",
-            "/v1/agents/{agent}/transcripts",
+            "hand_over_transcript POST /v1/agents/{agent}/transcripts",
             json!({"messages": [{"id": "m1", "at": "2026-03-04T12:00:00Z", "speaker": CANARY, "text": words}]}),
         ),
+        bare("get_transcripts GET /v1/agents/{agent}/transcripts"),
+        bare("reflect POST /v1/agents/{agent}/reflections"),
+        bare("get_context GET /v1/agents/{agent}/context"),
+        bare("get_own_setting GET /v1/agents/{agent}/self/system_prompt"),
         operation(
-            "get_transcripts",
-            "GET",
-            "/v1/agents/{agent}/transcripts",
-            none(),
-        ),
-        operation("reflect", "POST", "/v1/agents/{agent}/reflections", none()),
-        operation("get_context", "GET", "/v1/agents/{agent}/context", none()),
-        operation(
-            "get_own_setting",
-            "GET",
-            "/v1/agents/{agent}/self/system_prompt",
-            none(),
-        ),
-        operation(
-            "set_own_setting",
-            "PUT",
-            "/v1/agents/{agent}/self/system_prompt",
+            "set_own_setting PUT /v1/agents/{agent}/self/system_prompt",
             json!({"value": words}),
         ),
+        bare("get_own_setting_history GET /v1/agents/{agent}/self/system_prompt/history"),
+        bare("undo_own_setting POST /v1/agents/{agent}/self/system_prompt/undo"),
         operation(
-            "get_own_setting_history",
-            "GET",
-            "/v1/agents/{agent}/self/system_prompt/history",
-            none(),
-        ),
-        operation(
-            "undo_own_setting",
-            "POST",
-            "/v1/agents/{agent}/self/system_prompt/undo",
-            none(),
-        ),
-        operation(
-            "begin_session",
-            "POST",
-            "/v1/agents/{agent}/sessions",
+            "begin_session POST /v1/agents/{agent}/sessions",
             json!({"driver": "agent"}),
         ),
         operation(
-            "begin_session",
-            "POST",
-            "/v1/agents/{agent}/sessions",
+            "begin_session POST /v1/agents/{agent}/sessions",
             json!({"driver": "model"}),
         ),
+        bare("list_sessions GET /v1/agents/{agent}/sessions"),
+        bare("get_session GET /v1/sessions/{session}"),
+        bare("watch_session GET /v1/sessions/{session}/events"),
+        bare("roll_back_session POST /v1/sessions/{session}/rollback"),
         operation(
-            "list_sessions",
-            "GET",
-            "/v1/agents/{agent}/sessions",
-            none(),
-        ),
-        operation("get_session", "GET", "/v1/sessions/{session}", none()),
+            "call_tool POST /v1/sessions/{session}/tools/search_memories",
+            json!({"query": "canary"}),
+        )
+        .after(Before::OpenSession),
+        bare("cancel_session POST /v1/sessions/{session}/cancel").after(Before::OpenSession),
         operation(
-            "watch_session",
-            "GET",
-            "/v1/sessions/{session}/events",
-            none(),
-        ),
+            "begin_session POST /v1/agents/{agent}/sessions",
+            json!({"driver": "agent", "resume": true}),
+        )
+        .after(Before::OpenSession),
+        bare("apply_rehearsal POST /v1/sessions/{session}/apply").after(Before::Rehearsal),
+        bare("get_session GET /v1/sessions/{session}").after(Before::Rehearsal),
         operation(
-            "roll_back_session",
-            "POST",
-            "/v1/sessions/{session}/rollback",
-            none(),
-        ),
-        Operation {
-            before: Before::OpenSession,
-            ..operation(
-                "call_tool",
-                "POST",
-                "/v1/sessions/{session}/tools/search_memories",
-                json!({"query": "canary"}),
-            )
-        },
-        Operation {
-            before: Before::OpenSession,
-            ..operation(
-                "cancel_session",
-                "POST",
-                "/v1/sessions/{session}/cancel",
-                none(),
-            )
-        },
-        Operation {
-            before: Before::OpenSession,
-            ..operation(
-                "begin_session",
-                "POST",
-                "/v1/agents/{agent}/sessions",
-                json!({"driver": "agent", "resume": true}),
-            )
-        },
-        Operation {
-            before: Before::Rehearsal,
-            ..operation(
-                "apply_rehearsal",
-                "POST",
-                "/v1/sessions/{session}/apply",
-                none(),
-            )
-        },
-        Operation {
-            before: Before::Rehearsal,
-            ..operation("get_session", "GET", "/v1/sessions/{session}", none())
-        },
-        operation(
-            "rewind_agent",
-            "POST",
-            "/v1/agents/{agent}/rewind",
+            "rewind_agent POST /v1/agents/{agent}/rewind",
             json!({"to": "2026-03-04T12:00:00Z"}),
         ),
+        bare("list_records GET /v1/agents/{agent}/audit?limit=200"),
+        bare("verify_records GET /v1/agents/{agent}/audit/verify"),
+        bare("list_account_records GET /v1/audit"),
+        bare("take_checkpoint GET /v1/audit/checkpoint"),
         operation(
-            "list_records",
-            "GET",
-            "/v1/agents/{agent}/audit?limit=200",
-            none(),
-        ),
-        operation(
-            "verify_records",
-            "GET",
-            "/v1/agents/{agent}/audit/verify",
-            none(),
-        ),
-        operation("list_account_records", "GET", "/v1/audit", none()),
-        operation("take_checkpoint", "GET", "/v1/audit/checkpoint", none()),
-        Operation {
-            before: Before::User,
-            ..operation(
-                "sign_in",
-                "POST",
-                "/v1/sign-in",
-                json!({"name": "Ada", "password": PASSWORD}),
-            )
-        },
-        operation("get_openapi", "GET", "/openapi.json", none()),
-        operation("get_health", "GET", "/healthz", none()),
-        operation("get_readiness", "GET", "/readyz", none()),
-        operation("get_metrics", "GET", "/metrics", none()),
-        operation("get_docs", "GET", "/docs", none()),
-        operation("get_error_docs", "GET", "/docs/errors/forbidden", none()),
+            "sign_in POST /v1/sign-in",
+            json!({"name": "Ada", "password": PASSWORD}),
+        )
+        .after(Before::User),
+        bare("get_openapi GET /openapi.json"),
+        bare("get_health GET /healthz"),
+        bare("get_readiness GET /readyz"),
+        bare("get_metrics GET /metrics"),
+        bare("get_docs GET /docs"),
+        bare("get_error_docs GET /docs/errors/forbidden"),
     ];
     let described: BTreeSet<String> = documented_operations();
     let driven: BTreeSet<String> = all
