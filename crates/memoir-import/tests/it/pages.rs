@@ -1,5 +1,7 @@
 //! Folders of Markdown.
 
+use std::path::Path;
+
 use memoir_domain::{memory::Kind, origin::Origin};
 use memoir_import::{DateProblem, DeletionReason, ImportFormat, PageOf};
 
@@ -235,18 +237,7 @@ fn the_tree_of_letta_s_memfs_has_its_dates_from_git() {
             "---\ndescription: Knots\n---\nTie a bowline.",
         ),
     ]);
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .arg("-C")
-            .arg(&root)
-            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
-            .args(arguments)
-            .env("HOME", home.path())
-            .env("GIT_COMMITTER_DATE", "2026-02-03T04:05:06Z")
-            .env("GIT_AUTHOR_DATE", "2026-02-03T04:05:06Z")
-            .output();
-        done.is_ok_and(|done| done.status.success())
-    };
+    let git = |arguments: &[&str]| git(home.path(), &root, arguments);
     let has_git = git(&["init", "-q"]) && git(&["add", "."]) && git(&["commit", "-qm", "first"]);
     // A program that the repository names is not run.
     let config = root.join(".git/config");
@@ -528,24 +519,27 @@ fn spec_2_4_a_page_of_memoir_keeps_an_origin_that_is_weaker_than_import() {
     }
 }
 
+/// Whether git did that in a folder, on 2026-02-03.
+fn git(home: &Path, root: &Path, arguments: &[&str]) -> bool {
+    let done = std::process::Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+        .args(arguments)
+        .env("HOME", home)
+        .env("GIT_COMMITTER_DATE", "2026-02-03T04:05:06Z")
+        .env("GIT_AUTHOR_DATE", "2026-02-03T04:05:06Z")
+        .output();
+    done.is_ok_and(|done| done.status.success())
+}
+
 /// A repository with these files, committed on 2026-02-03; `None` without git.
 fn committed(
     files: &[(&str, &str)],
     format: &str,
 ) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
     let (home, root) = folder(files);
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .arg("-C")
-            .arg(&root)
-            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
-            .args(arguments)
-            .env("HOME", home.path())
-            .env("GIT_COMMITTER_DATE", "2026-02-03T04:05:06Z")
-            .env("GIT_AUTHOR_DATE", "2026-02-03T04:05:06Z")
-            .output();
-        done.is_ok_and(|done| done.status.success())
-    };
+    let git = |arguments: &[&str]| git(home.path(), &root, arguments);
     let is_made = git(&["init", "-q", "--object-format", format])
         && git(&["add", "."])
         && git(&["commit", "-qm", "first"])

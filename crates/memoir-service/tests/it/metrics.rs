@@ -261,6 +261,9 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
         )
     };
     let of = |name: &str, label: &str, value: &str| format!(r#"{name}{{{label}="{value}"}}"#);
+    let reason = |value: &str| of("memoir_session_end_reasons_total", "reason", value);
+    let edits = |tool: &str| of("memoir_session_edits_total", "tool", tool);
+    let records = |action: &str| of("memoir_audit_records_total", "action", action);
     let model =
         |name: &str, more: &str| format!(r#"{name}{{model="model",provider="scripted"{more}}}"#);
     let careful = |more: &str| format!(r#"{{model="careful",provider="builtin"{more}}}"#);
@@ -277,33 +280,18 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
         (ended("declined", "model", "false"), 1.0),
         (ended("failed", "model", "false"), 1.0),
         (ended("abandoned", "model", "false"), 0.0),
-        (
-            of("memoir_session_end_reasons_total", "reason", "refused"),
-            1.0,
-        ),
-        (
-            of("memoir_session_end_reasons_total", "reason", "provider"),
-            1.0,
-        ),
+        (reason("refused"), 1.0),
+        (reason("provider"), 1.0),
         (
             of("memoir_session_failures_total", "failure", "server_error"),
             1.0,
         ),
         (of("memoir_session_failures_total", "failure", "quota"), 0.0),
-        (
-            of("memoir_session_end_reasons_total", "reason", "breaker_mass"),
-            1.0,
-        ),
+        (reason("breaker_mass"), 1.0),
         (of("memoir_breaker_trips_total", "limit", "mass"), 1.0),
         (of("memoir_breaker_trips_total", "limit", "removed"), 0.0),
-        (
-            of("memoir_session_edits_total", "tool", "delete_memory"),
-            3.0,
-        ),
-        (
-            of("memoir_session_edits_total", "tool", "protect_memory"),
-            1.0,
-        ),
+        (edits("delete_memory"), 3.0),
+        (edits("protect_memory"), 1.0),
         (
             of(
                 "memoir_session_removed_tokens_total",
@@ -321,22 +309,8 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
         (tool("delete_memory", "refused"), 4.0),
         (tool("delete_memory", "done"), 2.0),
         (tool("delete_memory", "rolled_back"), 1.0),
-        (
-            of(
-                "memoir_audit_records_total",
-                "action",
-                "memory_refinement_declined",
-            ),
-            1.0,
-        ),
-        (
-            of(
-                "memoir_audit_records_total",
-                "action",
-                "memory_refinement_rollback",
-            ),
-            1.0,
-        ),
+        (records("memory_refinement_declined"), 1.0),
+        (records("memory_refinement_rollback"), 1.0),
         (
             format!(
                 "memoir_model_calls_total{}",
