@@ -182,10 +182,7 @@ async fn a_key_is_for_one_request() {
         ("/v1/agents/wren/memories/batch", r#"{"content": "one"}"#),
     ] {
         let other = keyed(&mut client, &wren, "k", path, body).await;
-        assert_eq!(
-            (other.status, other.code().as_str()),
-            (422, "idempotency_mismatch")
-        );
+        other.refused(422, "idempotency_mismatch");
     }
     assert_eq!(memories(&wren).await, 1);
 }
@@ -233,10 +230,7 @@ async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
     let long = "k".repeat(256);
     for key in ["", &long] {
         let answer = keyed(&mut client, &wren, key, path, r#"{"content": "one"}"#).await;
-        assert_eq!(
-            (answer.status, answer.code().as_str()),
-            (400, "invalid_argument")
-        );
+        answer.refused(400, "invalid_argument");
     }
     for _ in 0..2 {
         let headers = [("idempotency-key", "k")];
@@ -552,7 +546,7 @@ async fn what_waits_for_another_process_is_told_to_come_again_with_the_same_key(
     let other = rusqlite::Connection::open(installation.folder.database()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = keyed(&mut client, &wren, "k1", path, &body).await;
-    assert_eq!((busy.status, busy.code().as_str()), (503, "busy"));
+    busy.refused(503, "busy");
     assert_eq!(busy.header("retry-after"), "1");
     // Reading goes on.
     assert_eq!(client.get(path, &wren.token).await.status, 200);
