@@ -278,79 +278,59 @@ mod tests {
 
     #[test]
     fn caches_versions_and_packages_of_one_project_do_not_last() {
-        for (path, passing) in [
-            ("/usr/bin/memoir", None),
-            ("/home/ada/.local/bin/memoir", None),
-            ("/home/ada/.local/share/uv/tools/memoir/bin/memoir", None),
-            ("/opt/homebrew/bin/memoir", None),
-            ("/home/ada/.local/share/pipx/venvs/memoir/bin/memoir", None),
-            ("/usr/lib/node_modules/memoir-linux-x64/memoir", None),
+        for (passing, paths) in [
             (
-                "/home/ada/.bun/install/global/node_modules/memoir/memoir",
                 None,
+                &[
+                    "/usr/bin/memoir",
+                    "/home/ada/.local/bin/memoir",
+                    "/home/ada/.local/share/uv/tools/memoir/bin/memoir",
+                    "/opt/homebrew/bin/memoir",
+                    "/home/ada/.local/share/pipx/venvs/memoir/bin/memoir",
+                    "/usr/lib/node_modules/memoir-linux-x64/memoir",
+                    "/home/ada/.bun/install/global/node_modules/memoir/memoir",
+                    "/home/ada/.config/yarn/global/node_modules/memoir/memoir",
+                    "/home/ada/.deno/bin/memoir",
+                    "/snap/bin/memoir",
+                    "/snap/memoir/current/bin/memoir",
+                    "/home/ada/memoir/target/release/memoir",
+                    "/home/ada/x86_64-linux/memoir",
+                ][..],
             ),
             (
-                "/home/ada/.config/yarn/global/node_modules/memoir/memoir",
-                None,
+                Some(Passing::Versioned),
+                &[
+                    "/srv/memoir-0.1.0",
+                    "/snap/memoir/12/bin/memoir",
+                    "/opt/homebrew/Cellar/memoir/0.1.0/bin/memoir",
+                    "/home/ada/.nvm/versions/node/v22.1.0/bin/memoir",
+                    "/nix/store/abc-memoir-0.1.0/bin/memoir",
+                    "/home/ada/memoir-0.1.0-x86_64-linux/memoir",
+                ],
             ),
-            ("/home/ada/.deno/bin/memoir", None),
-            ("/snap/bin/memoir", None),
-            ("/snap/memoir/current/bin/memoir", None),
-            ("/home/ada/memoir/target/release/memoir", None),
-            ("/home/ada/x86_64-linux/memoir", None),
-            ("/srv/memoir-0.1.0", Some(Passing::Versioned)),
-            ("/snap/memoir/12/bin/memoir", Some(Passing::Versioned)),
             (
-                "/home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir",
                 Some(Passing::OfProject),
+                &[
+                    "/home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir",
+                    "/home/ada/shop/.venv/bin/memoir",
+                    "/home/ada/shop/node_modules/memoir-linux-x64/memoir",
+                ],
             ),
-            ("/home/ada/shop/.venv/bin/memoir", Some(Passing::OfProject)),
             (
-                "/home/ada/shop/node_modules/memoir-linux-x64/memoir",
-                Some(Passing::OfProject),
-            ),
-            (
-                "/home/ada/.bun/install/cache/memoir/memoir",
                 Some(Passing::Cache),
-            ),
-            (
-                "/home/ada/shop/.yarn/unplugged/memoir/memoir",
-                Some(Passing::Cache),
-            ),
-            (
-                "/home/ada/.local/share/pnpm/store/v10/memoir",
-                Some(Passing::Cache),
-            ),
-            (
-                "/home/ada/.cache/uv/archive-v0/a1/bin/memoir",
-                Some(Passing::Cache),
-            ),
-            (
-                "/home/ada/.npm/_npx/1a/node_modules/memoir-linux-x64/memoir",
-                Some(Passing::Cache),
-            ),
-            (
-                "/Users/ada/Library/Caches/pnpm/dlx/1/memoir",
-                Some(Passing::Cache),
-            ),
-            (
-                "/opt/homebrew/Cellar/memoir/0.1.0/bin/memoir",
-                Some(Passing::Versioned),
-            ),
-            (
-                "/home/ada/.nvm/versions/node/v22.1.0/bin/memoir",
-                Some(Passing::Versioned),
-            ),
-            (
-                "/nix/store/abc-memoir-0.1.0/bin/memoir",
-                Some(Passing::Versioned),
-            ),
-            (
-                "/home/ada/memoir-0.1.0-x86_64-linux/memoir",
-                Some(Passing::Versioned),
+                &[
+                    "/home/ada/.bun/install/cache/memoir/memoir",
+                    "/home/ada/shop/.yarn/unplugged/memoir/memoir",
+                    "/home/ada/.local/share/pnpm/store/v10/memoir",
+                    "/home/ada/.cache/uv/archive-v0/a1/bin/memoir",
+                    "/home/ada/.npm/_npx/1a/node_modules/memoir-linux-x64/memoir",
+                    "/Users/ada/Library/Caches/pnpm/dlx/1/memoir",
+                ],
             ),
         ] {
-            assert_eq!(Passing::of(Path::new(path)), passing, "{path}");
+            for path in paths {
+                assert_eq!(Passing::of(Path::new(path)), passing, "{path}");
+            }
         }
     }
 }

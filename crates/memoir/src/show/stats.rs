@@ -129,11 +129,7 @@ fn context(stats: &AgentStats, width: usize) -> String {
             thousands(quarter.core_memories)
         )
     });
-    let lines = std::iter::once(line).chain(quarters);
-    let lines: Vec<String> = lines
-        .flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)))
-        .collect();
-    format!("\n{BOLD}Context{BOLD:#}\n  {}\n", lines.join("\n  "))
+    section("Context", std::iter::once(line).chain(quarters), width)
 }
 
 /// The locations of the originals, in total and by calendar quarter.
@@ -149,9 +145,12 @@ fn originals(stats: &AgentStats, width: usize) -> String {
             thousands(quarter.archived)
         )
     });
-    let lines = std::iter::once(line).chain(quarters);
+    section("Originals", std::iter::once(line).chain(quarters), width)
+}
+
+fn section(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
     let lines: Vec<String> = lines
         .flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)))
         .collect();
-    format!("\n{BOLD}Originals{BOLD:#}\n  {}\n", lines.join("\n  "))
+    format!("\n{BOLD}{title}{BOLD:#}\n  {}\n", lines.join("\n  "))
 }
