@@ -186,59 +186,45 @@ fn request(
     );
     let memory = format!("{of}/memories/{number}");
     let forged = dice.of(&["", "&agent=wren", "&account=north", "&scope=", "&limit=200"]);
+    let get = |path, what| ("GET", path, what, Value::Null);
+    let post = |path, what, body| ("POST", path, what, body);
     match dice.throw(44) {
-        0 => ("GET", "/v1/agents".to_owned(), "list agents", Value::Null),
-        1 | 2 => ("GET", of, "show agent", Value::Null),
+        0 => get("/v1/agents".to_owned(), "list agents"),
+        1 | 2 => get(of, "show agent"),
         3 => (
             "PATCH",
             of,
             "change agent",
             json!({"core_token_budget": 5_000 + number}),
         ),
-        4 => (
-            "POST",
+        4 => post(
             "/v1/agents".to_owned(),
             "make agent",
             json!({"name": format!("new {number}")}),
         ),
-        5 => ("POST", format!("{of}/tokens"), "make token", json!({})),
-        6..=8 => (
-            "POST",
+        5 => post(format!("{of}/tokens"), "make token", json!({})),
+        6..=8 => post(
             format!("{of}/memories"),
             "save",
             json!({"content": text, "kind": "core"}),
         ),
-        9 => (
-            "POST",
+        9 => post(
             format!("{of}/memories"),
             "save forged",
             json!({"content": text, "agent": "wren", "account": "north"}),
         ),
-        10 => (
-            "POST",
+        10 => post(
             format!("{of}/memories/batch"),
             "save batch",
             json!({"memories": [{"content": text, "kind": "journal"}]}),
         ),
-        11..=13 => (
-            "GET",
-            format!("{of}/memories?limit=50{forged}"),
-            "list memories",
-            Value::Null,
-        ),
-        14 | 15 => (
-            "GET",
-            format!("{of}/memories?q=garden{forged}"),
-            "search",
-            Value::Null,
-        ),
-        16 => (
-            "GET",
+        11..=13 => get(format!("{of}/memories?limit=50{forged}"), "list memories"),
+        14 | 15 => get(format!("{of}/memories?q=garden{forged}"), "search"),
+        16 => get(
             format!("{of}/memories?include=discarded{forged}"),
             "list discarded",
-            Value::Null,
         ),
-        17 | 18 => ("GET", memory, "show memory", Value::Null),
+        17 | 18 => get(memory, "show memory"),
         19 => (
             "PUT",
             format!("{memory}/protection"),
@@ -251,82 +237,59 @@ fn request(
             "unprotect",
             Value::Null,
         ),
-        21 => ("POST", format!("{memory}/restore"), "restore", Value::Null),
-        22 => ("POST", format!("{memory}/discard"), "discard", Value::Null),
-        23 => (
-            "POST",
-            format!("{memory}/shred"),
-            "shred",
-            json!({"reason": text}),
-        ),
-        24 | 25 => ("GET", format!("{of}/context"), "context", Value::Null),
-        26 => (
-            "GET",
-            format!("{of}/self/system_prompt"),
-            "own setting",
-            Value::Null,
-        ),
+        21 => post(format!("{memory}/restore"), "restore", Value::Null),
+        22 => post(format!("{memory}/discard"), "discard", Value::Null),
+        23 => post(format!("{memory}/shred"), "shred", json!({"reason": text})),
+        24 | 25 => get(format!("{of}/context"), "context"),
+        26 => get(format!("{of}/self/system_prompt"), "own setting"),
         27 => (
             "PUT",
             format!("{of}/self/reflection_prompt"),
             "set own",
             json!({"value": text}),
         ),
-        28 | 29 => (
-            "POST",
+        28 | 29 => post(
             format!("{of}/sessions"),
             "open session",
             json!({"driver": "agent", "resume": number.is_multiple_of(2)}),
         ),
-        30 => (
-            "POST",
+        30 => post(
             format!("{of}/sessions"),
             "queue session",
             json!({"driver": "model"}),
         ),
-        31 => (
-            "GET",
-            format!("{of}/sessions"),
-            "list sessions",
-            Value::Null,
-        ),
-        32 | 33 => ("GET", at, "show session", Value::Null),
-        34 => (
-            "POST",
+        31 => get(format!("{of}/sessions"), "list sessions"),
+        32 | 33 => get(at, "show session"),
+        34 => post(
             format!("{at}/tools/search_memories"),
             "session-tool search",
             json!({"query": "garden"}),
         ),
-        35 => (
-            "POST",
+        35 => post(
             format!("{at}/tools/delete_memory"),
             "session-tool delete",
             json!({"id": number}),
         ),
-        36 => (
-            "POST",
+        36 => post(
             format!("{at}/tools/consolidate_memories"),
             "session-tool merge",
             json!({"ids": ids, "content": text}),
         ),
-        37 => (
-            "POST",
+        37 => post(
             format!("{at}/tools/complete_refinement"),
             "complete",
             json!({"summary": text}),
         ),
-        38 => ("POST", format!("{at}/cancel"), "cancel", Value::Null),
-        39 => (
-            "POST",
+        38 => post(format!("{at}/cancel"), "cancel", Value::Null),
+        39 => post(
             format!("{at}/rollback"),
             "roll back",
             json!({"cascade": true}),
         ),
-        40 => ("GET", format!("{of}/audit?limit=200"), "audit", Value::Null),
-        41 => ("GET", format!("{of}/audit/verify"), "verify", Value::Null),
-        42 => ("POST", format!("{at}/apply"), "apply", Value::Null),
-        _ => (
-            "POST",
+        40 => get(format!("{of}/audit?limit=200"), "audit"),
+        41 => get(format!("{of}/audit/verify"), "verify"),
+        42 => post(format!("{at}/apply"), "apply", Value::Null),
+        _ => post(
             "/mcp".to_owned(),
             "mcp",
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
