@@ -109,9 +109,8 @@ fn conversation(
         Ok(())
     })?;
     let mut read = |node| {
-        message(node, said_at, notes).or_else(|BrokenJson(at)| {
-            out.pass_entry(place.of_part(at), NoMemoryReason::Malformed)
-        })
+        message(node, said_at, notes)
+            .or_else(|BrokenJson(at)| out.pass_entry(place.of_part(at), NoMemoryReason::Malformed))
     };
     // Only the continued branch: an edited prompt leaves another branch behind.
     let mut next = current

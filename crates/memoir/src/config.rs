@@ -243,9 +243,17 @@ impl Config {
             quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
-            context_tokens: or("context_tokens", file.context_tokens, defaults.context_tokens)?,
-            lease: or("lease_seconds", file.lease_seconds, defaults.lease.as_secs())
-                .map(Duration::from_secs)?,
+            context_tokens: or(
+                "context_tokens",
+                file.context_tokens,
+                defaults.context_tokens,
+            )?,
+            lease: or(
+                "lease_seconds",
+                file.lease_seconds,
+                defaults.lease.as_secs(),
+            )
+            .map(Duration::from_secs)?,
             idle: defaults.idle,
         };
         Ok(Self {

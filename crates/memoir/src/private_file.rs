@@ -26,7 +26,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Creates a file that is not there yet, for its owner only.
+/// Creates a new file, for its owner only.
 ///
 /// # Errors
 /// It is there already, or cannot be created.

@@ -57,10 +57,7 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
     }
 }
 
-pub(crate) async fn show(
-    visitor: Visitor,
-    PageQuery(query): PageQuery<DoneQuery>,
-) -> PageResult {
+pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<DoneQuery>) -> PageResult {
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
     let sign_ins = visitor.sign_ins().await?;

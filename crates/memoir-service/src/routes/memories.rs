@@ -21,7 +21,9 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read, time, time_until},
+    extract::{
+        JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read, time, time_until,
+    },
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,

@@ -242,10 +242,7 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
         "{problem}"
     );
     asked.text.omits(CANARY);
-    assert_eq!(
-        installation.shown(path, &agent).await["value"],
-        long
-    );
+    assert_eq!(installation.shown(path, &agent).await["value"], long);
     put("Hm.").await.expect(200);
     let history = installation.get(&format!("{path}/history"), &agent).await;
     let history = history.expect(200);
@@ -256,8 +253,5 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
         .post(&undo, &agent, Value::Null)
         .await
         .expect(200);
-    assert_eq!(
-        installation.shown(path, &agent).await["value"],
-        long
-    );
+    assert_eq!(installation.shown(path, &agent).await["value"], long);
 }

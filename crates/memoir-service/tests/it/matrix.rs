@@ -34,12 +34,12 @@ struct Operation {
 
 /// The operation of an identifier, a method and a path.
 fn operation(what: &'static str, body: Value) -> Operation {
-    let mut parts = what.split(' ');
-    let mut part = || parts.next().unwrap();
+    let parts: Vec<&'static str> = what.split(' ').collect();
+    let [id, method, path]: [&'static str; 3] = parts.try_into().unwrap();
     Operation {
-        id: part(),
-        method: part(),
-        path: part(),
+        id,
+        method,
+        path,
         body,
         before: Before::Nothing,
     }

@@ -137,10 +137,7 @@ async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_n
         .map(|n| json!({"content": n.to_string(), "kind": "core"}))
         .collect();
     batch(json!(many)).await.refused(400, "invalid_argument");
-    assert_eq!(
-        installation.shown(PATH, &own).await["items"],
-        json!([])
-    );
+    assert_eq!(installation.shown(PATH, &own).await["items"], json!([]));
     let saved = batch(json!(many[..1_000])).await.expect(201);
     assert_eq!(saved["memories"].as_array().unwrap().len(), 1_000);
 }

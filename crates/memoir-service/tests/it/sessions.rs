@@ -282,10 +282,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     assert_eq!(done["type"], "refinement_complete");
     let count = |list: &Value| list["items"].as_array().unwrap().len();
     let memories = "/v1/agents/wren/memories?kind=core";
-    assert_eq!(
-        count(&installation.shown(memories, &own).await),
-        3
-    );
+    assert_eq!(count(&installation.shown(memories, &own).await), 3);
     let apply = format!("{path}/apply");
     let applied = installation
         .post(&apply, &own, Value::Null)
@@ -299,10 +296,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
         (&applied["archived"], &applied["not_applied"]),
         (&json!(1), &json!([]))
     );
-    assert_eq!(
-        count(&installation.shown(memories, &own).await),
-        2
-    );
+    assert_eq!(count(&installation.shown(memories, &own).await), 2);
     installation
         .post(&apply, &own, Value::Null)
         .await

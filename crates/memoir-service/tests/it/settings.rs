@@ -152,10 +152,7 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     let entries: Vec<MemoryInput> = (2..=9).map(entry).collect();
     agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
-    assert_eq!(
-        installation.shown(path, &own).await["left_out"],
-        json!([])
-    );
+    assert_eq!(installation.shown(path, &own).await["left_out"], json!([]));
     let body = json!({"context_journal_tokens": 32});
     installation
         .send("PATCH", "/v1/agents/wren", &token, &body)

@@ -50,8 +50,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Show => {}
         Command::Close => {
-            let is_closed = installation.is_configured_closed;
-            let kept = closing::keep_programs(&installation.memoir, global, is_closed).await?;
+            let is_configured_closed = installation.is_configured_closed;
+            let kept =
+                closing::keep_programs(&installation.memoir, global, is_configured_closed).await?;
             account.set_closed(true, &installation.author()).await?;
             closing::report(&kept)?;
         }

@@ -1,11 +1,6 @@
 //! `memoir kept`: the locations of an agent's originals, in counts.
 
-use crate::{
-    failure::Outcome,
-    installation::Installation,
-    options::Global,
-    output, show,
-};
+use crate::{failure::Outcome, installation::Installation, options::Global, output, show};
 
 /// Count an agent's originals: saved, in the prompt, in the archive, by calendar quarter of saving
 ///

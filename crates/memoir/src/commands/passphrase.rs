@@ -41,7 +41,10 @@ pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure>
             .hint(format!("set {VARIABLE}, or give `--passphrase-file FILE`")));
     }
     let prompt = "the archive's passphrase (it shows while you type):";
-    read(&parse::typed_line(prompt, "the passphrase")?, "the typed text")
+    read(
+        &parse::typed_line(prompt, "the passphrase")?,
+        "the typed text",
+    )
 }
 
 fn read(text: &str, origin: &str) -> Result<Passphrase, Failure> {

@@ -74,8 +74,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation.author();
             let account = &installation.account;
             // The first administrator closes the installation.
-            let is_closed = installation.is_configured_closed;
-            let kept = closing::keep_programs(&installation.memoir, global, is_closed).await?;
+            let is_configured_closed = installation.is_configured_closed;
+            let kept =
+                closing::keep_programs(&installation.memoir, global, is_configured_closed).await?;
             let user = account
                 .create_user(&arguments.name, password, &actor)
                 .await?;

@@ -5,9 +5,7 @@ use std::{fs, path::Path, process::Stdio, time::Duration};
 use memoir_testkit::{ServerStep, TestedText};
 use serde_json::json;
 
-use crate::installation::{
-    Installation, Ran, files_in, late_answer, names_in, script, wait_until,
-};
+use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
 
 /// A master key in the format of the variable.
 const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -432,7 +430,7 @@ fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
 fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
     let installation = Installation::with_agent();
     installation.remember(&["something"]);
-    let server = installation.scripted([late_answer()]);
+    let server = installation.scripted([crate::installation::late_answer()]);
     // As much as the machine allows, so that the program itself lowers the limit.
     let mut child = std::process::Command::new("sh")
         .args(["-c", "ulimit -c \"$(ulimit -H -c)\"; exec \"$@\"", "sh"])
@@ -518,7 +516,8 @@ fn spec_5_3_keys_of_the_group_of_a_pod_are_its_own() {
             let outside = read(false).stderr;
             outside.tells("can be used by others");
         }
-        read(true).prints("something");
+        let inside = read(true);
+        assert!(inside.stdout.contains("something"), "{group:o}: {inside:?}");
     }
     for name in names {
         set_mode(&folder.join(name), 0o664);
