@@ -141,7 +141,7 @@ impl<'a> Out<'a> {
         true
     }
 
-    /// Counts a part that is no memory. As all of these: never an error, but the end of a reader's branch.
+    /// Counts a part that is no memory. Always `Ok`, so that a reader can end its branch with it.
     pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) -> ReadResult {
         self.report.pass(place, reason);
         Ok(())

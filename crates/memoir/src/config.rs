@@ -243,12 +243,12 @@ impl Config {
             quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
-            context_tokens: or(
+            context_tokens: value_or(
                 "context_tokens",
                 file.context_tokens,
                 defaults.context_tokens,
             )?,
-            lease: or(
+            lease: value_or(
                 "lease_seconds",
                 file.lease_seconds,
                 defaults.lease.as_secs(),
@@ -482,7 +482,7 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
 }
 
 /// The value of a key within its bounds, or the default.
-fn or<T: Copy + Into<keys::ConfigNumber>>(
+fn value_or<T: Copy + Into<keys::ConfigNumber>>(
     key: &str,
     value: Option<T>,
     default: T,
@@ -490,9 +490,9 @@ fn or<T: Copy + Into<keys::ConfigNumber>>(
     value.map_or(Ok(default), |value| bounded(key, value))
 }
 
-/// As [`or`], of a time.
+/// As [`value_or`], of a time.
 fn seconds(key: &str, value: Option<f64>, default: Duration) -> Result<Duration, String> {
-    or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
+    value_or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
 }
 
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
@@ -509,15 +509,15 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
     let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: or("limits.turns", section.turns, defaults.turns)?,
-        tokens: or("limits.tokens", section.tokens, defaults.tokens)?,
+        turns: value_or("limits.turns", section.turns, defaults.turns)?,
+        tokens: value_or("limits.tokens", section.tokens, defaults.tokens)?,
         cost: cost.transpose()?.or(defaults.cost),
-        answer_tokens: or(
+        answer_tokens: value_or(
             "limits.answer_tokens",
             section.answer_tokens,
             defaults.answer_tokens,
         )?,
-        attempts: or("limits.attempts", section.attempts, defaults.attempts)?,
+        attempts: value_or("limits.attempts", section.attempts, defaults.attempts)?,
         first_wait: seconds(
             "limits.first_wait_seconds",
             section.first_wait_seconds,

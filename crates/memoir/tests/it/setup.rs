@@ -718,7 +718,7 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
 }
 
 /// Asserts that both outputs contain all of these parts.
-fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
+fn both_say_with(installation: &Installation, more: &[&str], parts: &[&str]) {
     let (setup, doctor) = examined(installation, more);
     assert_eq!(setup, doctor);
     for part in parts {
@@ -728,7 +728,7 @@ fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
 
 impl Installation {
     fn both_say(&self, parts: &[&str]) {
-        both_say(self, &[], parts);
+        both_say_with(self, &[], parts);
     }
 }
 
@@ -1008,7 +1008,7 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_another_database_is_called() {
     installation.ok(&["setup", "claude-code", "--yes"]);
     let other = installation.path("other.db").display().to_string();
     installation.ok(&["--database", &other, "agent", "create", "wren"]);
-    both_say(
+    both_say_with(
         &installation,
         &["--database", &other],
         &[
