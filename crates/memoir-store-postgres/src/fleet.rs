@@ -384,73 +384,70 @@ impl Fleet for PostgresStore {
         agent: Option<AgentId>,
         since: Timestamp,
     ) -> Result<StoredUsage> {
-        // Each of them is one row.
         macro_rules! of_agents {
-            ($name:literal, $sum:literal, $table:literal, $condition:literal) => {
+            ($sum:literal, $table:literal, $condition:literal) => {
                 concat!(
-                    "(SELECT ",
+                    "SELECT ",
                     $sum,
                     " FROM ",
                     $table,
                     " JOIN agents ON agents.id = ",
                     $table,
                     ".agent_id WHERE agents.account_id = $1 AND ($2 IS NULL OR agents.id = $2) AND ",
-                    $condition,
-                    ") AS ",
-                    $name
+                    $condition
                 )
             };
         }
-        let sql = concat!(
-            "SELECT * FROM ",
-            of_agents!(
-                "stored",
-                "count(*)",
-                "memories",
-                "memories.shredded_at IS NULL"
-            ),
-            ", ",
-            of_agents!(
-                "written",
-                "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
-                "audit_records",
-                "audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
-            ),
-            ", ",
-            of_agents!(
-                "handed",
-                "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
-                "transcript_messages",
-                "transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
-            ),
-            ", ",
-            of_agents!(
-                "waiting",
-                "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
-                "transcript_messages",
-                "transcript_messages.state = 'pending'"
-            ),
-            ", ",
-            of_agents!(
-                "driven",
-                "count(*)",
-                "sessions",
-                "sessions.started_at > $3 AND sessions.driver = 'model'"
-            )
-        );
         let agent = agent.as_ref().map(|agent| agent.as_bytes());
-        let values = values![account.as_bytes(), agent, since];
-        let usage = self.first(Reach::Account(account), sql, values, |row| {
-            let mut columns = Columns::new(row, "agents");
-            Ok(StoredUsage {
-                memories: columns.count()?,
-                log_bytes: columns.count()?,
-                handed_bytes: columns.count()?,
-                waiting: columns.count_and_tokens()?,
-                driven_sessions: columns.count()?,
-            })
-        });
-        Ok(usage.await?.unwrap_or_default())
+        // Each of them is one row.
+        let statements = [
+            Statement::new(
+                of_agents!("count(*)", "memories", "memories.shredded_at IS NULL"),
+                values![account.as_bytes(), agent],
+            ),
+            Statement::new(
+                of_agents!(
+                    "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
+                    "audit_records",
+                    "audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+            Statement::new(
+                of_agents!(
+                    "count(*)",
+                    "sessions",
+                    "sessions.started_at > $3 AND sessions.driver = 'model'"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+            Statement::new(
+                of_agents!(
+                    "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
+                    "transcript_messages",
+                    "transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+            Statement::new(
+                of_agents!(
+                    "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
+                    "transcript_messages",
+                    "transcript_messages.state = 'pending'"
+                ),
+                values![account.as_bytes(), agent],
+            ),
+        ];
+        let reach = Reach::Account(account);
+        let [memories, log_bytes, driven, handed, waiting] =
+            self.connections.read_each(reach, statements).await?;
+        Ok(StoredUsage {
+            memories: first(&memories, counted)?.unwrap_or_default(),
+            log_bytes: first(&log_bytes, counted)?.unwrap_or_default(),
+            handed_bytes: first(&handed, counted)?.unwrap_or_default(),
+            waiting: first(&waiting, decode::message_counts)?.unwrap_or_default(),
+            driven_sessions: first(&driven, counted)?.unwrap_or_default(),
+        })
     }
 
     async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {

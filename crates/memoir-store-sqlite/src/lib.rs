@@ -294,7 +294,7 @@ impl SqliteStore {
         }
     }
 
-    /// The first row of one statement.
+    /// The first row of one statement that finds few rows by their keys; read as [`SqliteStore::look`] does.
     async fn first<T: Send + 'static>(
         &self,
         sql: &'static str,
@@ -305,7 +305,7 @@ impl SqliteStore {
             .await
     }
 
-    /// All rows of one statement.
+    /// All rows of one statement, any number; read as [`SqliteStore::scan`] does.
     async fn all<T: Send + 'static>(
         &self,
         sql: &'static str,
