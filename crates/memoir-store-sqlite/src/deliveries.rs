@@ -126,9 +126,9 @@ impl Deliveries for SqliteStore {
                      WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
                     params![receiver, session, delivery.attempt],
                 ),
-            };
+            }?;
             fault::point("delivery.resolved");
-            Ok(WriteOutcome::any(changed?))
+            Ok(WriteOutcome::any(changed))
         };
         self.write(1, resolve).await
     }
