@@ -212,3 +212,58 @@ impl PartialSchema for AnyObject {
 }
 
 impl ToSchema for AnyObject {}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{
+        Timestamp,
+        audit::Actor,
+        authoring::RecordedSetting,
+        memory::Number,
+        near_duplicates::NearDuplicates,
+        recall::{FoundAs, MatchedTerm, ReplacedMark},
+        replace::{NotReplaced, Unreplaced},
+    };
+    use serde::Serialize;
+
+    /// The names of its fields, sorted.
+    fn names_of(value: impl Serialize) -> Vec<String> {
+        let value = serde_json::to_value(value).unwrap();
+        value.as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn domain_types_that_are_serialized_as_they_are_keep_the_names_of_their_fields() {
+        let unreplaced = Unreplaced {
+            number: Number(2),
+            reason: NotReplaced::NotCore,
+        };
+        assert_eq!(names_of(unreplaced), ["number", "reason"]);
+        let replaced = ReplacedMark {
+            until: Timestamp::MIN,
+            now: Number(9),
+        };
+        assert_eq!(names_of(replaced), ["now", "until"]);
+        let term = MatchedTerm {
+            term: "tea".into(),
+            found: FoundAs::Word,
+            weight: 1.0,
+        };
+        assert_eq!(names_of(term), ["found", "term", "weight"]);
+        // Not with the value before.
+        let setting = RecordedSetting {
+            seq: 1,
+            at: Timestamp::MIN,
+            actor: Actor::system(),
+            value: serde_json::json!(2).into(),
+            before: serde_json::json!(1).into(),
+        };
+        assert_eq!(names_of(setting), ["actor", "at", "seq", "value"]);
+        let near = NearDuplicates::<Number> {
+            items: Vec::new(),
+            more: 0,
+            is_complete: true,
+        };
+        assert_eq!(names_of(near), ["is_complete", "items", "more"]);
+    }
+}

@@ -45,6 +45,7 @@ wire_names! {
 }
 
 /// A memory that was not replaced.
+// Serialized as it is: the names of the fields are part of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unreplaced {
     /// The named number.

@@ -206,6 +206,7 @@ pub fn default_prompt(name: &str, field: Field) -> Option<String> {
 }
 
 /// One recorded value of a setting.
+// Serialized as it is: the names of the fields are part of the API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecordedSetting {
     /// The place in the log of the record that set it.

@@ -133,6 +133,7 @@ pub fn is_worth_showing(
 }
 
 /// One term of a question that a memory matched.
+// Serialized as it is: the names of the fields are part of the API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatchedTerm {
     /// As in the question, folded.

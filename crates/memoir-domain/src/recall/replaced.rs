@@ -20,6 +20,7 @@ use crate::{
 };
 
 /// The note beside a replaced memory: "until 2026-03-01, now #9".
+// Serialized as it is: the names of the fields are part of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ReplacedMark {
     /// The origin date of the memory under which it is.

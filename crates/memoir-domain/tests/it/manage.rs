@@ -161,18 +161,34 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
 
 #[test]
 fn spec_3_14_a_change_of_what_guards_its_memory_is_reported_to_the_agent() {
-    for (field, value, told) in [
-        (Field::RefinementThreshold, "0.5", "0.5"),
-        (Field::ImmutableTags, "", "[]"),
-        (Field::DuplicateMatch, "ignore_case", "\"ignore_case\""),
-        (Field::LossGuard, "off", "\"off\""),
-        (Field::CoreTokenBudget, "2000", "2000"),
-        (Field::Model, "ollama:small", ""),
+    for (field, value, reported) in [
+        (
+            Field::RefinementThreshold,
+            "0.5",
+            "refinement_threshold (from the default to 0.5)",
+        ),
+        (
+            Field::ImmutableTags,
+            "",
+            "immutable_tags (from the default to [])",
+        ),
+        (
+            Field::DuplicateMatch,
+            "ignore_case",
+            "duplicate_match (from the default to \"ignore_case\")",
+        ),
+        (
+            Field::LossGuard,
+            "off",
+            "loss_guard (from the default to \"off\")",
+        ),
+        (
+            Field::CoreTokenBudget,
+            "2000",
+            "core_token_budget (from the default to 2000)",
+        ),
+        (Field::Model, "ollama:small", "model"),
     ] {
-        let reported = match told {
-            "" => field.to_string(),
-            told => format!("{field} (from the default to {told})"),
-        };
         let mut world = World::with(&["tea"]);
         world.set(field, value);
         let entry = format!("An administrator changed these settings of mine: {reported}.");

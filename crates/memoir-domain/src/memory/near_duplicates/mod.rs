@@ -37,6 +37,7 @@ const LEDGER_VALUE: usize = 60;
 const STEPS: u64 = 300_000_000;
 
 /// The result: of memories by their numbers, or as they are shown.
+// Serialized as it is: the names of the fields are part of the API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicates<M = Number> {
     /// The listed pairs, the most similar first.
