@@ -441,8 +441,8 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     pub(crate) async fn without_key(&self, row: &AgentRow) -> Result<Error> {
-        // Another process may have erased it: this process's opened memories are dropped immediately.
-        self.memoir.opened.forget(self.scope);
+        // Another process may have erased it: this process's caches are dropped immediately.
+        self.memoir.forget_agent(self.scope);
         let name = match self.scope.is_of_account() {
             true => self.name.clone(),
             false => row.columns.name.clone(),

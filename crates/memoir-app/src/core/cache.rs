@@ -1,14 +1,21 @@
 //! A cache with a size limit, for the caches of all modules.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{collections::HashMap, hash::Hash, time::Instant};
 
 /// A cache with a size limit. The least recently put entry is evicted, so a session in use stays.
 pub(crate) struct BoundedCache<K, V> {
     limit: usize,
     weight: usize,
-    /// With the turn in which each was put, and its size.
-    kept: HashMap<K, (u64, usize, V)>,
+    kept: HashMap<K, Entry<V>>,
     turn: u64,
+}
+
+struct Entry<V> {
+    /// The turn in which it was put.
+    turn: u64,
+    put_at: Instant,
+    weight: usize,
+    value: V,
 }
 
 impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
@@ -32,9 +39,18 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     }
 
     fn take_weighed(&mut self, key: K) -> Option<(usize, V)> {
-        let (_, weight, value) = self.kept.remove(&key)?;
+        let Entry { weight, value, .. } = self.kept.remove(&key)?;
         self.weight -= weight;
         Some((weight, value))
+    }
+
+    /// Returns the entries that were put before that time, to be dropped as those of [`BoundedCache::put`].
+    #[must_use = "is dropped once nothing is locked any more"]
+    pub(crate) fn take_put_before(&mut self, time: Instant) -> Vec<V> {
+        let gone = self.kept.extract_if(|_, entry| entry.put_at < time);
+        let gone: Vec<Entry<V>> = gone.map(|(_, entry)| entry).collect();
+        self.weight -= gone.iter().map(|entry| entry.weight).sum::<usize>();
+        gone.into_iter().map(|entry| entry.value).collect()
     }
 
     /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock around
@@ -44,7 +60,7 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         let mut gone = Vec::from_iter(self.take_weighed(key));
         while self.weight + weight > self.limit {
             // All entries are searched, rather than kept in order, because this happens only at the limit.
-            let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
+            let oldest = self.kept.iter().min_by_key(|(_, entry)| entry.turn);
             // A value that is larger than the limit is kept, but alone.
             let Some(oldest) = oldest.map(|(key, _)| *key) else {
                 break;
@@ -53,7 +69,13 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         }
         self.turn += 1;
         self.weight += weight;
-        self.kept.insert(key, (self.turn, weight, value));
+        let entry = Entry {
+            turn: self.turn,
+            put_at: Instant::now(),
+            weight,
+            value,
+        };
+        self.kept.insert(key, entry);
         gone
     }
 }
@@ -61,7 +83,7 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
 impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
     /// The value of that key, which stays.
     pub(crate) fn get(&self, key: K) -> Option<V> {
-        self.kept.get(&key).map(|(_, _, value)| value.clone())
+        self.kept.get(&key).map(|entry| entry.value.clone())
     }
 
     /// The total size.
@@ -93,5 +115,16 @@ mod tests {
         assert_eq!(kept.put(12, 1, 12), [(50, 11)]);
         assert_eq!((kept.take(11), kept.weight), (None, 1));
         assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
+    }
+
+    #[test]
+    fn what_was_not_put_again_since_a_time_is_taken_out() {
+        let mut kept = BoundedCache::new(10);
+        assert!(kept.put(1, 4, 1).is_empty());
+        let between = Instant::now();
+        assert!(kept.put(2, 3, 2).is_empty());
+        assert_eq!(kept.take_put_before(between), [1]);
+        assert_eq!((kept.take(1), kept.weight), (None, 3));
+        assert_eq!(kept.take_put_before(between), [0; 0]);
     }
 }

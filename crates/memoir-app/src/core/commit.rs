@@ -94,6 +94,12 @@ pub(crate) trait CommitListener: Send + Sync {
     /// Many decisions on one agent were written in one transaction, without [`CommitListener::prepare`].
     fn wrote_together(&self, _agent: &AgentHandle) {}
 
+    /// Wipes what is cached of an agent. It was erased, also by another process, so that nothing of it may stay.
+    fn forget_agent(&self, _scope: AgentScope) {}
+
+    /// Wipes the texts that were last used before that time.
+    fn forget_unused(&self, _since: Instant) {}
+
     /// A decision was refused because a session is open. May close that session, where its lease has lapsed.
     fn session_conflict<'a>(
         &'a self,

@@ -1,8 +1,11 @@
 //! An installation of Memoir: what all its agents share.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use memoir_domain::Timestamp;
+use memoir_domain::{AgentScope, Timestamp};
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
 use memoir_store::Store;
 use memoir_vault::AgentKey;
@@ -17,6 +20,9 @@ use super::{
     quotas::Usages,
     settings::InstallationSettings,
 };
+
+/// How long texts stay in a cache of this process without being used.
+const UNUSED: Duration = Duration::from_mins(10);
 
 /// Models by name.
 pub trait Models: Send + Sync {
@@ -83,6 +89,29 @@ pub struct Memoir {
 }
 
 impl Memoir {
+    /// Wipes what this process has cached of an agent, with its texts (SPEC 5.4).
+    pub(crate) fn forget_agent(&self, scope: AgentScope) {
+        self.opened.forget(scope);
+        for listener in self.listeners.iter() {
+            listener.forget_agent(scope);
+        }
+    }
+
+    /// Wipes cached texts that this process has not used for ten minutes, until dropped: of a session that another
+    /// process ended, or an agent that another one erased, this one has no notice.
+    pub async fn forget_unused_texts(&self) {
+        loop {
+            tokio::time::sleep(UNUSED / 10).await;
+            let Some(since) = Instant::now().checked_sub(UNUSED) else {
+                continue;
+            };
+            self.opened.forget_unused(since);
+            for listener in self.listeners.iter() {
+                listener.forget_unused(since);
+            }
+        }
+    }
+
     /// The state of a module.
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> &T {
         self.states.get()

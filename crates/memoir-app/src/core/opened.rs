@@ -12,6 +12,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
+    time::Instant,
 };
 
 use memoir_domain::{
@@ -250,6 +251,12 @@ impl OpenedMemories {
     pub(crate) fn forget(&self, scope: AgentScope) {
         let gone = self.0.lock().take(scope);
         // Outside of the lock, and before returning: callers may rely on removed text being wiped.
+        drop(gone);
+    }
+
+    /// Wipes the cached memories of agents that were last read before that time.
+    pub(crate) fn forget_unused(&self, since: Instant) {
+        let gone = self.0.lock().take_put_before(since);
         drop(gone);
     }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::{
     core::{AgentHandle, Error, Memoir, Result, codec},
     log::AgentLog,
-    memory::indexes::Indexes,
 };
 
 /// An agent that was erased.
@@ -82,8 +81,7 @@ impl AgentLog<'_> {
     async fn end_key(self, at: Timestamp) -> Result<()> {
         // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
-        self.memoir.state::<Indexes>().forget(self.scope);
-        self.memoir.opened.forget(self.scope);
+        self.memoir.forget_agent(self.scope);
         destroyed
     }
 

@@ -319,6 +319,10 @@ impl CommitListener for Indexes {
             }
         }))
     }
+
+    fn forget_agent(&self, scope: AgentScope) {
+        self.forget(scope);
+    }
 }
 
 impl KeptIndexes {

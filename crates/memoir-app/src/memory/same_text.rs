@@ -215,4 +215,8 @@ impl CommitListener for SameTexts {
             self.follow(committed.scope, from, to, changes);
         }))
     }
+
+    fn forget_agent(&self, scope: AgentScope) {
+        drop(self.agents.lock().take(scope));
+    }
 }

@@ -100,16 +100,14 @@ impl Sessions<'_> {
         usage: Option<Usage>,
     ) -> Result<ToolOutcome> {
         let recent = self.memoir.state::<Recent>();
-        let mut memories = recent.take_memories(id);
+        let mut memories = recent.take_memories(self.scope, id);
         let called = self.attempt_known(id, request, usage, &mut memories).await;
         let is_over = called.as_ref().is_ok_and(|called| {
             called.result.refusal() == Some(RefusalCode::SessionOver)
                 || called.result.ends_session()
         });
-        if is_over {
-            recent.drop_memories(id);
-        } else if let Some(known) = memories {
-            recent.put_memories(id, known);
+        if let Some(known) = memories.filter(|_| !is_over) {
+            recent.put_memories(self.scope, id, known);
         }
         called
     }

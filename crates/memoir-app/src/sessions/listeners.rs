@@ -1,8 +1,8 @@
 //! How the state of open sessions follows the commits of this process.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Instant};
 
-use memoir_domain::{SessionId, draft::Decision};
+use memoir_domain::{AgentScope, draft::Decision};
 
 use super::{
     AgentChanges, Recent, Unwritten,
@@ -32,24 +32,27 @@ impl CommitListener for Recent {
         decision: &mut Decision,
     ) -> Option<AfterCommit> {
         let open = open_in(decision);
-        let sessions = decision.sessions.iter();
-        let ended = sessions.filter(|session| !session.state.is_running());
-        let ended: Vec<SessionId> = ended.map(|session| session.id).collect();
-        if open.is_none() && ended.is_empty() {
-            return None;
-        }
         Some(Box::new(move |committed| {
             // With its resulting base: a call based on this writes under exactly that version, and is refused if
             // another process wrote since.
-            if let Some((agent, session)) = open {
-                let known = KnownSession::new(committed.next.clone(), agent, session);
-                self.put(committed.scope, known);
-            }
-            // However it ended: the data read in it is wiped.
-            for session in ended {
-                self.drop_memories(session);
+            match open {
+                Some((agent, session)) => {
+                    let known = KnownSession::new(committed.next.clone(), agent, session);
+                    self.put(committed.scope, known);
+                }
+                // The session ended, or another change made what was read in it outdated. A call in progress has it,
+                // and puts it back.
+                None => self.forget_memories(committed.scope),
             }
         }))
+    }
+
+    fn forget_agent(&self, scope: AgentScope) {
+        self.forget(scope);
+    }
+
+    fn forget_unused(&self, since: Instant) {
+        Self::forget_unused(self, since);
     }
 }
 

@@ -4,6 +4,8 @@
 //!
 //! So an edit needs no look-up before its commit where this process made the session's previous edit.
 
+use std::time::Instant;
+
 use memoir_domain::{
     AgentScope, PrivateText, SessionId,
     agent::Agent,
@@ -68,7 +70,8 @@ impl KnownMemories {
 /// The cached sessions.
 pub(crate) struct Recent {
     known: Mutex<BoundedCache<AgentScope, KnownSession>>,
-    memories: Mutex<BoundedCache<SessionId, KnownMemories>>,
+    /// Of one session of each agent.
+    memories: Mutex<BoundedCache<AgentScope, (SessionId, KnownMemories)>>,
 }
 
 impl Default for Recent {
@@ -94,19 +97,79 @@ impl Recent {
     }
 
     /// The memories for a session's call; of two simultaneous calls the later one reads its own.
-    pub(crate) fn take_memories(&self, session: SessionId) -> Option<KnownMemories> {
-        self.memories.lock().take(session)
+    pub(crate) fn take_memories(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+    ) -> Option<KnownMemories> {
+        let (known, memories) = self.memories.lock().take(scope)?;
+        (known == session).then_some(memories)
     }
 
-    pub(crate) fn put_memories(&self, session: SessionId, known: KnownMemories) {
+    pub(crate) fn put_memories(&self, scope: AgentScope, session: SessionId, known: KnownMemories) {
         let bytes = size_of::<KnownMemories>() + known.memories.bytes();
-        let gone = self.memories.lock().put(session, bytes, known);
+        let gone = self.memories.lock().put(scope, bytes, (session, known));
         drop(gone);
     }
 
-    /// Forgets the memories of an ended session.
-    pub(crate) fn drop_memories(&self, session: SessionId) {
-        let gone = self.memories.lock().take(session);
+    /// Wipes the memories of the agent's session.
+    pub(crate) fn forget_memories(&self, scope: AgentScope) {
+        let gone = self.memories.lock().take(scope);
         drop(gone);
+    }
+
+    /// Wipes what is cached of an agent.
+    pub(crate) fn forget(&self, scope: AgentScope) {
+        self.forget_memories(scope);
+        drop(self.known.lock().take(scope));
+    }
+
+    /// Wipes the memories of sessions without a call of this process since that time.
+    pub(crate) fn forget_unused(&self, since: Instant) {
+        let gone = self.memories.lock().take_put_before(since);
+        drop(gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId};
+
+    use super::*;
+
+    fn scope(agent: u8) -> AgentScope {
+        AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        }
+    }
+
+    fn known() -> KnownMemories {
+        KnownMemories {
+            version: 1,
+            memories: AllMemories::default(),
+            system_prompt: None,
+        }
+    }
+
+    /// A session that another process ended leaves its memories here.
+    #[test]
+    fn spec_5_4_memories_of_a_session_are_wiped_with_its_agent_the_next_session_or_unused() {
+        let recent = Recent::default();
+        let session = |id| SessionId::from_bytes([id; 16]);
+        recent.put_memories(scope(1), session(1), known());
+        assert!(recent.take_memories(scope(1), session(2)).is_none());
+        assert!(recent.take_memories(scope(1), session(1)).is_none());
+        for agent in 1..=3 {
+            recent.put_memories(scope(agent), session(agent), known());
+        }
+        recent.forget(scope(1));
+        assert!(recent.take_memories(scope(1), session(1)).is_none());
+        let before = Instant::now();
+        let used = recent.take_memories(scope(3), session(3)).unwrap();
+        recent.put_memories(scope(3), session(3), used);
+        recent.forget_unused(before);
+        assert!(recent.take_memories(scope(2), session(2)).is_none());
+        assert!(recent.take_memories(scope(3), session(3)).is_some());
     }
 }

@@ -63,8 +63,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     calls::note_agent(client, &installation.place, agent.name());
     let memoir = installation.memoir.clone();
     let serving = memoir_mcp::serve_stdio(agent);
-    let background =
-        async { tokio::join!(memoir.keep_making_vectors(), memoir.keep_indexes_stored()) };
+    let background = async {
+        tokio::join!(
+            memoir.keep_making_vectors(),
+            memoir.keep_indexes_stored(),
+            memoir.forget_unused_texts()
+        )
+    };
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
