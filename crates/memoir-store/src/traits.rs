@@ -66,6 +66,14 @@ pub struct AgentQuery {
 }
 
 impl AgentQuery {
+    /// The agent with those memories.
+    pub fn of_memories(memories: Selection) -> Self {
+        Self {
+            memories,
+            ..Self::default()
+        }
+    }
+
     /// The agent with that session.
     pub fn of_session(id: SessionId) -> Self {
         Self {

@@ -34,7 +34,7 @@ use crate::{
         tuned::RULES_ONLY,
     },
     life::{Life, own::check_in_service},
-    memory::{memories::memory_query, replacing::query_to_save},
+    memory::replacing::query_to_save,
     sessions::{RefineOptions, room},
 };
 
@@ -594,7 +594,7 @@ impl Life<'_> {
 
     /// The next messages to read; `None` where none waits.
     async fn next_chunk(self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
-        let query = memory_query(Selection::ActiveCore).with_prompts();
+        let query = AgentQuery::of_memories(Selection::ActiveCore).with_prompts();
         let loaded = self.load(&query).await?;
         let own = [
             &loaded.agent.settings.system_prompt,

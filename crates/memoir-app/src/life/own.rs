@@ -21,7 +21,6 @@ use crate::{
         tuned::RULES_ONLY,
     },
     life::Life,
-    memory::memories::memory_query,
     shown::OwnAgent,
 };
 
@@ -85,7 +84,7 @@ impl OwnAgent {
     pub async fn read_part(&self) -> Result<UnreadPart> {
         let mut too_large = 0;
         loop {
-            let query = memory_query(Selection::ActiveCore).with_prompts();
+            let query = AgentQuery::of_memories(Selection::ActiveCore).with_prompts();
             let loaded = self.load(&query.with_transcript()).await?;
             check_in_service(&loaded)?;
             check_messages(&loaded.agent, &loaded.transcript)?;
@@ -131,7 +130,7 @@ impl OwnAgent {
         core: &[CoreNote],
     ) -> Result<NotedPart> {
         let replaces = core.iter().any(CoreNote::replaces_any);
-        let query = memory_query(match replaces {
+        let query = AgentQuery::of_memories(match replaces {
             true => Selection::All,
             false => Selection::None,
         });

@@ -21,7 +21,7 @@ use crate::{
         replies,
     },
     life::{Life, own::check_in_service},
-    memory::{memories::memory_query, replacing::without_replacing},
+    memory::replacing::without_replacing,
     sessions::{RefineOptions, room},
 };
 
@@ -126,7 +126,7 @@ impl Life<'_> {
     }
 
     fn week(self) -> AgentQuery {
-        memory_query(Selection::Context {
+        AgentQuery::of_memories(Selection::Context {
             journal_after: context::journal_since(self.memoir.now()),
         })
         .with_prompts()
@@ -183,7 +183,7 @@ impl Life<'_> {
         seen: &ReflectionSeen,
     ) -> Result<Reflected> {
         let replaces = promotions.values().any(|replaces| !replaces.is_empty());
-        let query = memory_query(match replaces {
+        let query = AgentQuery::of_memories(match replaces {
             true => Selection::All,
             false => Selection::Numbers(promotions.keys().copied().collect()),
         });

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{SessionId, adopt::ArchivedAgent, audit::Actor};
-use memoir_store::Selection;
+use memoir_store::{AgentQuery, Selection};
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,6 @@ use crate::{
         codec::{self, CommitExtras, Rehearsals},
         parallel::run_blocking,
     },
-    memory::memories::memory_query,
     shown::{OwnAgent, ShownAgent},
 };
 
@@ -45,7 +44,7 @@ impl OwnAgent {
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         let contents = self.decide_again(|| async {
             let loaded = self
-                .load(&memory_query(Selection::All).with_prompts())
+                .load(&AgentQuery::of_memories(Selection::All).with_prompts())
                 .await?;
             let rows = self.log().whole_log(&loaded).await?;
             let store = &self.memoir.store;

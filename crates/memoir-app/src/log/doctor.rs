@@ -7,7 +7,7 @@ use std::{
 
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage, text::counted};
 use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
-use memoir_store::Selection;
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::{
         Account, AgentHandle, Error, Memoir, Result, check_due, check_messages,
         quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
     },
-    memory::{context::QuarterInContext, memories::memory_query},
+    memory::context::QuarterInContext,
     shown::views::ScheduleView,
 };
 
@@ -274,7 +274,7 @@ impl Memoir {
         let (mut miscounted, mut unread) = (Vec::new(), Vec::new());
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let query = memory_query(Selection::All).with_transcript();
+            let query = AgentQuery::of_memories(Selection::All).with_transcript();
             match handle.load(&query).await {
                 Ok(loaded)
                     if loaded.agent.miscounted(&loaded.memories).is_empty()
@@ -610,7 +610,7 @@ impl Memoir {
         let mut ahead = 0;
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let loaded = match handle.load(&memory_query(Selection::All)).await {
+            let loaded = match handle.load(&AgentQuery::of_memories(Selection::All)).await {
                 // One whose key is gone without a record, as after a restored backup, shows in the counts.
                 Err(crate::core::Error::Erased { .. }) => continue,
                 loaded => loaded?,
@@ -648,7 +648,7 @@ impl Account {
         for agent in self.agents().await? {
             let handle = self.agent(&agent.id.to_string()).await?;
             let was_ahead = handle
-                .decide(&memory_query(Selection::All), |loaded, now| {
+                .decide(&AgentQuery::of_memories(Selection::All), |loaded, now| {
                     let memories = loaded.memories.copies().collect();
                     let decision = manage::correct_times(loaded.agent, memories, actor, now);
                     let was_ahead = decision.is_some();

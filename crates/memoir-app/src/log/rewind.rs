@@ -11,13 +11,12 @@ use memoir_domain::{
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
 };
-use memoir_store::Selection;
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
 use crate::{
     core::{Result, codec, parallel::Turn},
     log::{AgentLog, Limits},
-    memory::memories::memory_query,
 };
 
 /// The target of a rewind.
@@ -119,7 +118,7 @@ impl AgentLog<'_> {
             .whole_pasts
             .take(self.scope)
             .await?;
-        let loaded = self.load(&memory_query(Selection::All)).await?;
+        let loaded = self.load(&AgentQuery::of_memories(Selection::All)).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;
         let store = &self.memoir.store;

@@ -20,7 +20,7 @@ use crate::{
     core::{
         AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom,
     },
-    memory::{Memories, memories::memory_query},
+    memory::Memories,
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
 };
@@ -128,7 +128,7 @@ impl OwnAgent {
     /// The store fails.
     pub async fn requested_context(&self, request: &ContextRequest) -> Result<ContextView> {
         let journal_after = context::journal_since(self.memoir.now());
-        let whole = memory_query(Selection::Context { journal_after });
+        let whole = AgentQuery::of_memories(Selection::Context { journal_after });
         let (own, request) = (self.clone(), *request);
         self.by_size(&whole, async move { own.noted_context(&request).await })
             .await
@@ -181,7 +181,7 @@ impl OwnAgent {
             is_hard: request.is_hard,
             ..Bounds::of(&agent.settings, request.max_tokens)
         };
-        let whole = memory_query(Selection::Context { journal_after });
+        let whole = AgentQuery::of_memories(Selection::Context { journal_after });
         // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
             let loaded = self.load(&whole).await?;
@@ -203,7 +203,9 @@ impl OwnAgent {
                 break;
             }
             let count = wanted.len();
-            let texts = self.load(&memory_query(Selection::Numbers(wanted))).await?;
+            let texts = self
+                .load(&AgentQuery::of_memories(Selection::Numbers(wanted)))
+                .await?;
             if texts.base.memories_version() != loaded.base.memories_version()
                 || texts.memories.iter().count() != count
             {

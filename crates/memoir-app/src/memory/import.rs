@@ -25,11 +25,7 @@ use serde::Serialize;
 
 use crate::{
     core::{Error, Result, again, parallel},
-    memory::{
-        Memories,
-        memories::{MemoryInput, memory_query},
-        take_over::kind_under,
-    },
+    memory::{Memories, memories::MemoryInput, take_over::kind_under},
     shown::OwnAgent,
 };
 
@@ -595,7 +591,9 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn export(&self) -> Result<Vec<MemoryInput>> {
-        let loaded = self.load(&memory_query(Selection::Active)).await?;
+        let loaded = self
+            .load(&AgentQuery::of_memories(Selection::Active))
+            .await?;
         let all = AllMemories::new(loaded.memories.shared());
         let lines = loaded.memories.iter();
         Ok(lines.map(|memory| line(memory, &all)).collect())

@@ -469,7 +469,7 @@ impl Memories<'_> {
     /// # Errors
     /// One of the numbers does not exist; the store fails.
     pub async fn answered(self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
-        let query = memory_query(Selection::Numbers(numbers.to_vec()));
+        let query = AgentQuery::of_memories(Selection::Numbers(numbers.to_vec()));
         let found = self.load(&query).await?.memories;
         let links = self.views().links_of(found.iter()).await?;
         let shown = numbers.iter().map(|number| {
@@ -492,7 +492,7 @@ impl Memories<'_> {
         handling: Handling,
         actor: &Actor,
     ) -> Result<ShownMemory> {
-        let query = memory_query(Selection::Numbers(vec![number]));
+        let query = AgentQuery::of_memories(Selection::Numbers(vec![number]));
         self.decide_reading(&query, |loaded, now| async move {
             let memory = loaded.memories.first().cloned();
             let memory = memory.ok_or(Error::NoMemory(number))?;
@@ -539,7 +539,7 @@ impl Memories<'_> {
     /// As for it.
     pub async fn check_edit(self, number: Number) -> Result<()> {
         self.decide(
-            &memory_query(Selection::Numbers(vec![number])),
+            &AgentQuery::of_memories(Selection::Numbers(vec![number])),
             |loaded, _| {
                 let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
                 manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
@@ -564,7 +564,7 @@ impl Memories<'_> {
     ) -> Result<Option<ShownMemory>> {
         let content = parse_content(content.expose())?;
         let content = &content;
-        let query = memory_query(Selection::Numbers(vec![number]));
+        let query = AgentQuery::of_memories(Selection::Numbers(vec![number]));
         self.decide_reading(&query, |loaded, now| async move {
             let memory = loaded.memories.first().cloned();
             let memory = memory.ok_or(Error::NoMemory(number))?;
@@ -610,11 +610,4 @@ pub(crate) fn check_query(query: &RecallQuery) -> Result<(), Invalid> {
         return Err(Invalid::too_long("query", length, recall::QUESTION_LIMIT));
     }
     Ok(())
-}
-
-pub(crate) fn memory_query(memories: Selection) -> AgentQuery {
-    AgentQuery {
-        memories,
-        ..AgentQuery::default()
-    }
 }

@@ -4,11 +4,10 @@ use memoir_domain::{
     memory::Memory,
     near_duplicates::{self, NearDuplicate, NearDuplicates},
 };
-use memoir_store::Selection;
+use memoir_store::{AgentQuery, Selection};
 
 use crate::{
     core::Result,
-    memory::memories::memory_query,
     shown::{OwnAgent, ShownMemory},
 };
 
@@ -18,7 +17,9 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn near_duplicates(&self, limit: usize) -> Result<NearDuplicates<ShownMemory>> {
-        let loaded = self.load(&memory_query(Selection::ActiveCore)).await?;
+        let loaded = self
+            .load(&AgentQuery::of_memories(Selection::ActiveCore))
+            .await?;
         let how = loaded.agent.settings.effective_duplicate_match();
         let found = near_duplicates::near_duplicates(&loaded.memories, how, limit);
         let is_found = |memory: &&Memory| {

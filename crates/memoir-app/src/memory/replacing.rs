@@ -10,13 +10,13 @@ use memoir_store::{AgentQuery, RecordFilter, Selection};
 
 use crate::{
     core::{Result, opened::MemoryList},
-    memory::{Memories, memories::memory_query},
+    memory::Memories,
 };
 
 /// The query for saving these: all memories where one of them replaces others.
 pub(crate) fn query_to_save(savings: &[Saving]) -> AgentQuery {
     let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
-    memory_query(match replaces {
+    AgentQuery::of_memories(match replaces {
         true => Selection::All,
         false => Selection::None,
     })

@@ -10,7 +10,7 @@ use memoir_domain::{
     session::Session,
     shred::{self, Derived, ShredTarget},
 };
-use memoir_store::{RecordFilter, Selection, TranscriptRow};
+use memoir_store::{AgentQuery, RecordFilter, Selection, TranscriptRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,7 +19,7 @@ use crate::{
         Error, Loaded, Result, check_messages,
         codec::{self, CommitExtras},
     },
-    memory::{Memories, memories::memory_query},
+    memory::Memories,
     people::access_requests::Consent,
     shown::{ArchiveLinks, ShownMemory},
 };
@@ -111,7 +111,7 @@ impl Memories<'_> {
     /// # Errors
     /// There is none of that number, it was shredded before, or it is constitutional and only the agent requests it.
     pub async fn check_shred(self, number: Number, actor: &Actor) -> Result<()> {
-        let query = memory_query(Selection::Numbers(vec![number]));
+        let query = AgentQuery::of_memories(Selection::Numbers(vec![number]));
         let loaded = self.load(&query).await?;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
         shred::check_wish(memory, actor)?;
@@ -163,7 +163,7 @@ impl Memories<'_> {
             .chain(derived.reports)
             .filter(|other| *other != number)
             .collect();
-        let query = memory_query(Selection::Numbers(numbers));
+        let query = AgentQuery::of_memories(Selection::Numbers(numbers));
         // Whether the memory requested is as expected is checked with that one.
         let agent = self.under(None);
         let mut to_shred = Vec::new();
@@ -197,7 +197,7 @@ impl Memories<'_> {
         let mut derived = shred::derived_from(number, &codec::records(None, rows)?);
         // The summary of an import, which no session wrote here.
         let read = async |number| {
-            self.load(&memory_query(Selection::Numbers(vec![number])))
+            self.load(&AgentQuery::of_memories(Selection::Numbers(vec![number])))
                 .await
         };
         let own = read(number).await?;
@@ -218,7 +218,7 @@ impl Memories<'_> {
         actor: &Actor,
     ) -> Result<Shredded> {
         self.decide_again(|| async {
-            let query = memory_query(Selection::All).with_transcript();
+            let query = AgentQuery::of_memories(Selection::All).with_transcript();
             let loaded = self.load(&query).await?;
             let wish = ShredOrder {
                 number,
@@ -240,7 +240,7 @@ impl Memories<'_> {
         derived: bool,
         consent: Consent,
     ) -> Result<Shredded> {
-        let query = memory_query(Selection::All).with_transcript();
+        let query = AgentQuery::of_memories(Selection::All).with_transcript();
         let (shredded, reason, actor) = self
             .decide_again(|| async {
                 let (loaded, request, now) =

@@ -25,7 +25,6 @@ use crate::{
     memory::{
         Memories,
         indexes::{Indexed, Indexes, read},
-        memories::memory_query,
     },
     metrics::{Metrics, StoredIndex},
 };
@@ -253,7 +252,7 @@ impl Memories<'_> {
             return Ok(None);
         };
         if !changed.is_empty() {
-            let query = memory_query(Selection::Numbers(changed.clone()));
+            let query = AgentQuery::of_memories(Selection::Numbers(changed.clone()));
             let memories = self.load(&query).await?.memories;
             for number in changed {
                 let memory = memories.iter().find(|memory| memory.number == number);

@@ -20,18 +20,14 @@ use memoir_domain::{
     origin::{Origin, SavedBy},
     text::Digester,
 };
-use memoir_store::{RecordFilter, Selection};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
 use memoir_text::{has_relative_time, same_text_key};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::{
     core::{Error, Loaded, Result, codec, parallel},
-    memory::{
-        Memories,
-        import::CoreAfter,
-        memories::{MemoryInput, memory_query},
-    },
+    memory::{Memories, import::CoreAfter, memories::MemoryInput},
 };
 
 /// Memories that are loaded, decided on and sealed together.
@@ -126,7 +122,7 @@ impl Memories<'_> {
         mut parts: mpsc::Receiver<ForeignPart>,
         how: &ImportRequest,
     ) -> Result<TakenOver> {
-        let loaded = self.load(&memory_query(Selection::None)).await?;
+        let loaded = self.load(&AgentQuery::of_memories(Selection::None)).await?;
         let mut known_texts = KnownTexts::new(loaded.base.digester(), how);
         self.fill(&mut known_texts, &loaded, &how.actor).await?;
         if how.dry_run {
@@ -208,7 +204,7 @@ impl Memories<'_> {
         // The batches are read one after the other. A write in between makes the resulting commit a conflict.
         for numbers in batches(&loaded.agent) {
             let batch = self
-                .load(&memory_query(Selection::Numbers(numbers)))
+                .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
                 .await?;
             for memory in &batch.memories {
                 // What was undone can be imported again.
@@ -376,7 +372,9 @@ impl Memories<'_> {
     /// The agent, while it has no session running.
     async fn load_idle(self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
-            let loaded = self.load(&memory_query(memories.clone())).await?;
+            let loaded = self
+                .load(&AgentQuery::of_memories(memories.clone()))
+                .await?;
             manage::check_idle(&loaded.agent, loaded.running_session)?;
             Ok(loaded)
         })
@@ -396,7 +394,7 @@ impl Memories<'_> {
         let mut survey = UndoSurvey::new(&extent);
         for numbers in batches(&loaded.agent) {
             let batch = self
-                .load(&memory_query(Selection::Numbers(numbers)))
+                .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
                 .await?;
             batch.memories.iter().for_each(|memory| survey.add(memory));
         }
@@ -429,7 +427,7 @@ impl Memories<'_> {
                 // Whether this read includes the batches that were already written is irrelevant: no memory is in two
                 // of them.
                 let batch = self
-                    .load(&memory_query(Selection::Numbers(numbers)))
+                    .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
                     .await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let memories = batch.memories.copies().collect();

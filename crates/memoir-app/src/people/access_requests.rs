@@ -19,7 +19,6 @@ use parking_lot::Mutex;
 
 use crate::{
     core::{Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, again, codec},
-    memory::memories::memory_query,
     people::Grants,
     shown::{AccessRequestFacts, ShownAccessRequest},
 };
@@ -288,7 +287,7 @@ impl Grants<'_> {
 
     /// Whether a reason repeats a sentence of a memory, discarded ones included.
     pub(crate) async fn repeats_memory(self, reason: &PrivateText) -> Result<bool> {
-        let loaded = self.load(&memory_query(Selection::All)).await?;
+        let loaded = self.load(&AgentQuery::of_memories(Selection::All)).await?;
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 
@@ -553,7 +552,9 @@ impl Grants<'_> {
 /// The query for judging a request.
 fn query_for(kind: AccessKind) -> AgentQuery {
     match kind {
-        AccessKind::Shred { number, .. } => memory_query(Selection::Numbers(vec![number])),
+        AccessKind::Shred { number, .. } => {
+            AgentQuery::of_memories(Selection::Numbers(vec![number]))
+        }
         AccessKind::Read { scope, .. } => AgentQuery {
             session: scope.session(),
             ..AgentQuery::default()

@@ -26,7 +26,6 @@ use crate::{
         model_question::{ModelCall, ModelFailure},
         tuned::RULES_ONLY,
     },
-    memory::memories::memory_query,
     people::Grants,
     sessions::room,
 };
@@ -170,7 +169,7 @@ impl Grants<'_> {
         context_tokens: Option<u32>,
     ) -> Result<Option<Prompt>> {
         let now = self.memoir.now();
-        let wanted_context = memory_query(Selection::Context {
+        let wanted_context = AgentQuery::of_memories(Selection::Context {
             journal_after: context::journal_since(now),
         })
         .with_prompts();
@@ -179,7 +178,7 @@ impl Grants<'_> {
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number, .. } => {
                 let found = self
-                    .load(&memory_query(Selection::Numbers(vec![number])))
+                    .load(&AgentQuery::of_memories(Selection::Numbers(vec![number])))
                     .await?;
                 found.memories.copies().next()
             }

@@ -21,7 +21,6 @@ use memoir_store::{AgentQuery, Selection};
 
 use crate::{
     core::{Error, Loaded, Result, quotas::Written, rehearsal::RehearsalCopy, tuned::RULES_ONLY},
-    memory::memories::memory_query,
     sessions::Sessions,
 };
 
@@ -147,7 +146,7 @@ impl Sessions<'_> {
         Box::pin(self.check_driven_session(is_requested)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
-        let query = memory_query(Selection::ActiveCore);
+        let query = AgentQuery::of_memories(Selection::ActiveCore);
         let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
             let start = options.start(id, trigger, &loaded.agent, model, lease);
@@ -205,7 +204,7 @@ impl Sessions<'_> {
         if options.trigger == Trigger::Request {
             return Ok(());
         }
-        let query = memory_query(Selection::ActiveCore);
+        let query = AgentQuery::of_memories(Selection::ActiveCore);
         let found = self
             .decide(&query, |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
@@ -361,7 +360,7 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),
-        ..memory_query(Selection::All).with_prompts()
+        ..AgentQuery::of_memories(Selection::All).with_prompts()
     }
 }
 

@@ -30,7 +30,6 @@ use crate::{
         rehearsal::{Rehearsal, RehearsalCopy},
         spans,
     },
-    memory::memories::memory_query,
     metrics::Metrics,
     sessions::{Recent, Sessions, Unwritten},
     shown::OwnAgent,
@@ -234,7 +233,7 @@ impl Sessions<'_> {
             return Ok(());
         }
         let loaded = self
-            .load(&memory_query(Selection::All).with_prompts())
+            .load(&AgentQuery::of_memories(Selection::All).with_prompts())
             .await?;
         // The edit is decided on one version of the agent, and must not be decided on memories of another one.
         let version = version.filter(|_| version == loaded.base.memories_version());
@@ -369,7 +368,9 @@ impl Sessions<'_> {
                 "a search was decided for another tool".to_owned(),
             ));
         };
-        let loaded = self.load(&memory_query(Selection::Searchable)).await?;
+        let loaded = self
+            .load(&AgentQuery::of_memories(Selection::Searchable))
+            .await?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
             None => loaded.memories,
@@ -452,7 +453,9 @@ impl Sessions<'_> {
         all.extend(links.iter().map(|link| link.number));
         all.sort_unstable();
         all.dedup();
-        let loaded = self.load(&memory_query(Selection::Numbers(all))).await?;
+        let loaded = self
+            .load(&AgentQuery::of_memories(Selection::Numbers(all)))
+            .await?;
         Ok(by_number(loaded.memories.copies()))
     }
 

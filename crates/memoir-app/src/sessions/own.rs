@@ -16,7 +16,6 @@ use crate::{
         Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
         settings::InstallationSettings,
     },
-    memory::memories::memory_query,
     sessions::Sessions,
     shown::{OwnAgent, SessionFacts},
 };
@@ -53,7 +52,8 @@ impl OwnAgent {
     ) -> Result<(SessionFacts, OpenedSession)> {
         let own = self.clone();
         let opening = async move { own.attempt_opening(mode, rehearsal).await };
-        self.by_size(&memory_query(Selection::All), opening).await
+        self.by_size(&AgentQuery::of_memories(Selection::All), opening)
+            .await
     }
 
     async fn attempt_opening(
@@ -65,7 +65,7 @@ impl OwnAgent {
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
-        let query = memory_query(Selection::All).with_prompts();
+        let query = AgentQuery::of_memories(Selection::All).with_prompts();
         let begun = self.decide(&query, |loaded, now| {
             let start = Start {
                 id,
@@ -126,7 +126,8 @@ impl OwnAgent {
     pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
         let own = self.clone();
         let taking_up = async move { own.attempt_taking_up().await };
-        self.by_size(&memory_query(Selection::All), taking_up).await
+        self.by_size(&AgentQuery::of_memories(Selection::All), taking_up)
+            .await
     }
 
     async fn attempt_taking_up(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {

@@ -21,7 +21,6 @@ use utoipa::ToSchema;
 use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
     core::{Loaded, Memoir, Result, codec},
-    memory::memories::memory_query,
     shown::{Views, views::RefinementDue},
 };
 
@@ -381,7 +380,11 @@ impl Views<'_> {
         let loaded = self.load(&query).await?;
         let mut facts = self.memoir.agent_facts(&loaded.agent, last);
         if may_have_nothing(&loaded.agent) {
-            facts.note_nothing(&self.load(&memory_query(Selection::ActiveCore)).await?);
+            facts.note_nothing(
+                &self
+                    .load(&AgentQuery::of_memories(Selection::ActiveCore))
+                    .await?,
+            );
         }
         Ok(facts)
     }
@@ -413,7 +416,9 @@ impl AgentLens<'_> {
             let memoir = &look.agent.memoir;
             let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.access_level);
             if may_have_nothing(&loaded.agent) {
-                let core = look.load(&memory_query(Selection::ActiveCore)).await?;
+                let core = look
+                    .load(&AgentQuery::of_memories(Selection::ActiveCore))
+                    .await?;
                 shown.facts.note_nothing(&core);
             }
             Ok(shown)

@@ -17,7 +17,7 @@ use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, sch
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
-        memories::{check_query, memory_query},
+        memories::check_query,
         recall::{RecallPage, ShownMatch, found_among},
     },
     shown::Views,
@@ -285,7 +285,7 @@ impl AgentLens<'_> {
             let links = agent.links_of(std::iter::once(&memory)).await?;
             return Ok(ShownMemory::with_words(memory, &links));
         }
-        let agent_query = &memory_query(Selection::Numbers(vec![number]));
+        let agent_query = &AgentQuery::of_memories(Selection::Numbers(vec![number]));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memory = look.load(agent_query).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
@@ -301,7 +301,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
-        let agent_query = &memory_query(Selection::Page(page.clone()));
+        let agent_query = &AgentQuery::of_memories(Selection::Page(page.clone()));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memories = look.load(agent_query).await?.memories;
             let links = look.agent.views().links_of(memories.iter()).await?;
@@ -320,7 +320,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memories(&self, with_discarded: bool) -> Result<Vec<ShownMemory>> {
-        let agent_query = &memory_query(active_or_all(with_discarded));
+        let agent_query = &AgentQuery::of_memories(active_or_all(with_discarded));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memories = look.load(agent_query).await?.memories;
             let links = ArchiveLinks::among(&memories);
@@ -397,7 +397,7 @@ impl AgentLens<'_> {
                 };
                 return Ok(found.into_iter().map(seen).collect());
             }
-            let agent_query = &memory_query(active_or_all(with_discarded));
+            let agent_query = &AgentQuery::of_memories(active_or_all(with_discarded));
             self.look(agent_query, covers_memories, |mut look| async move {
                 if look.access_level == AccessLevel::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));
