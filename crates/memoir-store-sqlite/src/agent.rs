@@ -50,7 +50,8 @@ impl Store for SqliteStore {
 
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
         let numbers = numbers.to_vec();
-        self.look(move |connection| {
+        // Many would keep the connection that writes, and every change waiting for it.
+        self.look_or_scan(numbers.len() <= FEW_MEMORIES, move |connection| {
             // One statement is a view by itself.
             let _view = match numbers.as_slice() {
                 [_] => None,
