@@ -142,12 +142,23 @@ impl Memoir {
             listeners: listeners.into(),
         }
     }
+
+    /// The upkeep beside a process's requests, until dropped: makes vectors of memories, where a model of embeddings is
+    /// configured, stores indexes of words, and wipes cached texts that are not used.
+    pub async fn keep_up(&self) {
+        tokio::join!(
+            self.keep_making_vectors(),
+            self.keep_indexes_stored(),
+            self.forget_unused_texts()
+        );
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use memoir_domain::{AccountId, AgentId, AgentScope};
     use memoir_model::Providers;
     use memoir_store_sqlite::SqliteStore;
     use memoir_vault::MasterKey;
@@ -163,6 +174,14 @@ mod tests {
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
             InstallationSettings::default(),
         )
+    }
+
+    /// An agent of the first account.
+    pub(crate) fn scope(agent: u8) -> AgentScope {
+        AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        }
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn background_work(service: &Service, stopped: &watch::Receiver<bool>) -> JoinSe
         service.clone(),
         stopped.clone(),
     ));
-    work.spawn(workers::embed(service.clone(), stopped.clone()));
+    work.spawn(workers::keep_up(service.clone(), stopped.clone()));
     work.spawn(workers::finish(service.clone(), stopped.clone()));
     work.spawn(workers::tidy(service.clone(), stopped.clone()));
     work

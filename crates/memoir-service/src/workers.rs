@@ -252,18 +252,11 @@ fn note_round(ended: Result<memoir_app::Result<()>, tokio::task::JoinError>) {
     }
 }
 
-/// Computes vectors of memories, where an embeddings model is configured, and stores indexes of words; wipes
-/// cached texts that are not used. Until stopped.
-pub(crate) async fn embed(service: Service, mut stop: watch::Receiver<bool>) {
+/// Does the upkeep beside the requests ([`memoir_app::Memoir::keep_up`]), until stopped.
+pub(crate) async fn keep_up(service: Service, mut stop: watch::Receiver<bool>) {
     tokio::select! {
         _ = stop.wait_for(|stopped| *stopped) => {}
-        _ = async {
-            tokio::join!(
-                service.memoir.keep_making_vectors(),
-                service.memoir.keep_indexes_stored(),
-                service.memoir.forget_unused_texts()
-            )
-        } => {}
+        () = service.memoir.keep_up() => {}
     }
 }
 

@@ -21,6 +21,16 @@ use tempfile::TempDir;
 
 use crate::{SetModel, TestClock};
 
+/// Six memories, none of them twice.
+pub const SIX_MEMORIES: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
+
 /// An installation that is open. Clones share all of it.
 #[derive(Clone)]
 pub struct TestInstallation {

@@ -32,7 +32,7 @@ pub use clock::TestClock;
 pub use corpus::Corpus;
 pub use dice::{Dice, SeededRandom};
 pub use honest::Honest;
-pub use installation::{InstallationFolder, TestInstallation, keys_in_memory};
+pub use installation::{InstallationFolder, SIX_MEMORIES, TestInstallation, keys_in_memory};
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;
 #[cfg(unix)]

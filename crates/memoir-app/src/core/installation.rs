@@ -99,7 +99,7 @@ impl Memoir {
 
     /// Wipes cached texts that this process has not used for ten minutes, until dropped: of a session that another
     /// process ended, or an agent that another one erased, this one has no notice.
-    pub async fn forget_unused_texts(&self) {
+    pub(crate) async fn forget_unused_texts(&self) {
         loop {
             tokio::time::sleep(UNUSED / 10).await;
             let Some(since) = Instant::now().checked_sub(UNUSED) else {

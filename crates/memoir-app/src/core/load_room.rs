@@ -274,16 +274,8 @@ pub(crate) fn bytes(memories: CountAndTokens) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{AccountId, AgentId};
-
     use super::*;
-
-    fn scope(agent: u8) -> AgentScope {
-        AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([agent; 16]),
-        }
-    }
+    use crate::tests::scope;
 
     /// Runs calls in a task of their own.
     async fn apart<T: Send + 'static>(

@@ -295,7 +295,7 @@ impl OpenedMemories {
 #[cfg(test)]
 mod tests {
     use memoir_domain::{
-        AccountId, AgentId, Timestamp,
+        Timestamp,
         audit::ActorKind,
         memory::{Kind, NewMemory},
         origin::SavedBy,
@@ -305,15 +305,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::core::clock::SystemRandom;
+    use crate::{core::clock::SystemRandom, tests::scope};
 
     fn key(agent: u8) -> AgentKey {
-        let scope = AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([agent; 16]),
-        };
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        keys.create(scope, Timestamp::MAX).unwrap()
+        keys.create(scope(agent), Timestamp::MAX).unwrap()
     }
 
     fn row(key: &AgentKey, number: u64, version: u64, content: &str) -> MemoryRow {

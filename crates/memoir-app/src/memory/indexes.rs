@@ -3,8 +3,8 @@
 //! Each agent that is searched has an index of its own ([`RecallIndex`]) in memory, for one version of the agent; a
 //! process begins with the stored one where that fits (`stored_index.rs`). The commits of this process update it.
 //!
-//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: the least recently used one is wiped first.
-//! The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
+//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: the least recently used one
+//! is wiped first. The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
 //! log names the setting.
 
 use std::{

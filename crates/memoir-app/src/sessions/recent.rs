@@ -124,25 +124,17 @@ impl Recent {
         drop(self.known.lock().take(scope));
     }
 
-    /// Wipes the memories of sessions without a call of this process since that time.
+    /// Wipes the sessions without a call of this process since that time.
     pub(crate) fn forget_unused(&self, since: Instant) {
         let gone = self.memories.lock().take_put_before(since);
-        drop(gone);
+        drop((gone, self.known.lock().take_put_before(since)));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{AccountId, AgentId};
-
     use super::*;
-
-    fn scope(agent: u8) -> AgentScope {
-        AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([agent; 16]),
-        }
-    }
+    use crate::tests::scope;
 
     fn known() -> KnownMemories {
         KnownMemories {

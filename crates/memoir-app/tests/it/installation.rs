@@ -38,18 +38,10 @@ use memoir_vault::KeyStore;
 use rusqlite::Connection;
 use serde_json::json;
 
+pub const MEMORIES: [&str; 6] = memoir_testkit::SIX_MEMORIES;
+
 /// A user who types commands on their own machine.
 pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
-
-/// Six memories, none of them twice.
-pub const MEMORIES: [&str; 6] = [
-    "The old press came from Lisbon and needs oil every month.",
-    "Lena brings the paper on Fridays, and stays for coffee.",
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-];
 
 /// Counts instead of drawing random numbers, so that runs can be repeated.
 struct Counter(AtomicU64);

@@ -63,17 +63,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     calls::note_agent(client, &installation.place, agent.name());
     let memoir = installation.memoir.clone();
     let serving = memoir_mcp::serve_stdio(agent);
-    let background = async {
-        tokio::join!(
-            memoir.keep_making_vectors(),
-            memoir.keep_indexes_stored(),
-            memoir.forget_unused_texts()
-        )
-    };
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
-        _ = background => serving.await,
+        () = memoir.keep_up() => serving.await,
     };
     served.map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
     Ok(Ending::Done)

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::{ServerStep, TestedText};
+use memoir_testkit::{SIX_MEMORIES, ServerStep, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -517,15 +517,6 @@ fn concurrent_password_guesses_do_not_exhaust_the_machines_memory() {
     assert!(peak < 256, "{peak} MiB");
 }
 
-const SIX: [&str; 6] = [
-    "The old press came from Lisbon and needs oil every month.",
-    "Lena brings the paper on Fridays, and stays for coffee.",
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-];
-
 /// A session that made one edit and waits for its model.
 fn waiting_session(installation: &Installation, service: &Running, token: &str) -> String {
     let body = json!({"driver": "model"}).to_string();
@@ -550,7 +541,7 @@ fn slow_script() -> Vec<ServerStep> {
 #[test]
 fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
     let installation = Installation::with_agent();
-    installation.remember(&SIX);
+    installation.remember(&SIX_MEMORIES);
     let token = agents_token(&installation);
     let model = installation.scripted(slow_script());
     installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
@@ -592,7 +583,7 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
 #[test]
 fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     let installation = Installation::with_agent();
-    installation.remember(&SIX);
+    installation.remember(&SIX_MEMORIES);
     installation.ok(&["agent", "create", "kite"]);
     let token = agents_token(&installation);
     let kite = self::token(&installation, &["--role", "agent", "--agent", "kite"]);
@@ -694,8 +685,8 @@ fn next_request(listener: &TcpListener) -> (TcpStream, String) {
 #[test]
 fn spec_6_2_a_notification_of_a_killed_service_is_sent_again() {
     let installation = Installation::with_agent();
-    installation.remember(&SIX);
-    installation.remember(&[&SIX[0].to_uppercase()]);
+    installation.remember(&SIX_MEMORIES);
+    installation.remember(&[&SIX_MEMORIES[0].to_uppercase()]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     installation.write(
