@@ -382,6 +382,9 @@ CREATE UNIQUE INDEX transcript_messages_once ON transcript_messages (agent_id, d
 -- An agent's messages that wait, in their order.
 CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq, tokens) WHERE state = 'pending';
 
+-- What an agent's messages come to by state, and what is kept of their words, without reading the texts.
+CREATE INDEX transcript_messages_sums ON transcript_messages (agent_id, state, tokens, words_until);
+
 -- The bytes that each agent handed over, by time.
 CREATE INDEX transcript_messages_counted ON transcript_messages (agent_id, received_at, counted_bytes)
     WHERE counted_bytes > 0;

@@ -37,6 +37,8 @@ impl Store for SqliteStore {
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
         let query = query.clone();
         let is_short = match &query.memories {
+            // The messages are counted one by one.
+            _ if query.transcript => false,
             Selection::None => query.marks_after.is_none(),
             Selection::Numbers(numbers) => numbers.len() <= FEW_MEMORIES,
             _ => false,

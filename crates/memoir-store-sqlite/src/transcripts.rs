@@ -246,6 +246,14 @@ const PENDING: &str = select!(
      WHERE agent_id = ?1 AND state = 'pending' ORDER BY seq"
 );
 
+/// How many messages an agent has in each state, and their tokens.
+const STATES: &str = "SELECT state, count(*), coalesce(sum(tokens), 0) \
+     FROM transcript_messages INDEXED BY transcript_messages_sums WHERE agent_id = ?1 GROUP BY state";
+
+/// How many of its absorbed messages keep their words, their tokens, and until when the last of them does.
+const KEPT: &str = "SELECT count(words_until), coalesce(sum(iif(words_until IS NULL, 0, tokens)), 0), max(words_until) \
+     FROM transcript_messages INDEXED BY transcript_messages_sums WHERE agent_id = ?1";
+
 /// The state of the agent's messages.
 pub(crate) fn transcript(
     connection: &Connection,
@@ -265,15 +273,13 @@ pub(crate) fn transcript(
     };
     let counts = all(
         connection,
-        "SELECT state, count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
-                 WHERE agent_id = ?1 GROUP BY state",
+        STATES,
         [scope.agent.as_bytes()],
         decode::messages_in_state,
     )?;
     let kept = first(
         connection,
-        "SELECT count(words_until), coalesce(sum(iif(words_until IS NULL, 0, tokens)), 0), max(words_until) \
-         FROM transcript_messages WHERE agent_id = ?1",
+        KEPT,
         [scope.agent.as_bytes()],
         decode::kept_words,
     )?;
@@ -411,6 +417,18 @@ mod tests {
                 FORGET_WORDS,
                 &[
                     "SEARCH transcript_messages USING INDEX transcript_messages_kept (words_until<?)",
+                ],
+            ),
+            (
+                STATES,
+                &[
+                    "SEARCH transcript_messages USING COVERING INDEX transcript_messages_sums (agent_id=?)",
+                ],
+            ),
+            (
+                KEPT,
+                &[
+                    "SEARCH transcript_messages USING COVERING INDEX transcript_messages_sums (agent_id=?)",
                 ],
             ),
             (

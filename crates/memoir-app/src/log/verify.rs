@@ -210,7 +210,9 @@ impl AgentLog<'_> {
             .into_iter()
             .filter(|leaf| leaf.agent == self.scope.agent)
             .collect();
-        self.verify_with(&own).await
+        let handle = AgentHandle::clone(&self);
+        // The whole log and all memories are read: long work, whatever part of the agent's share it has left.
+        parallel::run_long(async move { handle.log().verify_with(&own).await }).await
     }
 
     pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
