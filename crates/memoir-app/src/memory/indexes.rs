@@ -3,9 +3,12 @@
 //! Each agent that is searched has an index of its own ([`RecallIndex`]) in memory, for one version of the agent; a
 //! process begins with the stored one where that fits (`stored_index.rs`). The commits of this process update it.
 //!
-//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: the least recently used one
-//! is wiped first. The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
-//! log names the setting.
+//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: one that is larger than that
+//! by itself is wiped first, then the least recently used one. The larger one stays while there is no other; the log
+//! names the setting.
+//!
+//! An index is read for as long as a search takes, on a thread of any priority. So the list's lock is never held while
+//! one waits for the lock of an index: an agent's long search would keep all others waiting.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,6 +41,8 @@ pub(super) struct Indexed {
 /// An index that is kept.
 struct KeptIndex {
     indexed: Arc<RwLock<Indexed>>,
+    /// Its version of the agent.
+    version: u64,
     bytes: usize,
     /// When it was used, counted in uses.
     used: u64,
@@ -108,12 +113,12 @@ impl Indexes {
     }
 
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
-        // Before the list is locked: measuring may wait for a writer of the index.
-        let bytes = read(indexed, |indexed| indexed.index.bytes());
+        let (version, bytes) = read(indexed, |indexed| (indexed.version, indexed.index.bytes()));
         let mut kept = self.kept.lock();
         kept.uses += 1;
         let entry = KeptIndex {
             indexed: indexed.clone(),
+            version,
             bytes,
             used: kept.uses,
             is_logged: false,
@@ -125,10 +130,12 @@ impl Indexes {
         self.make_room(&mut kept);
     }
 
-    /// Evicts the least recently used ones until the rest fits, or only the most recently used one is left.
+    /// Evicts those that are too large by themselves, then the least recently used ones, until the rest fits or only one
+    /// is left.
     fn make_room(&self, kept: &mut KeptIndexes) {
         while kept.bytes() > self.most && kept.entries.len() > 1 {
-            let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let first = |entry: &KeptIndex| (entry.bytes <= self.most, entry.used);
+            let oldest = kept.entries.iter().min_by_key(|(_, entry)| first(entry));
             let Some(scope) = oldest.map(|(scope, _)| *scope) else {
                 break;
             };
@@ -155,11 +162,38 @@ impl Indexes {
 
     /// Notes how large the agent's has become.
     pub(super) fn measure(&self, scope: AgentScope) {
+        let kept = self.kept.lock();
+        let Some(indexed) = kept.entries.get(&scope).map(|entry| entry.indexed.clone()) else {
+            return;
+        };
+        drop(kept);
+        let (version, bytes) = read(&indexed, |indexed| (indexed.version, indexed.index.bytes()));
+        self.note(scope, &indexed, Some((version, bytes)));
+    }
+
+    /// Notes the version and the size of the agent's index, if it is still this one; with `None` it is wiped.
+    fn note(
+        &self,
+        scope: AgentScope,
+        indexed: &Arc<RwLock<Indexed>>,
+        state: Option<(u64, usize)>,
+    ) {
         let mut kept = self.kept.lock();
-        if let Some(entry) = kept.entries.get_mut(&scope) {
-            entry.bytes = read(&entry.indexed, |indexed| indexed.index.bytes());
-            self.make_room(&mut kept);
+        let entry = kept.entries.get_mut(&scope);
+        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.indexed, indexed)) else {
+            return;
+        };
+        match state {
+            Some((version, bytes)) => {
+                // Of two commits at one time the later one may come first.
+                entry.version = entry.version.max(version);
+                entry.bytes = bytes;
+            }
+            None => {
+                kept.entries.remove(&scope);
+            }
         }
+        self.make_room(&mut kept);
     }
 
     /// Wipes the agent's.
@@ -178,20 +212,20 @@ impl Indexes {
     /// Wipes the agent's index if it is still of that version.
     pub(super) fn forget_version(&self, scope: AgentScope, version: u64) {
         let mut kept = self.kept.lock();
-        let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
+        let is_it = |entry: &KeptIndex| entry.version == version;
         if kept.entries.get(&scope).is_some_and(is_it) {
             kept.entries.remove(&scope);
             self.make_room(&mut kept);
         }
     }
 
-    /// The versions of the agents whose indexes are kept.
+    /// The versions of the agents whose indexes are kept, but for those that are too large to be stored.
     pub(super) fn versions(&self) -> HashMap<AgentScope, u64> {
         let kept = self.kept.lock();
-        let versions = kept.entries.iter();
-        let version = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version);
-        versions
-            .map(|(scope, entry)| (*scope, version(entry)))
+        let fitting = kept.entries.iter();
+        fitting
+            .filter(|(_, entry)| entry.bytes <= self.most)
+            .map(|(scope, entry)| (*scope, entry.version))
             .collect()
     }
 
@@ -231,21 +265,17 @@ impl Indexes {
                 }),
             }
         }
-        let Some(entry) = kept.entries.get_mut(&scope) else {
+        let Some(indexed) = kept.entries.get(&scope).map(|entry| entry.indexed.clone()) else {
             return;
         };
-        // The list's lock before an index's, here as everywhere: the other order could wait for itself.
-        let mut indexed = entry.indexed.write();
+        drop(kept);
+        let mut writing = indexed.write();
         // An index of another version than the decision's has missed something, and is dropped.
-        let follows = Some(indexed.version) == from && indexed.index.follow(changes);
-        indexed.version = to;
-        let bytes = indexed.index.bytes();
-        drop(indexed);
-        entry.bytes = bytes;
-        if !follows {
-            kept.entries.remove(&scope);
-        }
-        self.make_room(&mut kept);
+        let follows = Some(writing.version) == from && writing.index.follow(changes);
+        writing.version = to;
+        let bytes = writing.index.bytes();
+        drop(writing);
+        self.note(scope, &indexed, follows.then_some((to, bytes)));
     }
 }
 

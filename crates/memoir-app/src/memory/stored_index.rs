@@ -9,7 +9,7 @@
 //! version on and deletes the document in one transaction, so that none outlasts its words. Deleting vectors deletes it
 //! too; which vectors the agent allows is read after that version.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::{AgentScope, memory::Number, recall::RecallIndex};
 use memoir_store::{AgentQuery, RecordFilter, Selection};
@@ -45,9 +45,6 @@ const EVERY: Duration = Duration::from_secs(60);
 /// An index in the form to be stored.
 struct IndexBytes {
     version: u64,
-    /// How many vectors there were as it was last stored.
-    stored_vectors: usize,
-    /// How many there are now.
     vectors: usize,
     bytes: Zeroizing<Vec<u8>>,
 }
@@ -85,8 +82,7 @@ impl Memories<'_> {
 
     /// The agent's index in the form to be stored. Its vectors are those of a model that the agent's texts may be sent
     /// to; they are left out where the whole would be larger than the memory for all indexes.
-    async fn index_bytes(self) -> Result<IndexBytes> {
-        let indexed = again(|| self.indexed()).await?;
+    async fn index_bytes(self, indexed: Arc<RwLock<Indexed>>) -> Result<IndexBytes> {
         let has_vectors = self.add_allowed_vectors(&indexed).await?;
         let most = self.memoir.settings.recall.index_bytes;
         run_blocking(move || {
@@ -96,7 +92,6 @@ impl Memories<'_> {
                 let whole = whole.filter(|whole| whole.len() <= most);
                 IndexBytes {
                     version: indexed.version,
-                    stored_vectors: indexed.stored_vectors,
                     vectors: index.vectors(),
                     bytes: whole.unwrap_or_else(|| index.to_bytes(false)),
                 }
@@ -140,11 +135,13 @@ impl Memories<'_> {
             // Before the agent's consent to its vectors is read: where that is revoked later, the store refuses.
             let loaded = self.load(&AgentQuery::default()).await?;
             // Reading the stored one may find that it does not open: then it is deleted, and missing below.
-            let index = self.index_bytes().await?;
-            let version = index.version;
-            if !self.needs_storing(&loaded, index.stored_vectors).await? {
+            let indexed = again(|| self.indexed()).await?;
+            let stored_vectors = read(&indexed, |indexed| indexed.stored_vectors);
+            if !self.needs_storing(&loaded, stored_vectors).await? {
                 return Ok(false);
             }
+            let index = self.index_bytes(indexed).await?;
+            let version = index.version;
             if loaded.base.memories_version() != Some(version) {
                 self.memoir
                     .state::<Indexes>()
