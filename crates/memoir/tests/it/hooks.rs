@@ -1,7 +1,7 @@
 //! `memoir hook`: text for the models of programs, and the messages that programs pass on.
 #![cfg(unix)]
 
-use std::{fs, process::Command};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, process::Command};
 
 use memoir_testkit::{Corpus, ScriptedServer, ServerStep, TestedText};
 use proptest::{
@@ -12,7 +12,7 @@ use proptest::{
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{Installation, Ran, wait_until},
+    installation::{Installation, Ran, names_in, wait_until},
     serving::Running,
 };
 
@@ -692,9 +692,67 @@ fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
     for (path, bytes) in crate::installation::files_in(&installation.path(".local/state/memoir")) {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(WORD), "{}", path.display());
-        use std::os::unix::fs::PermissionsExt;
         let found = fs::metadata(installation.path(".local/state/memoir").join(&path)).unwrap();
         assert_eq!(found.permissions().mode() & 0o77, 0, "{}", path.display());
+    }
+}
+
+/// `docs/files.md`, and what `setup`, hooks and commands leave in a home.
+#[test]
+fn the_page_of_files_has_each_file_that_memoir_leaves_and_says_who_can_read_it() {
+    let page = include_str!("../../../../docs/files.md");
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `~/")?.split('`').next());
+    let rows: BTreeSet<&str> = rows.collect();
+    let installation = Installation::with_agent();
+    installation.write(".config/memoir/config.toml", "");
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    begin(&installation, "s-1", "startup");
+    ask(&installation, "s-1", "Where are the bees?");
+    begin_in(&installation, &installation.path("tmp"), "s-2");
+    let file = installation.write("s-3.jsonl", transcript(3));
+    let stop = json!({"session_id": "s-3", "transcript_path": file});
+    let robin = ["--agent", "robin"];
+    send_with(&installation, "claude-code", "stop", &stop, &robin);
+    wait_until(|| log(&installation).contains("there is no agent `robin`"));
+    let waiting = installation.path(".local/state/memoir/waiting");
+    wait_until(|| waiting.exists() && !names_in(&waiting).is_empty());
+    installation.ok(&["installation", "close"]);
+    let mut named: BTreeSet<&str> = BTreeSet::new();
+    let folders = [".config", ".local/share", ".local/state"];
+    let mut folders = Vec::from(folders.map(|base| format!("{base}/memoir")));
+    while let Some(folder) = folders.pop() {
+        for name in names_in(&installation.path(&folder)) {
+            let path = format!("{folder}/{name}");
+            // Another process may have just removed it.
+            let Ok(found) = fs::metadata(installation.path(&path)) else {
+                continue;
+            };
+            if found.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let row = rows
+                .iter()
+                .find(|row| path == **row || row.ends_with('/') && path.starts_with(**row));
+            let is_beside = page.contains(&format!("`{name}`"));
+            assert!(row.is_some() || is_beside, "the page has no `{path}`");
+            named.extend(row);
+            let is_private = found.permissions().mode() & 0o77 == 0;
+            assert!(is_private || name == "config.toml", "{path}");
+        }
+    }
+    // `setup.rs` and `embeddings.rs` make the first two; a small memory needs no stored index.
+    let others = [
+        "share/memoir/bin/",
+        "share/memoir/models/",
+        "state/memoir/indexes/",
+    ];
+    let others = others.map(|folder| format!(".local/{folder}"));
+    for row in rows.difference(&named) {
+        assert!(others.contains(&(*row).to_owned()), "nothing makes `{row}`");
     }
 }
 
