@@ -4,12 +4,14 @@ use std::{collections::BTreeSet, time::Duration};
 
 use memoir_service::{ServiceOptions, Webhook};
 use memoir_testkit::TestedText;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     installation::{CANARY, Installation},
     receiver::{Receiver, SECRET},
 };
+
+const PAGE: &str = include_str!("../../../../docs/webhooks.md");
 
 fn to(url: &str, allow_private: bool) -> Webhook {
     Webhook::new(url, SECRET, None, allow_private).unwrap()
@@ -104,6 +106,26 @@ async fn an_end_is_told_signed_and_without_words() {
         },
     });
     assert_eq!(told.json(), expected);
+    // The page's headers and example; the session of the example has some of the fields.
+    let sent = told.head.lines().filter_map(|line| line.split_once(": "));
+    let sent = sent.map(|(header, _)| header);
+    let own = |header: &&str| header.starts_with("webhook-");
+    let stated: BTreeSet<&str> = PAGE.split('`').filter(own).collect();
+    assert_eq!(sent.filter(own).collect::<BTreeSet<&str>>(), stated);
+    let shown = PAGE.split("```json\n").nth(1).unwrap();
+    let shown: Value = serde_json::from_str(shown.split("```").next().unwrap()).unwrap();
+    assert_eq!(shown["type"], expected["type"]);
+    let prefix = shown["id"].as_str().unwrap().get(..14);
+    assert_eq!(prefix, Some("session-ended-"));
+    let keys =
+        |of: &Value| -> BTreeSet<String> { of.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(&shown), keys(&expected));
+    assert_eq!(keys(&shown["data"]), keys(&expected["data"]));
+    let fields = keys(&expected["data"]["session"]);
+    assert!(
+        keys(&shown["data"]["session"]).is_subset(&fields),
+        "{fields:?}"
+    );
     // SPEC 3.14: how many memories were archived and summaries written, without their text.
     let session = &expected["data"]["session"];
     assert_eq!(
@@ -291,4 +313,42 @@ async fn an_end_that_cannot_be_read_keeps_no_other_waiting() {
     in_time(&installation, &receiver, 1).await;
     assert_eq!(receiver.received()[0].session(), second);
     service.stop().await;
+}
+
+/// The first number of a constant in a source.
+fn constant(source: &str, name: &str) -> u64 {
+    let (_, rest) = source.split_once(&format!("const {name}: ")).unwrap();
+    let (_, value) = rest.split_once(" = ").unwrap();
+    let digits = value.chars().skip_while(|letter| !letter.is_ascii_digit());
+    let digits: String = digits.take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+#[test]
+fn the_page_states_the_times_and_numbers_of_the_code() {
+    let notices = include_str!("../../../memoir-app/src/life/notices.rs");
+    let sending = include_str!("../../src/webhooks/mod.rs");
+    let secret = include_str!("../../src/webhooks/secret.rs");
+    for (source, name, value, stated) in [
+        (notices, "ATTEMPTS", 14, "fourteen times in about a day"),
+        (
+            notices,
+            "FIRST_WAIT",
+            10,
+            "after 10 seconds, 20, 40 and so on",
+        ),
+        (
+            notices,
+            "FORGOTTEN_AFTER_DAYS",
+            30,
+            "for 30 days are deleted",
+        ),
+        (notices, "NOTICE_DELAY_SECONDS", 1, "waits one second"),
+        (sending, "ANSWER_TIME", 15, "within 15 seconds"),
+        (secret, "BYTES", 24, "24 to 64 random bytes"),
+    ] {
+        assert_eq!(constant(source, name), value, "{name}");
+        PAGE.tells(stated);
+    }
+    secret.tells("= 24..=64;");
 }
