@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -353,3 +354,24 @@ def test_the_compose_files_fit_their_schema(name: str) -> None:
         if "image" in service:
             assert service["read_only"] and service["cap_drop"] == ["ALL"]
             assert service["image"] == f"memoir:{VERSION}"
+
+
+def test_a_user_checks_a_release_by_the_lines_of_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `scripts/release` signs one, with a key of this test's own."""
+    if not shutil.which("ssh-keygen"):
+        pytest.skip("there is no ssh-keygen")
+    key, out = tmp_path / "key", tmp_path / "release"
+    out.mkdir()
+    (out / "package").write_text("as it was made")
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key])
+    monkeypatch.setenv("MEMOIR_RELEASE_KEY", str(key))
+    runpy.run_path(str(ROOT / "scripts/release"))["sign"](out)
+    (out / "allowed_signers").write_text(f"release {key.with_suffix('.pub').read_text()}")
+    page = (ROOT / "docs/releasing.md").read_text()
+    (lines,) = re.findall(r"^```sh\n(.*?)^```", page, flags=re.M | re.S)
+    assert "package: OK" in run(["sh", "-e", "-c", lines], cwd=out)
+    # What was changed is found.
+    (out / "package").write_text("as it is now")
+    assert subprocess.run(["sh", "-e", "-c", lines], cwd=out, capture_output=True).returncode != 0

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     installation::{Installation, Ran},
+    readme::{shell, typed},
     serving::{Running, ask_once, can_open, head},
 };
 
@@ -606,6 +607,9 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
     resolve_keys(&service, &token, &["silent"]);
 }
 
+/// The page whose SQL and commands these tests follow.
+const PAGE: &str = include_str!("../../../../docs/fleet.md");
+
 /// A server with the roles and databases of the documentation, and an installation in them.
 struct Documented {
     server: Postgres,
@@ -619,26 +623,23 @@ impl Documented {
             skip();
             return None;
         };
-        let page = include_str!("../../../../docs/fleet.md");
-        server.follow(page).unwrap();
+        server.follow(PAGE).unwrap();
         let home = Installation::new();
         Some(Self { server, home })
     }
 
-    /// Runs a command as the named roles: that of the data, and that of the keys.
-    fn run_as(&self, roles: [&str; 2], arguments: &[&str], token: &str) -> Ran {
+    /// Runs a command as the service does.
+    fn run(&self, arguments: &[&str], token: &str) -> Ran {
         let mut command = self.home.command(arguments);
         command
-            .env("MEMOIR_DATABASE", self.server.url(roles[0], "memoir"))
-            .env("MEMOIR_KEYS_URL", self.server.url(roles[1], "memoir_keys"))
+            .env("MEMOIR_DATABASE", self.server.url("memoir", "memoir"))
+            .env(
+                "MEMOIR_KEYS_URL",
+                self.server.url("memoir_keys", "memoir_keys"),
+            )
             .env("MEMOIR_MASTER_KEY", MASTER_KEY)
             .env("MEMOIR_TOKEN", token);
         Ran::of(&mut command)
-    }
-
-    /// Runs a command as the service does.
-    fn run(&self, arguments: &[&str], token: &str) -> Ran {
-        self.run_as(["memoir", "memoir_keys"], arguments, token)
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
@@ -655,12 +656,38 @@ impl Documented {
         token.trim_end().to_owned()
     }
 
-    /// Copies a database into a file, or from one into a database without tables.
-    fn copy(&self, program: &str, role: &str, arguments: &[&str]) {
-        let ran = Ran::of(self.server.client(program, role).args(arguments));
-        assert_eq!(ran.code, Some(0), "{program} {arguments:?}: {ran:?}");
+    /// Types lines of the page in one shell, with this server in place of the page's.
+    fn typed(&self, lines: &[String]) -> Ran {
+        let mut lines = lines.join("\n");
+        for (role, database) in [
+            ("memoir_owner:OWNERS@db.example", "memoir"),
+            ("memoir:SERVICES@db.example", "memoir"),
+            ("memoir_backup:BACKUPS@db.example", "memoir"),
+            ("memoir_keys_owner:KEYS-OWNERS@keys.example", "memoir_keys"),
+            ("memoir_keys:KEYS-SERVICES@keys.example", "memoir_keys"),
+        ] {
+            let own = self.server.url(role.split(':').next().unwrap(), database);
+            lines = lines.replace(&format!("postgres://{role}/{database}"), &own);
+        }
+        let line = format!("set -e\n{lines}")
+            .replace(
+                "MEMOIR_MASTER_KEY=…",
+                &format!("MEMOIR_MASTER_KEY={MASTER_KEY}"),
+            )
+            // It runs until it is stopped.
+            .replace("memoir serve", SERVED);
+        // A client of PostgreSQL that fits the server, where there is one.
+        let programs = self.server.client("pg_dump", "");
+        let programs = std::path::Path::new(programs.get_program()).parent();
+        let programs = programs.unwrap_or(std::path::Path::new("")).display();
+        let mut command = shell(&self.home, &format!("PATH={programs}:$PATH\n{line}"));
+        Ran::of(&mut command)
     }
 }
+
+/// A service that listens, is stopped, and ends well.
+const SERVED: &str = "{ memoir serve --listen 127.0.0.1:0 >told & \
+    until grep -q http told; do kill -0 $! || exit 1; sleep 0.05; done; kill $!; wait $!; }";
 
 #[test]
 fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() {
@@ -668,20 +695,24 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     else {
         return;
     };
-    let owners = ["memoir_owner", "memoir_keys_owner"];
-    let migrated = here.run_as(owners, &["migrate"], "");
-    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    // The page, typed from top to bottom: a block that it gets in addition is not passed over.
+    let page = typed(PAGE);
+    let [migration @ .., dump, dump_keys, restore, verify] = &page[..] else {
+        panic!("{page:?}");
+    };
+    let (owners, service) = migration.split_at(4);
+    assert_eq!(service.len(), 5, "{page:?}");
+    let ok = |of: &Documented, lines: &[String]| {
+        let ran = of.typed(lines);
+        assert_eq!(ran.code, Some(0), "{lines:?}: {ran:?}");
+        ran.stdout
+    };
+    ok(&here, owners).tells("CREATE TABLE accounts (");
+    ok(&here, service).tells("the role `memoir` owns nothing");
     let wren = here.agent("wren", "Zwitscher");
     let robin = here.agent("robin", "Tschilp");
-    let place = |name: &str| here.home.path(name).to_str().unwrap().to_owned();
-    let (data, keys) = (place("memoir.dump"), place("memoir_keys.dump"));
-    let dump = |role, database, file: &str| {
-        here.copy(
-            "pg_dump",
-            role,
-            &["--format", "custom", "--file", file, database],
-        );
-    };
+    let checkpoint = here.ok(&["audit", "checkpoint"]);
+    there.home.write("NOTE", checkpoint);
     // A role under the row policies cannot make an empty copy.
     let held = here
         .server
@@ -692,34 +723,36 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     assert!(!held.status.success());
 
     let begun = Instant::now();
-    dump("memoir_backup", "memoir", &data);
+    ok(&here, std::slice::from_ref(dump));
     // Between the two copies one agent is erased and another one is created.
     here.ok(&["agent", "erase", "robin", "--yes"]);
     here.agent("kite", "Kreisch");
-    dump("memoir_keys_owner", "memoir_keys", &keys);
+    ok(&here, std::slice::from_ref(dump_keys));
     let copied = begun.elapsed();
+    for name in ["memoir.dump", "memoir_keys.dump"] {
+        std::fs::copy(here.home.path(name), there.home.path(name)).unwrap();
+    }
 
     let begun = Instant::now();
-    let restore = |role, database, file: &str| {
-        let arguments = [
-            "--exit-on-error",
-            "--no-owner",
-            "--no-privileges",
-            "--dbname",
-            database,
-            file,
-        ];
-        there.copy("pg_restore", role, &arguments);
-    };
-    restore("memoir_keys_owner", "memoir_keys", &keys);
-    restore("memoir_owner", "memoir", &data);
-    let verified = there.run(&["audit", "verify", "--all", "--json"], "");
+    // The key store "in the same way".
+    let restore_keys = restore
+        .replace(
+            "memoir_owner:OWNERS@db",
+            "memoir_keys_owner:KEYS-OWNERS@keys",
+        )
+        .replace("/memoir memoir.dump", "/memoir_keys memoir_keys.dump");
+    ok(&there, &[restore_keys]);
+    ok(&there, std::slice::from_ref(restore));
+    // As the service, whose environment is in the lines before its last two.
+    let verify = verify.replace("--checkpoint NOTE", "--checkpoint NOTE --json");
+    let verified = there.typed(&[&service[..3], &[verify]].concat());
     println!(
         "copied in {copied:?}, restored and verified in {:?}",
         begun.elapsed()
     );
     // Each log is valid; of the agent that was erased after the copy, no record reports that.
     let verified: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    assert_eq!(verified["checkpoint"]["grew"], true, "{verified}");
     let told = |at: usize, what: &str| verified["agents"][at][what].clone();
     assert_eq!(
         (told(0, "agent"), told(0, "valid")),

@@ -13,7 +13,8 @@ use crate::{
     installation::{Installation, Ran},
 };
 
-fn source(path: &str) -> PathBuf {
+/// A file or folder of the project.
+pub(crate) fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
