@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -540,4 +540,42 @@ test("the example of a plain loop runs", async () => {
     { env: { MEMOIR_URL: service.url, MEMOIR_AGENT: agent, MEMOIR_TOKEN: token } },
   );
   assert.match(stdout, /^completed: 1 edit, \d+ -> \d+ tokens\n$/);
+});
+
+test("the README's blocks run from top to bottom", async () => {
+  const page = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const { agent, token } = await newAgent();
+  const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map((found) =>
+    (found[1] ?? "")
+      .replace(/^import .*$/gm, "")
+      .replace("const step: Step", "const step")
+      .replace("http://127.0.0.1:8750", service.url)
+      .replace('agent: "wren"', `agent: "${agent}"`)
+      // The agent that the page creates is another one than that whose token it has.
+      .replaceAll('"wren"', `"${agent}-new"`),
+  );
+  // The last one is of frameworks, which `tests/frameworks` runs.
+  assert.equal(blocks.length, 5);
+  const [first, administration, loop, watching] = blocks;
+  const call = { id: "a", function: { name: "complete_refinement", arguments: '{"summary": "Done."}' } };
+  const given = {
+    AgentMemory,
+    Administrator,
+    forOpenAI,
+    token,
+    adminToken: service.admin,
+    systemPrompt: "You are Wren.",
+    model: "scripted",
+    messages: [],
+    step: () => [{ name: "complete_refinement", arguments: { summary: "Done." } }],
+    openai: { chat: { completions: { create: async () => ({ choices: [{ message: { tool_calls: [call] } }] }) } } },
+  };
+  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+  const run = new AsyncFunction(
+    ...Object.keys(given),
+    `${first}\n{ ${administration} }\nlet own;\n{ ${loop}\nown = step; }\n{ ${watching} }\n` +
+      "return [session, await memory.refine(own)];",
+  );
+  // The second session is by the page's own step, with a script in place of its model.
+  for (const session of await run(...Object.values(given))) assert.equal(session.state, "completed");
 });
