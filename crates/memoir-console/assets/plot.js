@@ -15,9 +15,15 @@
 
   const number = (count) => NUMBERS.format(count);
 
-  /** As the service writes times: in UTC, to the minute, or to the second where minutes are too long. */
-  const written = (seconds, step) =>
-    new Date(seconds * 1000).toISOString().slice(0, step < MINUTE ? 19 : 16).replace("T", " ");
+  /** The time zone of the page. */
+  const ZONE = document.querySelector("figure.plot")?.dataset.zone ?? "UTC";
+
+  /** As the service writes times: to the minute, or to the second where minutes are too long. */
+  const written = (seconds, step) => {
+    // Swedish writes a time as the service does: `2026-03-04 12:00:59`.
+    const time = new Date(seconds * 1000).toLocaleString("sv-SE", { timeZone: ZONE });
+    return time.slice(0, step < MINUTE ? 19 : 16);
+  };
 
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -133,7 +139,7 @@
         padding: [14, 18, 0, 0],
         legend: { show: false },
         select: { show: false },
-        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), ZONE),
         cursor: {
           y: false,
           // A click keeps the place, so that its text can be reached.

@@ -1,7 +1,7 @@
 //! The headers of every page, and the pages that report failures.
 
 use axum::{
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use memoir_app::{Error, FaultId, SignedInUser};
 
 use crate::{
+    Console,
     field::with_code,
     pages::own,
     parts::{self, ConsoleSection, SignedInPage},
@@ -43,9 +44,14 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// Sends every page with its headers.
-pub(crate) async fn guard_page(request: Request, next: Next) -> Response {
-    with_headers(next.run(request).await)
+/// Makes every page in its time zone, and sends it with its headers.
+pub(crate) async fn guard_page(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let made = words::in_zone_of(console.memoir(), next.run(request));
+    with_headers(made.await)
 }
 
 /// Added to a response: the origin to which its form leads. Browsers check that against the policy too.

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::from_fn_with_state,
     routing::{get, post},
 };
 
@@ -64,7 +64,7 @@ pub fn router(host: Arc<dyn Host>) -> Router {
     };
     pages
         // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
-        .route_layer(from_fn(answer::guard_page))
+        .route_layer(from_fn_with_state(host.clone(), answer::guard_page))
         .route("/assets/{name}", get(assets::serve))
         .with_state(host)
 }

@@ -10,7 +10,7 @@ use axum::{
 use crate::{
     Host,
     answer::{PageFailure, with_headers},
-    browser,
+    browser, words,
 };
 
 /// Whether the client wants a page: browsers say so, programs do not.
@@ -38,7 +38,10 @@ pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> R
     // Clients that cannot be authenticated get the page without the frame.
     let visitor = browser::visitor(&host, &head.headers).await.ok().flatten();
     let page = match visitor.filter(|visitor| host.admits(visitor.token)) {
-        Some(visitor) => failure.framed(&visitor, head.uri.path()),
+        Some(visitor) => {
+            let framed = async { failure.framed(&visitor, head.uri.path()) };
+            words::in_zone_of(host.memoir(), framed).await
+        }
         None => failure.into_response(),
     };
     // The router's layer sets the headers of its own responses, which this one does not pass.

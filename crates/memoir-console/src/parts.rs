@@ -233,7 +233,9 @@ pub(crate) fn framed(
                 (above)
                 // `tabindex` lets the skip link move the focus here, and not only the view.
                 main #main tabindex="-1" { (content) }
-                footer #foot { p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in UTC. " (below) } }
+                footer #foot {
+                    p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in " (words::zone_name()) ". " (below) }
+                }
             }
         }
     })
@@ -361,22 +363,17 @@ pub(crate) fn time(at: Timestamp) -> Markup {
 /// By which times are shown as distances from now.
 pub(crate) struct Clock {
     now: Timestamp,
-    /// The time zone of the schedule, by its IANA name.
-    zone: Option<String>,
 }
 
 impl Clock {
-    /// Now, in the time zone of the installation's schedule.
+    /// Now.
     pub(crate) fn new(memoir: &Memoir) -> Self {
-        Self {
-            now: memoir.now(),
-            zone: memoir.schedule().time_zone,
-        }
+        Self { now: memoir.now() }
     }
 
     /// How far a time is from now; its title is the time itself.
     pub(crate) fn relative(&self, at: Timestamp) -> Markup {
-        let exact = words::minute_in(at, self.zone.as_deref());
+        let exact = format!("{} {}", words::minute(at), words::zone_name());
         html! { time datetime=(at) title=(exact) { (words::relative(at, self.now)) } }
     }
 }

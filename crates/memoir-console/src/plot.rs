@@ -225,8 +225,8 @@ impl Figure<'_> {
             // This cannot fail: the curve consists of numbers and texts.
             .and_then(|curve| serde_json::to_string(curve).ok());
         html! {
-            figure.plot aria-labelledby=(self.about) data-line=(self.line) data-source=[self.source]
-                data-curve=[curve] {
+            figure.plot aria-labelledby=(self.about) data-line=(self.line) data-zone=(words::zone_name())
+                data-source=[self.source] data-curve=[curve] {
                 @if !self.ranges.is_empty() {
                     div.buttons role="group" aria-label="Range" {
                         @for (days, text) in self.ranges {

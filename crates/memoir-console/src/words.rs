@@ -1,10 +1,47 @@
 //! Numbers, times and codes in readable form.
 
-use memoir_app::Error;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+use memoir_app::{Error, Memoir};
 use memoir_domain::Timestamp;
 pub(crate) use memoir_domain::text::{counted, thousands as number};
+
+tokio::task_local! {
+    /// The time zone of the page that is made.
+    static ZONE: TimeZone;
+}
+
+/// Makes a page. Its times are shown, and read from its forms, in the time zone of the schedule, which its foot names.
+pub(crate) async fn in_zone_of<T>(memoir: &Memoir, making: impl Future<Output = T>) -> T {
+    let zone = memoir.settings().weekly_slot.time_zone.clone();
+    ZONE.scope(zone, making).await
+}
+
+/// The time zone of the page; UTC outside of one.
+fn zone() -> TimeZone {
+    ZONE.try_with(TimeZone::clone).unwrap_or(TimeZone::UTC)
+}
+
+/// The name of that zone in the IANA database.
+pub(crate) fn zone_name() -> String {
+    // A zone of the configuration has a name.
+    zone().iana_name().unwrap_or("UTC").to_owned()
+}
+
+fn written(at: Timestamp, form: &str) -> String {
+    at.to_jiff().to_zoned(zone()).strftime(form).to_string()
+}
+
+/// Reads a time of a form.
+pub(crate) fn read_time(text: &str) -> Option<Timestamp> {
+    Timestamp::parse_in(text, &zone()).ok()
+}
+
+/// Reads the end of a range of a form: a date alone means all of that day.
+pub(crate) fn read_until(text: &str) -> Option<Timestamp> {
+    Timestamp::parse_until_in(text, &zone()).ok()
+}
 
 /// A share of a whole in percent, rounded; 0 of nothing.
 pub(crate) fn percent(part: u64, whole: u64) -> u64 {
@@ -21,9 +58,14 @@ pub(crate) fn share(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// To the minute, in UTC: `2026-03-04 12:00`.
+/// To the minute: `2026-03-04 12:00`.
 pub(crate) fn minute(at: Timestamp) -> String {
-    at.to_jiff().strftime("%Y-%m-%d %H:%M").to_string()
+    written(at, "%Y-%m-%d %H:%M")
+}
+
+/// To the minute, as the field of a browser holds it: `2026-03-04T12:00`.
+pub(crate) fn field_minute(at: Timestamp) -> String {
+    written(at, "%Y-%m-%dT%H:%M")
 }
 
 /// How far from `now`, in the largest whole unit: `3 hours ago`, `in 2 days`.
@@ -42,23 +84,14 @@ pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// To the minute, in a time zone by its IANA name; in UTC where there is none.
-pub(crate) fn minute_in(at: Timestamp, zone: Option<&str>) -> String {
-    let zoned = zone.and_then(|zone| at.to_jiff().in_tz(zone).ok().zip(Some(zone)));
-    match zoned {
-        Some((zoned, zone)) => format!("{} {zone}", zoned.strftime("%Y-%m-%d %H:%M")),
-        None => format!("{} UTC", minute(at)),
-    }
-}
-
-/// To the second, in UTC.
+/// To the second.
 pub(crate) fn second(at: Timestamp) -> String {
-    at.to_jiff().strftime("%Y-%m-%d %H:%M:%S").to_string()
+    written(at, "%Y-%m-%d %H:%M:%S")
 }
 
-/// The time of day to the second, in UTC: `12:00:59`.
+/// The time of day to the second: `12:00:59`.
 pub(crate) fn time_of_day(at: Timestamp) -> String {
-    at.to_jiff().strftime("%H:%M:%S").to_string()
+    written(at, "%H:%M:%S")
 }
 
 /// The remaining time, in minutes and seconds: `12:34`.
@@ -132,8 +165,12 @@ mod tests {
         ] {
             assert_eq!(relative(at.plus_seconds(seconds), at), text);
         }
-        let in_berlin = minute_in(at, Some("Europe/Berlin"));
-        assert_eq!(in_berlin, "2026-03-04 13:00 Europe/Berlin");
-        assert_eq!(minute_in(at, None), "2026-03-04 12:00 UTC");
+        assert_eq!(zone_name(), "UTC");
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        ZONE.sync_scope(berlin, || {
+            assert_eq!(second(at), "2026-03-04 13:00:59");
+            assert_eq!(read_time(&field_minute(at)), read_time(&minute(at)));
+            assert_eq!(zone_name(), "Europe/Berlin");
+        });
     }
 }

@@ -89,15 +89,47 @@ impl Timestamp {
     /// # Errors
     /// As for reading any time.
     pub fn parse_until(text: &str) -> Result<Self, InvalidTimestamp> {
-        let time: Self = text.parse()?;
+        Self::parse_until_in(text, &TimeZone::UTC)
+    }
+
+    /// As [`Timestamp::parse_until`], with days and times of day of that zone.
+    ///
+    /// # Errors
+    /// As for reading any time.
+    pub fn parse_until_in(text: &str, zone: &TimeZone) -> Result<Self, InvalidTimestamp> {
+        let time = Self::parse_in(text, zone)?;
         // `civil::Date` also reads the date of a text that has a time of day.
-        let is_date = text.trim().parse::<civil::Date>().is_ok() && !text.contains([':', 'T', 't']);
-        Ok(if is_date {
-            // The last microsecond of the day: both ends of a range are included.
-            Self(time.0.saturating_add(DAY - 1).min(Self::MAX.0))
-        } else {
-            time
-        })
+        let date = text.trim().parse::<civil::Date>().ok();
+        let Some(date) = date.filter(|_| !text.contains([':', 'T', 't'])) else {
+            return Ok(time);
+        };
+        // The last microsecond of the day: both ends of a range are included.
+        let end = date.at(23, 59, 59, 999_999_000).to_zoned(zone.clone());
+        let end = end.ok().and_then(|end| Self::from_jiff(end.timestamp()));
+        Ok(end.unwrap_or(Self::MAX))
+    }
+
+    /// Reads a time as `FromStr` does, but a date, or a date with a time of day, in that zone. A time that a change of
+    /// clocks skips is read as if the clocks had not changed, and one that comes twice as the first.
+    ///
+    /// # Errors
+    /// The text is no time.
+    pub fn parse_in(text: &str, zone: &TimeZone) -> Result<Self, InvalidTimestamp> {
+        let text = text.trim();
+        // Other readings pass over the name of a zone.
+        if text.contains('[') {
+            let zoned: jiff::Zoned = text.parse().map_err(|_| InvalidTimestamp)?;
+            return Self::from_jiff(zoned.timestamp()).ok_or(InvalidTimestamp);
+        }
+        let time = text
+            .parse::<jiff::Timestamp>()
+            .or_else(|_| {
+                text.parse::<civil::DateTime>()
+                    .and_then(|civil| civil.to_zoned(zone.clone()))
+                    .map(|zoned| zoned.timestamp())
+            })
+            .map_err(|_| InvalidTimestamp)?;
+        Self::from_jiff(time).ok_or(InvalidTimestamp)
     }
 
     /// Whole days from 1970-01-01 in UTC, negative before.
@@ -142,21 +174,7 @@ impl FromStr for Timestamp {
     /// Takes RFC 3339 with an offset, a time with the name of its zone (`2026-03-01T10:00:00[Europe/Berlin]`), or a date
     /// or a date with a time of day, both read as UTC.
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        let text = text.trim();
-        // Other readings pass over the name of a zone.
-        if text.contains('[') {
-            let zoned: jiff::Zoned = text.parse().map_err(|_| InvalidTimestamp)?;
-            return Self::from_jiff(zoned.timestamp()).ok_or(InvalidTimestamp);
-        }
-        let time = text
-            .parse::<jiff::Timestamp>()
-            .or_else(|_| {
-                text.parse::<civil::DateTime>()
-                    .and_then(|civil| civil.to_zoned(TimeZone::UTC))
-                    .map(|zoned| zoned.timestamp())
-            })
-            .map_err(|_| InvalidTimestamp)?;
-        Self::from_jiff(time).ok_or(InvalidTimestamp)
+        Self::parse_in(text, &TimeZone::UTC)
     }
 }
 
@@ -206,6 +224,30 @@ mod tests {
         let until = |text| Timestamp::parse_until(text).unwrap().to_string();
         assert_eq!(until("2026-03-01"), "2026-03-01T23:59:59.999999Z");
         assert_eq!(until("2026-03-01T04:00:00Z"), "2026-03-01T04:00:00Z");
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        for (text, time, until) in [
+            (
+                "2026-03-01T04:30",
+                "2026-03-01T03:30:00Z",
+                "2026-03-01T03:30:00Z",
+            ),
+            (
+                "2026-03-01T04:30:00Z",
+                "2026-03-01T04:30:00Z",
+                "2026-03-01T04:30:00Z",
+            ),
+            // Of 23 hours.
+            (
+                "2026-03-29",
+                "2026-03-28T23:00:00Z",
+                "2026-03-29T21:59:59.999999Z",
+            ),
+        ] {
+            let read = Timestamp::parse_in(text, &berlin).unwrap();
+            assert_eq!(read.to_string(), time);
+            let read = Timestamp::parse_until_in(text, &berlin).unwrap();
+            assert_eq!(read.to_string(), until);
+        }
         for text in [
             "",
             "yesterday",

@@ -112,11 +112,12 @@ impl<'a> AccessForm<'a> {
 
     fn token(&mut self) -> Option<AccessKind> {
         let given = Some(self.expires_at.trim()).filter(|given| !given.is_empty());
-        let Ok(expires_at) = given.map(str::parse).transpose() else {
+        let expires_at = given.and_then(words::read_time);
+        if given.is_some() && expires_at.is_none() {
             let problem = "must be a day and a time, such as 2026-03-04 12:00";
             self.faults.add(EXPIRES_AT.0, EXPIRES_AT.1, problem);
             return None;
-        };
+        }
         Some(AccessKind::Token { expires_at })
     }
 
@@ -533,7 +534,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
             (parts::form_token(visitor))
             (purpose(draft))
             (LabelledField::new(EXPIRES_AT.0, EXPIRES_AT.1)
-                .hint(html! { "In UTC; blank for never." })
+                .hint(html! { "In " (words::zone_name()) "; blank for never." })
                 .faults(&draft.faults)
                 .moment(draft.expires_at))
             div.row {

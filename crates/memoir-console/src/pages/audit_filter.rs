@@ -14,11 +14,8 @@ use super::activity;
 use crate::{
     answer::PageFailure,
     field::{Faults, LabelledField},
-    form,
+    form, words,
 };
-
-/// A time of day without its seconds, such as `2026-03-04T12:00`.
-const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
 /// The query of the address, as typed.
 #[derive(Default, Deserialize)]
@@ -57,13 +54,9 @@ impl AuditQuery {
                     note("session", "Session", "must be the identifier of a session");
                 },
             ),
-            since: read(
-                &self.since,
-                |text| text.parse().ok(),
-                || {
-                    note("since", "From", "must be a time such as 2026-03-04T12:00");
-                },
-            ),
+            since: read(&self.since, words::read_time, || {
+                note("since", "From", "must be a time such as 2026-03-04T12:00");
+            }),
             until: read(&self.until, until, || {
                 note("until", "Until", "must be a time such as 2026-03-04T12:00");
             }),
@@ -132,6 +125,7 @@ impl AuditQuery {
         let actions: Vec<_> = every.clone().chain(actions).collect();
         let roles = ActorKind::ALL.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();
+        let [from, to] = ["From", "Until"].map(|end| format!("{end}, in {}", words::zone_name()));
         html! {
             form.row role="search" aria-label="Records" method="get" action=(path) {
                 @if is_of_all { (labelled("agent", "Agent").text(text(&self.agent))) }
@@ -140,8 +134,8 @@ impl AuditQuery {
                 (labelled("actor", "Role").choice(text(&self.actor), &roles))
                 (labelled("name", "Name of who did it").text(text(&self.name)))
                 @if !is_of_all { (labelled("session", "Session").text(text(&self.session))) }
-                (labelled("since", "From, in UTC").moment(&moment(&self.since, |text| text.parse().ok())))
-                (labelled("until", "Until, in UTC").moment(&moment(&self.until, until)))
+                (labelled("since", &from).moment(&moment(&self.since, words::read_time)))
+                (labelled("until", &to).moment(&moment(&self.until, until)))
                 div.buttons {
                     button.quiet type="submit" { "Filter" }
                     @if self.is_narrowed() || is_of_all && self.agent.is_some() {
@@ -175,9 +169,9 @@ fn read<T>(
 fn until(text: &str) -> Option<Timestamp> {
     // A browser's field gives whole minutes: until 12:00 includes all of 12:00.
     const REST_OF_A_MINUTE: i64 = 59_999_999;
-    let time = Timestamp::parse_until(text).ok()?;
+    let time = words::read_until(text)?;
     // A time that is written to the minute means the whole minute; one with seconds or a zone means its moment.
-    let is_minute = time.to_jiff().strftime(MINUTE).to_string() == text.trim();
+    let is_minute = words::field_minute(time) == text.trim();
     Some(match is_minute {
         true => time.plus_microseconds(REST_OF_A_MINUTE),
         false => time,
@@ -191,7 +185,7 @@ fn moment(typed: &Option<String>, parse: impl FnOnce(&str) -> Option<Timestamp>)
     };
     match parse(typed) {
         // The field of a browser takes no other form, and would be blank.
-        Some(time) => time.to_jiff().strftime(MINUTE).to_string(),
+        Some(time) => words::field_minute(time),
         None => typed.clone(),
     }
 }

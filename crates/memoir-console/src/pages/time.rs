@@ -3,7 +3,7 @@
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
-use memoir_domain::{Timestamp, audit::Action, labels, memory::Tally, rewind::RewindForecast};
+use memoir_domain::{audit::Action, labels, memory::Tally, rewind::RewindForecast};
 use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
@@ -50,9 +50,7 @@ impl TimeMachineQuery {
     fn point(&self) -> Result<Option<Point>, &'static str> {
         // The time comes first, since it is blank unless filled in, and the other two are always sent.
         if let Some(at) = &self.at {
-            let at: Timestamp = at
-                .parse()
-                .map_err(|_| "A time is to be given as 2026-05-01T12:00.")?;
+            let at = words::read_time(at).ok_or("A time is to be given as 2026-05-01T12:00.")?;
             return Ok(Some(Point::Time(at)));
         }
         let fields = [&self.record, &self.slide];
@@ -190,7 +188,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
                     input #record name="record" type="number" min="0" max=(newest) step="1" value=(view.seq);
                 }
                 div.field {
-                    label for="at" { "Or a time (UTC)" }
+                    label for="at" { "Or a time (" (words::zone_name()) ")" }
                     input #at name="at" type="datetime-local";
                 }
                 input #shown name="shown" type="hidden" value=(view.seq);

@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use jiff::tz::TimeZone;
 use memoir_app::{InstallationSettings, OwnAgent, SessionLimits, Viewer};
 use memoir_domain::{
     agent::Field,
+    schedule::WeeklySlot,
     session::{Health, Mode},
 };
 use memoir_model::ProviderSettings;
@@ -62,6 +64,42 @@ async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agent
     }
     let text = read(&browser, &page_of(&agent)).await;
     text.omits("asks it when it is due");
+}
+
+#[tokio::test]
+async fn spec_3_1_times_are_in_the_zone_of_the_schedule_and_every_page_names_it() {
+    let settings = InstallationSettings {
+        weekly_slot: WeeklySlot {
+            time_zone: TimeZone::get("Europe/Berlin").unwrap(),
+            ..WeeklySlot::default()
+        },
+        ..InstallationSettings::default()
+    };
+    let options = ServiceOptions::default();
+    let installation = Installation::with_settings(options, settings, BTreeMap::new()).await;
+    let agent = installation.wren(&MEMORIES).await;
+    let browser = installation.ada().await;
+    let (page, id) = (page_of(&agent), agent.scope().agent);
+    for path in ["/", &page, "/activity", &format!("/audit?agent={id}")] {
+        let text = read(&browser, path).await;
+        text.tells("Times are in Europe/Berlin.");
+        text.omits("UTC.");
+    }
+    let head = [("accept", "text/html")];
+    let unknown = browser.request(reqwest::Method::GET, "/unknown", &head);
+    unknown.await.text.tells("Times are in Europe/Berlin.");
+    // The clock begins at noon in UTC.
+    let text = read(&browser, &page).await;
+    text.tells(">2026-03-04 13:00</time>");
+    text.tells("title=\"2026-03-09 04:00 Europe/Berlin\"");
+    // Fields hold, and are read in, the same zone.
+    for (since, is_found) in [("2026-03-04T13:00", true), ("2026-03-04T13:01", false)] {
+        let path = format!("/audit?agent={id}&since={since}");
+        let document = browser.page(&path).await;
+        let field = document.by_id("since");
+        assert_eq!(field.attribute("value"), Some(since));
+        assert_eq!(document.all("tbody").count() > 0, is_found, "{since}");
+    }
 }
 
 #[tokio::test]

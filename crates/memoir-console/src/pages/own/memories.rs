@@ -56,11 +56,13 @@ pub(crate) struct OwnMemoriesQuery {
 
 impl OwnMemoriesQuery {
     fn recall(&self) -> Result<RecallQuery, PageFailure> {
-        let day = |_| PageFailure::invalid("A day is to be given as 2026-05-01.");
-        let since = self.since.as_deref().map(str::parse::<Timestamp>);
-        let until = self.until.as_deref().map(Timestamp::parse_until);
-        let since = since.transpose().map_err(day)?;
-        let until = until.transpose().map_err(day)?;
+        let time = |day: &Option<String>, read: fn(&str) -> Option<Timestamp>| {
+            let wrong = || PageFailure::invalid("A day is to be given as 2026-05-01.");
+            let time = day.as_deref().map(|day| read(day).ok_or_else(wrong));
+            time.transpose()
+        };
+        let since = time(&self.since, words::read_time)?;
+        let until = time(&self.until, words::read_until)?;
         Invalid::check_range(since, until)
             .map_err(|_| PageFailure::invalid("The first day is after the last one."))?;
         let origin = self.origin.as_deref().map(|name| {
