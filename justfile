@@ -36,6 +36,10 @@ bench-console:
     cargo build --release -p memoir
     cd tests/console && npm ci --no-audit --no-fund --loglevel error && node bench.mjs
 
+# How long the pages of 10,000 agents and of 20,000 memories take, without a browser
+bench-pages:
+    cargo bench -p memoir-service --bench pages
+
 # The main job on the sample agent
 demo:
     cargo run --release -- demo
