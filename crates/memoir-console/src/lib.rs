@@ -168,7 +168,10 @@ fn agent_pages() -> Router<Console> {
         .route("/agents/{agent}/resume", post(pages::agent::resume))
         .route("/agents/{agent}/mass", get(pages::core_size::show))
         .route("/agents/{agent}/mass.json", get(pages::core_size::curve))
-        .route("/agents/{agent}/memories", get(pages::memories::show))
+        .route(
+            "/agents/{agent}/memories",
+            get(pages::memories::show).post(pages::memories::handle_selected),
+        )
         .route(
             "/agents/{agent}/memories/{number}/{handling}",
             post(pages::memories::handle),

@@ -63,6 +63,14 @@ const DONE: &[(&str, &str)] = &[
     ("discard", "The memory is discarded; it can be restored."),
     ("restore", "The memory is restored."),
     (
+        "selected",
+        "It is done for each selected memory that permits it.",
+    ),
+    (
+        "none-selected",
+        "No memory was selected, so nothing was changed.",
+    ),
+    (
         "promote",
         "The memory is core again, and back in the prompt.",
     ),

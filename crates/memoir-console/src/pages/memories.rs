@@ -20,6 +20,16 @@ use crate::{
 
 /// Memories on a page.
 const AT_ONCE: u32 = 50;
+/// The form for the selected memories; their boxes are in the rows.
+const SELECTED: &str = "selected";
+/// Its acts, by the words of the addresses.
+const ACTS: [(&str, &str); 5] = [
+    ("protect", "Protect"),
+    ("unprotect", "Unprotect"),
+    ("promote", "Promote"),
+    ("discard", "Discard"),
+    ("restore", "Restore"),
+];
 
 #[derive(Deserialize)]
 pub(crate) struct MemoryListQuery {
@@ -50,6 +60,29 @@ impl MemoryListQuery {
             && self
                 .under
                 .is_none_or(|under| memory.under == Some(Number(under)))
+    }
+
+    /// The fields that send the list along with a form, so that the page afterwards shows the same one.
+    fn fields(&self) -> Markup {
+        html! {
+            input type="hidden" name="after" value=(self.after);
+            input type="hidden" name="kind" value=(self.kind.as_deref().unwrap_or_default());
+            @if self.with_discarded() { input type="hidden" name="discarded" value="yes"; }
+            input type="hidden" name="only" value=(self.only.as_deref().unwrap_or_default());
+            @if let Some(under) = self.under { input type="hidden" name="under" value=(under); }
+        }
+    }
+
+    /// The list that a form was sent from.
+    fn of(form: &SentForm) -> Self {
+        Self {
+            after: form.number("after").unwrap_or(0),
+            kind: Some(form.field("kind").to_owned()),
+            discarded: Some(form.field("discarded").to_owned()),
+            only: Some(form.field("only").to_owned()),
+            under: form.number("under"),
+            done: None,
+        }
     }
 
     fn address(&self, path: &str, after: u64, done: &str) -> String {
@@ -207,6 +240,14 @@ fn table(
                 }
             }
         }
+        form.row id=(SELECTED) method="post" action={ (agent_path(agent.scope().agent)) "/memories" } {
+            (parts::form_token(visitor))
+            (query.fields())
+            span { "Those selected:" }
+            @for (word, text) in ACTS {
+                button.quiet type="submit" name="act" value=(word) aria-label={ (text) " those selected" } { (text) }
+            }
+        }
     }
 }
 
@@ -243,14 +284,19 @@ fn acts(
     html! {
         @if row.shredded_at.is_some() { span.none { "–" } }
         @else {
-            details.acts name="acts" {
-                summary aria-label={ "Change memory " (number.0) } { "Change" }
-                div.menu {
-                    @for (handling, text) in offered(row) {
-                        (button(visitor, query, agent, (number, beside), (handling, text)))
+            @let select = format!("select-{}", number.0);
+            div.check {
+                input id=(select) form=(SELECTED) name="memory" type="checkbox" value=(number.0);
+                label.hidden for=(select) { "Select memory " (number.0) }
+                details.acts name="acts" {
+                    summary aria-label={ "Change memory " (number.0) } { "Change" }
+                    div.menu {
+                        @for (handling, text) in offered(row) {
+                            (button(visitor, query, agent, (number, beside), (handling, text)))
+                        }
+                        a.button href={ (agent_path(agent.scope().agent)) "/memories/" (number.0) "/shred" }
+                            aria-label={ "Shred memory " (number.0) "…" } { "Shred…" }
                     }
-                    a.button href={ (agent_path(agent.scope().agent)) "/memories/" (number.0) "/shred" }
-                        aria-label={ "Shred memory " (number.0) "…" } { "Shred…" }
                 }
             }
         }
@@ -402,12 +448,7 @@ fn button(
     html! {
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
-            // The form sends the filter along, so that the page afterwards shows the same list.
-            input type="hidden" name="after" value=(query.after);
-            input type="hidden" name="kind" value=(query.kind.as_deref().unwrap_or_default());
-            @if query.with_discarded() { input type="hidden" name="discarded" value="yes"; }
-            input type="hidden" name="only" value=(query.only.as_deref().unwrap_or_default());
-            @if let Some(under) = query.under { input type="hidden" name="under" value=(under); }
+            (query.fields())
             @if let Some(beside) = beside { input type="hidden" name="beside" value=(beside.number.0); }
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
@@ -442,19 +483,41 @@ pub(crate) async fn handle(
         .memories()
         .handle(Number(number), handling, &actor)
         .await?;
-    let back = MemoryListQuery {
-        after: 0,
-        kind: Some(form.field("kind").to_owned()),
-        discarded: Some(form.field("discarded").to_owned()),
-        only: Some(form.field("only").to_owned()),
-        under: form.field("under").parse().ok(),
-        done: None,
-    };
-    let after = form.field("after").parse().unwrap_or(0);
+    let back = MemoryListQuery::of(&form);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
-    let address = back.address(&path, after, &word);
+    let address = back.address(&path, back.after, &word);
     // To the row that was handled, or the one in its place, so that a long page keeps its place.
     let beside = form.number("beside").filter(|_| !back.shows(&handled));
     let place = beside.unwrap_or(number);
     Ok(see_other(&format!("{address}#memory-{place}")))
+}
+
+/// Carries out an act on each selected memory that permits it.
+pub(crate) async fn handle_selected(
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
+) -> PageResult {
+    let word = form.field("act");
+    let (handling, actor) = (handling(word)?, visitor.actor());
+    let selected = form.all().iter().filter(|(name, _)| name == "memory");
+    let numbers: Vec<u64> = selected
+        .filter_map(|(_, number)| number.parse().ok())
+        .take(AT_ONCE as usize)
+        .collect();
+    for &number in &numbers {
+        let row = agent.views().memory(Number(number)).await?;
+        if offered(&row).iter().any(|(known, _)| *known == word) {
+            let handled = agent.memories().handle(row.number, handling, &actor);
+            handled.await?;
+        }
+    }
+    let back = MemoryListQuery::of(&form);
+    let path = format!("{}/memories", agent_path(agent.scope().agent));
+    let address = |done| back.address(&path, back.after, done);
+    Ok(see_other(&match numbers.first() {
+        // To its row, so that a long page keeps its place.
+        Some(first) => format!("{}#memory-{first}", address("selected")),
+        None => address("none-selected"),
+    }))
 }

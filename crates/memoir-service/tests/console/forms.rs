@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{Handling, MemoryPage};
-use memoir_domain::audit::Actor;
+use memoir_domain::{audit::Actor, memory::Number};
 use memoir_testkit::TestedText;
 
 use crate::{
@@ -271,6 +271,33 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
             .status,
         400
     );
+}
+
+#[tokio::test]
+async fn an_act_on_selected_memories_is_done_for_each_that_permits_it() {
+    let installation = Installation::open().await;
+    let agent = installation.wren(&["One", "Two", "Three"]).await;
+    agent
+        .memories()
+        .handle(Number(2), Handling::Protect, &owner())
+        .await
+        .unwrap();
+    let browser = installation.ada().await;
+    let memories = format!("/agents/{}/memories", agent.scope().agent);
+    let page = format!("{memories}?kind=core");
+    browser.page(&page).await.check(&page);
+    let list = [("kind", "core"), ("act", "discard")];
+    let none = browser.press(&page, &memories, &list).await;
+    assert_eq!(none.leads_to(), format!("{page}&done=none-selected"));
+    let fields = [&list[..], &[("memory", "2"), ("memory", "3")]].concat();
+    let done = browser.press(&page, &memories, &fields).await;
+    assert_eq!(done.leads_to(), format!("{page}&done=selected#memory-2"));
+    for (number, is_discarded) in [(1, false), (2, false), (3, true)] {
+        let memory = agent.views().memory(Number(number)).await.unwrap();
+        assert_eq!(memory.discarded_at.is_some(), is_discarded, "{number}");
+    }
+    let unknown = [("act", "shred"), ("memory", "1")];
+    assert_eq!(browser.press(&page, &memories, &unknown).await.status, 400);
 }
 
 #[tokio::test]
