@@ -50,6 +50,16 @@ test("the slider asks for one place at a time, and passes over those that it wen
   installation.isCalm();
 });
 
+test("the page of an agent shows by itself that its program has called", async () => {
+  const { id } = await installation.call("POST", "/v1/agents", { name: "Lark" });
+  const { token } = await installation.call("POST", `/v1/agents/${id}/tokens`, {});
+  await page.goto(`/agents/${id}`);
+  await page.getByText("no call yet").waitFor();
+  await installation.call("GET", `/v1/agents/${id}/context`, undefined, token);
+  await page.getByRole("status").getByText("connected", { exact: true }).waitFor();
+  installation.isCalm();
+});
+
 test("a page that nobody looks at holds no stream, and has caught up when somebody does", async () => {
   const { id } = await wren.call("POST", `/v1/agents/${wren.id}/sessions`, { driver: "agent" });
   const open = new Set();

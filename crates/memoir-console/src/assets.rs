@@ -24,7 +24,7 @@ macro_rules! file {
 }
 
 /// Every file, in the order in which a page loads them.
-static FILES: LazyLock<[AssetFile; 9]> = LazyLock::new(|| {
+static FILES: LazyLock<[AssetFile; 10]> = LazyLock::new(|| {
     [
         file!("console", Style, "console.css"),
         // The library that draws curves; not ours, see the README beside it.
@@ -32,6 +32,7 @@ static FILES: LazyLock<[AssetFile; 9]> = LazyLock::new(|| {
         file!("uplot", Script, "vendor/uplot/uPlot.iife.min.js"),
         file!("uplot", Licence, "vendor/uplot/LICENSE"),
         file!("plot", Script, "plot.js"),
+        file!("light", Script, "light.js"),
         file!("live", Script, "live.js"),
         file!("access", Script, "access.js"),
         file!("slider", Script, "slider.js"),
@@ -109,6 +110,8 @@ impl AssetFile {
 pub(crate) enum PageScript {
     /// Draws curves where the page has figures for one.
     Plot,
+    /// Shows that an agent's program has called, once it has.
+    Light,
     /// Follows a session that runs.
     Live,
     /// Counts down the rest of an access grant, and closes its text.
@@ -125,6 +128,7 @@ impl PageScript {
         match self {
             // uPlot must be loaded before the script that draws with it.
             Self::Plot => &["uplot", "plot"],
+            Self::Light => &["light"],
             Self::Live => &["live"],
             Self::Access => &["access"],
             Self::Slider => &["slider"],
@@ -188,6 +192,7 @@ mod tests {
     fn every_script_of_a_page_is_served() {
         let scripts = [
             PageScript::Plot,
+            PageScript::Light,
             PageScript::Live,
             PageScript::Access,
             PageScript::Slider,

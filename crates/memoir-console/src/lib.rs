@@ -79,6 +79,10 @@ fn console_pages(host: &Console) -> Router<Console> {
         .route_layer(from_fn_with_state(host.clone(), browser::admit));
     let asked_by_scripts = Router::new()
         .route("/access/{request}/state", get(pages::access_request::state))
+        .route(
+            "/agents/{agent}/connected",
+            get(pages::connect_agent::connected),
+        )
         .route_layer(from_fn_with_state(host.clone(), browser::admit_script));
     Router::new()
         .route(

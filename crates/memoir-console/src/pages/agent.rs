@@ -60,6 +60,10 @@ pub(super) async fn page(
         true => Some(connect_agent::section(console, visitor, headers, (agent, &view)).await?),
         false => None,
     };
+    let scripts = match &connect {
+        Some(_) => &[PageScript::Plot, PageScript::Light][..],
+        None => &[PageScript::Plot],
+    };
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
@@ -83,7 +87,7 @@ pub(super) async fn page(
     Ok(
         SignedInPage::new(visitor, agent.name(), ConsoleSection::Fleet)
             .done(done)
-            .scripts(&[PageScript::Plot])
+            .scripts(scripts)
             .show(content),
     )
 }
@@ -94,14 +98,8 @@ fn sentence(memoir: &Memoir, view: &AgentFacts, last: Option<&SessionFacts>) -> 
     let refused = last.map_or(0, |session| session.refused_calls);
     let how = words::capital(&view.health_words(failure, refused));
     html! {
-        div.headline {
-            p { span.troubled[view.health != Health::InOrder] { (how) } ". Next session: "
-                (next(view, &Clock::new(memoir))) "." }
-            div.stated-by {
-                a.button href="#actions" { "Refine…" }
-                a.button href={ (agent_path(view.id)) "/access" } { "Ask for access…" }
-            }
-        }
+        p { span.troubled[view.health != Health::InOrder] { (how) } ". Next session: "
+            (next(view, &Clock::new(memoir))) "." }
     }
 }
 

@@ -1,13 +1,21 @@
 //! *Connect this agent*, on the page of an agent without memories: its first token, the ways in for its program, and
 //! whether that has called.
 
-use axum::http::{HeaderMap, header};
+use axum::{
+    extract::State,
+    http::{HeaderMap, header},
+};
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, Error, MemoryCounts};
+use memoir_app::{AgentFacts, AgentHandle, Error, MemoryCounts, TokenView};
 use serde_json::{Value, json};
 
 use super::{agent_path, tokens};
-use crate::{Console, browser::Visitor, parts::Clock};
+use crate::{
+    Console,
+    answer::{PageResult, page},
+    browser::{AgentInPath, Visitor},
+    parts::Clock,
+};
 
 /// In place of the token where that is not shown.
 const TOKEN: &str = "TOKEN";
@@ -46,7 +54,6 @@ pub(super) async fn section(
     let settings = format!("{path}/settings#{}", tokens::PLACE);
     let held = agent.grants().tokens().await?;
     let has_token = held.iter().any(|token| token.revoked_at.is_none());
-    let last_call = held.iter().filter_map(|token| token.last_used_at).max();
     let needs_consent = agent
         .grants()
         .needs_consent_for_token(&visitor.actor())
@@ -64,21 +71,37 @@ pub(super) async fn section(
                 p { "It has no memories yet. Its program needs a token, which is shown once." }
                 (tokens::form(visitor, view))
             }
-            p {
-                @match last_call {
-                    Some(at) => {
-                        span.badge.good { "connected" } " Its program called " (Clock::new(console.memoir()).relative(at))
-                        ", and has saved nothing yet."
-                    },
-                    None => {
-                        span.badge.plain { "no call yet" } " This line says when its program has called. "
-                        a href=(path) { "Look again" }
-                    },
-                }
-            }
+            (light(console, &path, &held))
             (ways(&address(console, headers), agent, None))
         }
     })
+}
+
+/// Whether a program has called with one of these tokens. Until then `light.js` asks for the state.
+fn light(console: &Console, path: &str, held: &[TokenView]) -> Markup {
+    let last_call = held.iter().filter_map(|token| token.last_used_at).max();
+    let state = last_call.is_none().then(|| format!("{path}/connected"));
+    html! {
+        p #light role="status" data-state=[state] {
+            @match last_call {
+                Some(at) => {
+                    span.badge.good { "connected" } " Its program called " (Clock::new(console.memoir()).relative(at))
+                    ", and has saved nothing yet."
+                },
+                None => {
+                    span.badge.plain { "no call yet" } " This line says when its program has called. "
+                    a href=(path) { "Look again" }
+                },
+            }
+        }
+    }
+}
+
+/// The state alone, for the script of the page.
+pub(crate) async fn connected(State(console): State<Console>, agent: AgentInPath) -> PageResult {
+    let held = agent.grants().tokens().await?;
+    let path = agent_path(agent.scope().agent);
+    Ok(page(light(&console, &path, &held)))
 }
 
 /// What connects a program to the agent, each to be copied. `token` is shown in place of [`TOKEN`].

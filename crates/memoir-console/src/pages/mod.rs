@@ -9,7 +9,7 @@ pub(crate) mod audit;
 mod audit_filter;
 pub(crate) mod code;
 pub(crate) mod connect;
-mod connect_agent;
+pub(crate) mod connect_agent;
 pub(crate) mod core_size;
 pub(crate) mod erase;
 pub(crate) mod first;
@@ -66,7 +66,15 @@ fn agent_head(agent: &AgentHandle, tab: Tab) -> Markup {
     ];
     html! {
         p.crumb { a href="/" { "Fleet" } }
-        h1 { (agent.name()) }
+        @if tab == Tab::Overview {
+            div.headline {
+                h1 { (agent.name()) }
+                div.stated-by {
+                    a.button href={ (path) "#actions" } { "Refine…" }
+                    a.button href={ (path) "/access" } { "Ask for access…" }
+                }
+            }
+        } @else { h1 { (agent.name()) } }
         nav.tabs aria-label="Agent" {
             @for (own, text, path) in tabs {
                 a href=(path) aria-current=[(own == tab).then_some("page")] { (text) }

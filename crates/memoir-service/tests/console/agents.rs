@@ -239,6 +239,13 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     let told = browser.get(&page).await;
     assert!(!told.text.contains(&secret) && told.text.contains("It has a token"));
     assert!(!told.document().forms().contains(&path));
+    // What the page's script asks.
+    let state = format!("{page}/connected");
+    assert_eq!(
+        told.document().by_id("light").attribute("data-state"),
+        Some(state.as_str())
+    );
+    browser.get(&state).await.text.tells("no call yet");
     // The program calls.
     let context = format!("/v1/agents/{}/context", agent.scope().agent);
     let authorization = format!("Bearer {secret}");
@@ -255,6 +262,10 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     let told = browser.page(&page).await;
     told.check(&page);
     assert!(told.by_id("main").text.contains("Its program called now"));
+    let light = browser.get(&state).await.document();
+    assert_eq!(light.by_id("light").attribute("data-state"), None);
+    assert!(light.by_id("light").text.contains("connected"));
+    assert_eq!(installation.browser().get(&state).await.status, 303);
     remember(&agent, "One").await;
     let told = browser.get(&page).await.text;
     told.omits("Connect this agent");

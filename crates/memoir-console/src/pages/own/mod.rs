@@ -196,7 +196,8 @@ impl<'a> OwnPage<'a> {
         };
         let content = html! { (parts::notice(self.done)) (content) };
         let below = html! {
-            "This page is on this machine alone, for its owner. What you change is on the record."
+            "This page is on this machine alone, for its owner. What you change is on the record. " br;
+            "Help: " code { "memoir ui --help" } ", and " code { "docs/personal-page.md" } " of the documentation."
         };
         parts::framed((self.title, self.scripts), above, content, &below)
     }
