@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
-use memoir_domain::{AgentId, labels};
+use memoir_domain::{AgentId, Timestamp, labels};
 use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
@@ -206,7 +206,12 @@ pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str]) -> Markup 
                 .as_u64()
                 .map_or_else(|| number.to_string(), words::number),
             Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::String(code) => labels::fact_code(name, code).to_owned(),
+            Value::String(field) if name == "field" => setting(field),
+            Value::String(code) => match code.parse::<Timestamp>() {
+                Ok(at) => words::second(at),
+                Err(_) if name == "why" => labels::fact_code(name, code).replace('_', " "),
+                Err(_) => labels::fact_code(name, code).to_owned(),
+            },
             // A list of what only the agent sees is empty here.
             Value::Array(items) if !items.is_empty() => listed(items),
             _ => return None,

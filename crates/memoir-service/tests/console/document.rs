@@ -12,6 +12,8 @@ pub struct Document {
     /// The forms that are sent by POST: where to, and with what, as they stand.
     filled_in: Vec<(String, Vec<(String, String)>)>,
     errors: Vec<String>,
+    /// The text that people read, but for that of agents and of programs.
+    visible: String,
 }
 
 /// An element with its attributes.
@@ -47,6 +49,8 @@ impl Document {
         gather(&dom.document, &mut elements);
         let mut filled_in = Vec::new();
         gather_forms(&dom.document, &mut filled_in);
+        let mut visible = String::new();
+        gather_visible(&dom.document, &mut visible);
         let errors = dom
             .errors
             .borrow()
@@ -57,6 +61,7 @@ impl Document {
             elements,
             filled_in,
             errors,
+            visible,
         }
     }
 
@@ -121,6 +126,7 @@ impl Document {
         assert_eq!(self.errors, Vec::<String>::new(), "{path}");
         self.check_names(path);
         self.check_labels(path);
+        self.check_words(path);
         for (name, least) in [("html", 1), ("main", 1), ("h1", 1), ("title", 1)] {
             assert_eq!(self.all(name).count(), least, "{path}: {name}");
         }
@@ -188,6 +194,17 @@ impl Document {
         }
     }
 
+    /// Words of programs, such as wire names and blank values, are in `code` alone.
+    #[track_caller]
+    fn check_words(&self, path: &str) {
+        let is_in_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let words = self.visible.split(|letter: char| !is_in_word(letter));
+        let of_programs = words.filter(|word| {
+            word.trim_matches('_').contains('_') || ["null", "undefined", "NaN"].contains(word)
+        });
+        assert_eq!(of_programs.collect::<Vec<_>>(), [""; 0], "{path}");
+    }
+
     /// Whatever is filled in or pressed has a name.
     #[track_caller]
     fn check_labels(&self, path: &str) {
@@ -232,6 +249,26 @@ fn gather(node: &Handle, elements: &mut Vec<Element>) {
     }
     for child in node.children.borrow().iter() {
         gather(child, elements);
+    }
+}
+
+fn gather_visible(node: &Handle, visible: &mut String) {
+    let programs = ["code", "pre", "script", "style", "textarea"];
+    let class = attribute(node, "class").unwrap_or_default();
+    let mut classes = class.split(' ');
+    if programs.iter().any(|name| is_named(node, name))
+        || classes.any(|class| ["said", "tags"].contains(&class))
+    {
+        return;
+    }
+    let read = ["aria-label", "title", "placeholder", "data-label"];
+    let read = read.iter().filter_map(|name| attribute(node, name));
+    visible.extend(read.map(|text| format!(" {text} ")));
+    if let NodeData::Text { contents } = &node.data {
+        visible.push_str(&contents.borrow());
+    }
+    for child in node.children.borrow().iter() {
+        gather_visible(child, visible);
     }
 }
 
@@ -296,4 +333,11 @@ fn read_text(node: &Handle, text: &mut String) {
     for child in node.children.borrow().iter() {
         read_text(child, text);
     }
+}
+
+#[test]
+#[should_panic(expected = "over_budget")]
+fn a_wire_name_outside_of_code_is_noticed() {
+    let page = "<p>It is over_budget.</p><code>in_order</code>";
+    Document::read(page).check_words("a page");
 }
