@@ -1,6 +1,6 @@
 /**
- * Every page, light and dark, at a desk and on a phone: nobody is barred from it, nothing moves, nothing
- * is cut off, and it weighs little. Leaves a picture of each in target/screenshots, or in the folder that
+ * Every page, light and dark, in windows of every width and on a phone: nobody is barred from it, nothing
+ * moves, nothing is cut off, Tab goes through it, and it weighs little. Leaves a picture of each in target/screenshots, or in the folder that
  * MEMOIR_SCREENSHOTS names.
  */
 
@@ -15,7 +15,7 @@ import { after, before, describe, test } from "node:test";
 import { settle } from "./support/fleet.mjs";
 import { code } from "./support/device.mjs";
 import { DESKTOP, Installation, PASSWORD, PHONE, askToRead, openRow, signIn, until } from "./support/installation.mjs";
-import { barriers, isSound, overhang, settled, shift } from "./support/looks.mjs";
+import { barriers, isSound, isWalked, overhang, settled, shift } from "./support/looks.mjs";
 import { told } from "./support/witness.mjs";
 
 const pictures =
@@ -33,6 +33,9 @@ const SHOWN = {
 
 /** What the first page may weigh, with all that it loads. */
 const MOST_BYTES = 100_000;
+
+/** The widths at which a page is looked at beside that of a desk. */
+const WIDTHS = [1440, 1024, 768, 320];
 
 const looks = ["light", "dark"].flatMap((colorScheme) => [
   { look: `${colorScheme}-desktop`, options: { colorScheme, viewport: DESKTOP } },
@@ -310,6 +313,9 @@ describe("every page", { concurrency: 2 }, () => {
           await settled(installation, page);
           await picture(page, `${name}-${look}`);
           await isSound(page, `${name}, ${look}`);
+          // While a session runs, its parts are replaced.
+          if (look === "light-desktop" && name !== "session-running") await isWalked(page, name);
+          if (!options.isMobile) await atEveryWidth(page, name, options.colorScheme);
         });
       }
       for (const page of Object.values(open)) await page.context().close();
@@ -318,15 +324,17 @@ describe("every page", { concurrency: 2 }, () => {
   }
 });
 
-test("no page is wider than a window of 320 pixels", async () => {
-  const open = await windows({ viewport: { width: 320, height: 800 } });
-  for (const [name, come, who = "Ada"] of pages) {
-    await come(open[who]);
-    await settled(installation, open[who]);
-    assert.equal(await overhang(open[who]), 0, `${name} is wider than its window`);
+/** The page in wider and narrower windows: everybody can use it, and it is no wider than they are. */
+async function atEveryWidth(page, name, colour) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: DESKTOP.height });
+    await picture(page, `${name}-${colour}-${width}`);
+    const where = `${name}, ${colour}, ${width} pixels`;
+    assert.deepEqual(await barriers(page), [], where);
+    assert.equal(await overhang(page), 0, `${where}: wider than its window`);
   }
-  for (const page of Object.values(open)) await page.context().close();
-});
+  await page.setViewportSize(DESKTOP);
+}
 
 /** Leaves a picture of the page. */
 async function picture(page, name) {

@@ -1,6 +1,6 @@
 /**
  * The personal page of the owner of an open installation: opened by the link that `memoir ui` prints, searched as one
- * types, by keys alone and without scripts, in both colours and on three screens.
+ * types, by keys alone and without scripts, in both colours and on six screens.
  */
 
 import assert from "node:assert/strict";
@@ -25,6 +25,8 @@ const pictures =
 /** What the list may weigh, with all that it loads. */
 const MOST_BYTES = 100_000;
 const NARROW = { width: 320, height: 640 };
+/** The widths of windows, by name. */
+const WIDTHS = { desktop: DESKTOP.width, wide: 1440, laptop: 1024, tablet: 768 };
 
 let folder;
 let environment;
@@ -204,7 +206,10 @@ test("the slider shows what is left out", async () => {
 });
 
 const looks = ["light", "dark"].flatMap((colorScheme) => [
-  { look: `${colorScheme}-desktop`, options: { colorScheme, viewport: DESKTOP } },
+  ...Object.entries(WIDTHS).map(([name, width]) => ({
+    look: `${colorScheme}-${name}`,
+    options: { colorScheme, viewport: { ...DESKTOP, width } },
+  })),
   { look: `${colorScheme}-phone`, options: { colorScheme, viewport: PHONE, isMobile: true, hasTouch: true } },
   { look: `${colorScheme}-narrow`, options: { colorScheme, viewport: NARROW, isMobile: true, hasTouch: true } },
 ]);

@@ -78,3 +78,33 @@ export async function isSound(page, where) {
   assert.equal(await overhang(page), 0, `${where} is wider than its window`);
   assert.deepEqual(await shift(page), [], `${where} moves`);
 }
+
+/** That Tab goes to everything that is pressed or filled in, in the order of the page, in sight and marked. */
+export async function isWalked(page, where) {
+  const count = await page.evaluate(() => {
+    const stops = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
+    window.stops = [...document.querySelectorAll(stops)].filter((one) => !one.disabled && one.checkVisibility());
+    window.stops[0]?.focus();
+    return window.stops.length;
+  });
+  for (let place = 1; place < count; place++) {
+    let reached = { at: place - 1 };
+    // A field for a date has several parts.
+    for (let times = 0; times < 8 && reached.at === place - 1; times++) {
+      await page.keyboard.press("Tab");
+      reached = await page.evaluate(() => {
+        const element = document.activeElement;
+        const { outlineStyle, outlineWidth } = getComputedStyle(element);
+        const { width, height, top, left } = element.getBoundingClientRect();
+        return {
+          at: window.stops.indexOf(element),
+          is: element.outerHTML.slice(0, 100),
+          isMarked: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2,
+          isInSight: width > 0 && height > 0 && top >= 0 && left >= 0 && top < innerHeight && left < innerWidth,
+        };
+      });
+    }
+    assert.equal(reached.at, place, `${where}: the focus is at ${reached.is}`);
+    assert.ok(reached.isMarked && reached.isInSight, `${where}: nobody sees that ${reached.is} has the focus`);
+  }
+}

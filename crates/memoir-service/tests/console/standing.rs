@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::{
     document::ReadDocument,
     installation::{Browser, Installation, owner},
+    pages::{busy_agent, walk_but},
 };
 
 /// Of which two are the same.
@@ -34,6 +35,24 @@ async fn set(agent: &OwnAgent, field: Field, value: Option<&str>) {
     let assignment = [(field, value)];
     let set = agent.settings().configure(&assignment, &owner()).await;
     set.unwrap();
+}
+
+/// A provider whose key that server refuses, named `refusing`, and settings that do not wait between two calls.
+fn refusing(server: &ScriptedServer) -> (InstallationSettings, BTreeMap<String, ProviderSettings>) {
+    let refusing = ProviderSettings {
+        base_url: Some(server.base_url()),
+        ..ProviderSettings::default()
+    };
+    let limits = SessionLimits {
+        first_wait: Duration::from_millis(1),
+        ..SessionLimits::default()
+    };
+    let settings = InstallationSettings {
+        limits,
+        ..InstallationSettings::default()
+    };
+    let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
+    (settings, providers)
 }
 
 /// The text of a page that is well-formed.
@@ -134,18 +153,7 @@ async fn an_agent_that_is_never_asked_shows_why() {
 #[tokio::test]
 async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     let server = ScriptedServer::always(ServerStep::status(401));
-    let refusing = ProviderSettings {
-        base_url: Some(server.base_url()),
-        ..ProviderSettings::default()
-    };
-    let settings = InstallationSettings {
-        limits: SessionLimits {
-            first_wait: Duration::from_millis(1),
-            ..SessionLimits::default()
-        },
-        ..InstallationSettings::default()
-    };
-    let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
+    let (settings, providers) = refusing(&server);
     let options = ServiceOptions::default();
     let installation = Installation::with_settings(options, settings, providers).await;
     let agent = installation.wren(&MEMORIES).await;
@@ -181,6 +189,39 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     text.tells("rehearsal");
     text.tells("duplicates only");
     text.omits("Try again");
+}
+
+#[tokio::test]
+async fn spec_5_1_every_page_is_whole_without_a_schedule_a_key_and_an_erased_agent() {
+    let server = ScriptedServer::always(ServerStep::status(401));
+    let (mut settings, providers) = refusing(&server);
+    settings.schedule = false;
+    let options = ServiceOptions::default();
+    let installation = Installation::with_settings(options, settings, providers).await;
+    let agent = busy_agent(&installation).await;
+    set(&agent, Field::Model, Some("refusing:small")).await;
+    let account = &installation.account;
+    let erased = installation.agent(account, "Lark", &["One"]).await;
+    let browser = installation.ada().await;
+    // By its first administrator.
+    assert!(installation.memoir.is_closed().await.unwrap());
+    let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
+    let mode = [("mode", "dedup_only"), ("rehearsal", "yes")];
+    let begun = browser.press(&page, &refine, &mode).await;
+    let session = begun.leads_to().to_owned();
+    ended(&browser, &session).await.tells("Try again");
+    let erase = format!("{}/erase", page_of(&erased));
+    let done = browser.fill_in(&erase, &erase, &[("name", "Lark")]).await;
+    assert_eq!(done.leads_to(), "/?done=erased");
+    let id = erased.scope().agent.to_string();
+    let seen = walk_but(&browser, |link| link.contains(&id)).await;
+    assert!(seen.contains(&page) && seen.contains(&session), "{seen:?}");
+    // The log stays, without its key.
+    for path in [page_of(&erased), format!("/audit?agent={id}")] {
+        let answer = browser.get(&path).await;
+        assert!([200, 410].contains(&answer.status), "{path}");
+        answer.document().check(&path);
+    }
 }
 
 #[tokio::test]
