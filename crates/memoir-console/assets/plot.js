@@ -282,7 +282,7 @@
       const { at, mass, low, high, line } = this.curve;
       const time = (one) => written(at[one], at[1] - at[0]);
       let text = `${time(place)}: ${number(mass[place])} tokens`;
-      if (line) text += `, ${Math.round((mass[place] * 100) / line)} % of the ${this.line}`;
+      if (line) text += `, ${Math.round((mass[place] * 100) / line)}\u00a0% of the ${this.line}`;
       if (low[place] < high[place] && place > 0) {
         text += `, between ${number(low[place])} and ${number(high[place])} since ${time(place - 1)}`;
       }

@@ -55,7 +55,8 @@ pub(crate) fn percent(part: u64, whole: u64) -> u64 {
 
 /// A share from 0 to 1 in percent, rounded.
 pub(crate) fn share(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    // A line never ends before the sign.
+    format!("{:.0}\u{a0}%", share * 100.0)
 }
 
 /// To the minute: `2026-03-04 12:00`.
@@ -150,6 +151,7 @@ mod tests {
     fn shares_are_rounded_and_nothing_has_none() {
         assert_eq!((percent(1, 3), percent(2, 3), percent(5, 0)), (33, 67, 0));
         assert_eq!(percent(u64::MAX, 1), u64::MAX);
+        assert_eq!(share(0.846), "85\u{a0}%");
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
             div.mass {
                 p.figures { strong { (words::number(tally.core_tokens)) }
                     " of " (words::number(budget)) " tokens"
-                    span.of { " · " (words::percent(tally.core_tokens, budget)) " % of the budget" } }
+                    span.of { " · " (words::percent(tally.core_tokens, budget)) "\u{a0}% of the budget" } }
                 (parts::bar(tally.core_tokens, budget))
             }
             dl.facts {

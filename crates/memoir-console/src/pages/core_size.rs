@@ -160,7 +160,7 @@ fn table(curve: &CoreSizeCurve) -> Markup {
                         td role="cell" data-label="Of the budget" {
                             span.gauge {
                                 (parts::bar(point.core_tokens, curve.budget))
-                                span { (words::percent(point.core_tokens, curve.budget)) " %" }
+                                span { (words::percent(point.core_tokens, curve.budget)) "\u{a0}%" }
                             }
                         }
                         td role="cell" data-label="What happened" {

@@ -79,10 +79,12 @@ fn quoted(name: &str) -> String {
 
 async fn requests(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Markup, PageFailure> {
     let mut requests = agent.lens().access_requests(None, LATEST).await?;
+    let is_cut = requests.len() == LATEST as usize;
     requests.retain(|request| matches!(request.state, AccessState::Asked | AccessState::Granted));
     Ok(html! {
         @if requests.is_empty() { p.empty { "No request waits, and no access is granted." } }
         @for request in &requests { (access_request(owner, request, path)) }
+        @if is_cut { p.hint { "Only the " (LATEST) " latest requests are looked through." } }
     })
 }
 
@@ -157,6 +159,7 @@ pub(crate) async fn answer(
 
 async fn rehearsals(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Markup, PageFailure> {
     let latest = agent.views().session_page(None, LATEST).await?;
+    let is_cut = latest.len() == LATEST as usize;
     let actor = owner.actor();
     let mut waiting = Vec::new();
     for session in latest {
@@ -173,6 +176,7 @@ async fn rehearsals(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Marku
     Ok(html! {
         @if waiting.is_empty() { p.empty { "No rehearsal waits to be applied." } }
         @for (session, facts) in &waiting { (rehearsal(owner, session, facts, path)) }
+        @if is_cut { p.hint { "Only the " (LATEST) " latest sessions are looked through." } }
     })
 }
 
