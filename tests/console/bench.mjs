@@ -126,6 +126,8 @@ try {
     ["a fleet of 10,000", "/"],
     ["… by mass of budget", "/?sort=mass"],
     ["… by next session", "/?sort=next"],
+    ["… by where the originals are", "/?sort=archived"],
+    ["… of one health", "/?health=in_order"],
     ["… searched by name", "/?q=77"],
     ["… its last page", "/?page=200"],
   ]) {

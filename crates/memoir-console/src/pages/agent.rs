@@ -60,8 +60,8 @@ pub(super) async fn page(
         true => Some(connect_agent::section(console, visitor, headers, (agent, &view)).await?),
         false => None,
     };
-    let scripts = match &connect {
-        Some(_) => &[PageScript::Plot, PageScript::Light][..],
+    let scripts: &[PageScript] = match &connect {
+        Some(_) => &[PageScript::Plot, PageScript::Light],
         None => &[PageScript::Plot],
     };
     let content = html! {

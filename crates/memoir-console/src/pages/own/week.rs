@@ -184,13 +184,12 @@ fn wished(record: &ShownRecord) -> Vec<StepBack> {
 /// The sessions of the week, with their reports.
 async fn sessions(agent: &OwnAgent, since: Timestamp, path: &str) -> Result<Markup, PageFailure> {
     let mut sessions = agent.lens().session_page(None, SESSIONS).await?;
-    let is_cut = sessions.len() == SESSIONS as usize;
     sessions.retain(|session| session.started_at >= since);
     Ok(html! {
         section aria-labelledby="sessions" {
             h2 #sessions { "Sessions" }
             @if sessions.is_empty() { p.empty { "There was no session in the last seven days." } }
-            @if is_cut { p.hint { "Of the " (SESSIONS) " latest sessions, those of the last seven days:" } }
+            @if sessions.len() == SESSIONS as usize { p.hint { "These are the " (SESSIONS) " latest." } }
             @for session in &sessions {
                 article.record aria-labelledby={ "session-" (session.id) } {
                     header {
