@@ -127,7 +127,7 @@ fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
                         span.of { " · " (words::number(tally.replaced_count)) " replaced" }
                     }
                 }))
-                (parts::pair("Loss guard", html! { (view.effective_loss_guard.as_str()) }))
+                (parts::pair("Loss guard", html! { (labels::loss_guard(view.effective_loss_guard)) }))
                 (parts::pair("Journal entries", html! {
                     (words::number(tally.journal_count)) (tokens_beside(tally.journal_count, tally.journal_tokens))
                 }))

@@ -182,7 +182,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             (parts::pair("Archived", html! { (words::counted(session.archived.into(), "memory", "memories")) }))
             (parts::pair("Summaries", html! { (words::number(session.summaries.into())) }))
             (parts::pair("Loss guard", html! {
-                @match session.loss_guard { Some(guard) => (guard.as_str()), None => span.none { "–" } }
+                @match session.loss_guard { Some(guard) => (labels::loss_guard(guard)), None => span.none { "–" } }
             }))
             (parts::pair("Refused calls", html! { (words::number(u64::from(session.refused_calls))) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))

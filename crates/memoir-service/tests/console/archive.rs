@@ -86,7 +86,8 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
     page.check(&of_session);
     let outcome = "2 memories archived under 1 summary, 1 alone; ";
     assert!(page.all("dd").any(|one| one.text.starts_with(outcome)));
-    assert!(page.all("div").any(|pair| pair.text == "Loss guardarchive"));
+    let guard = "Loss guardto the archive, within limits";
+    assert!(page.all("div").any(|pair| pair.text == guard));
     let page = browser.page(&path).await;
     page.check(&path);
     let originals = "8 originals: 5 in the prompt, 3 in the archive.";

@@ -149,7 +149,7 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
             DuplicateMatch::ALL.map(words).to_vec()
         }
         Field::LossGuard => {
-            let words = |one: LossGuard| (one.as_str(), one.as_str());
+            let words = |one: LossGuard| (one.as_str(), labels::loss_guard(one));
             LossGuard::ALL.map(words).to_vec()
         }
         // In the words of the setting's values.
@@ -178,7 +178,7 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
         Field::DuplicateMatch => Some(labels::duplicate_match(DuplicateMatch::default())),
-        Field::LossGuard => Some(LossGuard::default().as_str()),
+        Field::LossGuard => Some(labels::loss_guard(LossGuard::default())),
         Field::NearDuplicates => Some(yes_or_no(true)),
         Field::RefinementMode => Some(labels::mode(Mode::default())),
         _ => None,
@@ -229,7 +229,7 @@ fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String>
         Field::DuplicateMatch => {
             Some(labels::duplicate_match(view.effective_duplicate_match).to_owned())
         }
-        Field::LossGuard => Some(view.effective_loss_guard.as_str().to_owned()),
+        Field::LossGuard => Some(labels::loss_guard(view.effective_loss_guard).to_owned()),
         Field::NearDuplicates => Some(yes_or_no(view.effective_near_duplicates).to_owned()),
         Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
             match view.settings.expose().get(field.as_str()) {
