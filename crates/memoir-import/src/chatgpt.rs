@@ -24,9 +24,7 @@ use crate::{
 const CONVERSATION_BYTES: usize = 64 << 20;
 const LISTS: Lists = Lists {
     element_bytes: Some(CONVERSATION_BYTES),
-    named: &["conversations"],
-    within: &[],
-    is_any: false,
+    ..Lists::named(&["conversations"])
 };
 /// The limit of the notes of all conversations, as a multiple of an entry's bytes. All notes are held until the last
 /// conversation was read.

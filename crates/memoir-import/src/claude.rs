@@ -17,12 +17,7 @@ use crate::{
     out::{FoundEntry, Out, hex},
 };
 
-const LISTS: Lists = Lists {
-    element_bytes: None,
-    named: &["data"],
-    within: &[],
-    is_any: false,
-};
+const LISTS: Lists = Lists::named(&["data"]);
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     // Before the memories, which name projects by identifiers only: `memories.json` comes first by its name.

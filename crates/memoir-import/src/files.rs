@@ -12,11 +12,11 @@ use memoir_domain::{
     PrivateText, Timestamp,
     mend::{self, Encoding},
 };
-use memoir_transcripts::{raw::is_space, source::HEAD_BYTES, unpacked};
+use memoir_transcripts::{ByteStream, source::HEAD_BYTES, unpacked};
 
 use crate::{
     EntryPosition, Error, Halt, ImportLimits, Input, NoMemoryReason,
-    folder::{EntryKind, Folder, Unlisted},
+    folder::{EntryKind, Folder},
     git,
     out::Out,
     outline::outline,
@@ -53,7 +53,7 @@ enum FileSet {
     #[debug("One")]
     One {
         head: Vec<u8>,
-        rest: Option<Box<dyn Read + Send>>,
+        rest: Option<ByteStream>,
         path: Option<PathBuf>,
         /// Keeps the temporary file of a spooled stream.
         _spool: Option<tempfile::NamedTempFile>,
@@ -79,16 +79,9 @@ impl Files {
                 if is_archive(&head) {
                     return Self::archive(file, limits);
                 }
-                let name = path.file_name().unwrap_or_default();
-                Ok(Self::one(
-                    name.to_string_lossy().into_owned(),
-                    FileSet::One {
-                        head,
-                        rest: Some(Box::new(file)),
-                        path: Some(path),
-                        _spool: None,
-                    },
-                ))
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = name.into_owned();
+                Ok(Self::one(name, head, Box::new(file), Some(path), None))
             }
             Input::Stream(stream) => {
                 let (_, mut stream) = unpacked(stream)?;
@@ -99,16 +92,7 @@ impl Files {
                 let is_undecided = is_long_json(&head) && recognise::json(&head).is_none();
                 // Other streams are not spooled, so that an input of any length needs no room on the disk.
                 if !is_archive && !is_undecided && !head.starts_with(SQLITE) {
-                    let rest = Some(stream);
-                    return Ok(Self::one(
-                        String::new(),
-                        FileSet::One {
-                            head,
-                            rest,
-                            path: None,
-                            _spool: None,
-                        },
-                    ));
+                    return Ok(Self::one(String::new(), head, stream, None, None));
                 }
                 // They need random access, which a stream does not have.
                 let mut spool = tempfile::NamedTempFile::new()?;
@@ -121,27 +105,27 @@ impl Files {
                 }
                 let mut file = File::open(spool.path())?;
                 file.seek(SeekFrom::Start(head.len() as u64))?;
-                let path = Some(spool.path().to_owned());
-                Ok(Self::one(
-                    String::new(),
-                    FileSet::One {
-                        head,
-                        rest: Some(Box::new(file)),
-                        path,
-                        _spool: Some(spool),
-                    },
-                ))
+                let (file, path) = (Box::new(file), Some(spool.path().to_owned()));
+                Ok(Self::one(String::new(), head, file, path, Some(spool)))
             }
         }
     }
 
-    fn one(name: String, store: FileSet) -> Self {
-        Self {
-            names: vec![ArchivedName { name, index: 0 }],
-            store,
-            passed: Vec::new(),
-            committed: OnceCell::new(),
-        }
+    fn one(
+        name: String,
+        head: Vec<u8>,
+        rest: ByteStream,
+        path: Option<PathBuf>,
+        spool: Option<tempfile::NamedTempFile>,
+    ) -> Self {
+        let store = FileSet::One {
+            head,
+            rest: Some(rest),
+            path,
+            _spool: spool,
+        };
+        let names = vec![ArchivedName { name, index: 0 }];
+        Self::many(names, store, Vec::new())
     }
 
     fn archive(file: File, limits: &ImportLimits) -> Result<Self, Error> {
@@ -182,11 +166,7 @@ impl Files {
             for entry in entries {
                 let (name, kind) = match entry {
                     Ok(entry) => entry,
-                    Err(unlisted) => {
-                        let reason = match unlisted {
-                            Unlisted::Unreadable => NoMemoryReason::Unreadable,
-                            Unlisted::NotUtf8 => NoMemoryReason::NotText,
-                        };
+                    Err(reason) => {
                         passed.push((in_file(&folder), reason));
                         continue;
                     }
@@ -406,9 +386,7 @@ impl Files {
 
 /// Whether a file is JSON, and goes on behind these first bytes.
 fn is_long_json(head: &[u8]) -> bool {
-    let text = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
-    let first = text.iter().find(|byte| !is_space(**byte));
-    head.len() as u64 == HEAD_BYTES && matches!(first, Some(b'{' | b'['))
+    head.len() as u64 == HEAD_BYTES && recognise::is_json(head)
 }
 
 fn is_passed(name: &str) -> bool {

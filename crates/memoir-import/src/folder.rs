@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::NoMemoryReason;
+
 /// The kind of a folder's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
@@ -41,23 +43,23 @@ impl Folder {
         Ok(Self { path, held })
     }
 
-    /// The entries of one of its folders, "" being itself: names, each with its kind.
+    /// The entries of one of its folders, "" being itself: names, each with its kind, or why one has none.
     pub(crate) fn list(
         &self,
         folder: &str,
-    ) -> io::Result<impl Iterator<Item = Result<(String, EntryKind), Unlisted>>> {
+    ) -> io::Result<impl Iterator<Item = Result<(String, EntryKind), NoMemoryReason>>> {
         use rustix::fs::{AtFlags, Dir, FileType, statat};
 
         let held = self.within(folder)?;
         let entries = Dir::read_from(held.as_ref().unwrap_or(&self.held))?;
         Ok(entries.filter_map(move |entry| {
             let Ok(entry) = entry else {
-                return Some(Err(Unlisted::Unreadable));
+                return Some(Err(NoMemoryReason::Unreadable));
             };
             let name = match entry.file_name().to_str() {
                 Ok("." | "..") => return None,
                 Ok(name) => name.to_owned(),
-                Err(_) => return Some(Err(Unlisted::NotUtf8)),
+                Err(_) => return Some(Err(NoMemoryReason::NotText)),
             };
             let mut kind = entry.file_type();
             // Not every file system returns it with the name.
@@ -65,7 +67,7 @@ impl Folder {
                 let held = held.as_ref().unwrap_or(&self.held);
                 match statat(held, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(found) => kind = FileType::from_raw_mode(found.st_mode),
-                    Err(_) => return Some(Err(Unlisted::Unreadable)),
+                    Err(_) => return Some(Err(NoMemoryReason::Unreadable)),
                 }
             }
             let kind = match kind {
@@ -125,17 +127,17 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// The entries of one of its folders, "" being itself: names, each with its kind.
+    /// The entries of one of its folders, "" being itself: names, each with its kind, or why one has none.
     pub(crate) fn list(
         &self,
         folder: &str,
-    ) -> io::Result<impl Iterator<Item = Result<(String, EntryKind), Unlisted>>> {
+    ) -> io::Result<impl Iterator<Item = Result<(String, EntryKind), NoMemoryReason>>> {
         let entries = std::fs::read_dir(self.path.join(folder))?;
         Ok(entries.map(|entry| {
-            let entry = entry.map_err(|_| Unlisted::Unreadable)?;
-            let kind = entry.file_type().map_err(|_| Unlisted::Unreadable)?;
+            let entry = entry.map_err(|_| NoMemoryReason::Unreadable)?;
+            let kind = entry.file_type().map_err(|_| NoMemoryReason::Unreadable)?;
             let name = entry.file_name();
-            let name = name.to_str().ok_or(Unlisted::NotUtf8)?.to_owned();
+            let name = name.to_str().ok_or(NoMemoryReason::NotText)?.to_owned();
             let kind = if kind.is_symlink() {
                 EntryKind::Link
             } else if kind.is_dir() {
@@ -159,13 +161,4 @@ impl Folder {
             Err(io::ErrorKind::InvalidInput.into())
         }
     }
-}
-
-/// Why an entry of a folder has no name here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unlisted {
-    /// The system could not read it.
-    Unreadable,
-    /// Its name is not UTF-8.
-    NotUtf8,
 }

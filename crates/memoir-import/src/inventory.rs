@@ -6,7 +6,7 @@ use crate::{
     ImportFormat, ImportLimits, Recognised,
     files::Files,
     frontmatter::{self, Fields},
-    recognise,
+    recognise::{self, known},
 };
 
 /// Pages whose fields are read.
@@ -102,14 +102,6 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     } else {
         known(ImportFormat::Markdown, &found.join(", "))
     })
-}
-
-fn known(format: ImportFormat, by: &str) -> Recognised {
-    Recognised {
-        format,
-        by: by.to_owned(),
-        pages_of: None,
-    }
 }
 
 fn is_called(name: &str, file: &str) -> bool {

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memoir_transcripts::{
     Error as ScanError, FilePosition,
-    raw::{BrokenJson, Raw, Undecodable, is_space},
+    raw::{BrokenJson, Raw, Undecodable, first_keys, skip_space},
     source::{FileSource, PieceRead},
 };
 
@@ -39,6 +39,18 @@ pub(crate) struct Lists {
     pub(crate) within: &'static [&'static str],
     /// Whether the arrays of the file's object hold elements, and its objects are elements, whatever their names.
     pub(crate) is_any: bool,
+}
+
+impl Lists {
+    /// The arrays of these fields.
+    pub(crate) const fn named(named: &'static [&'static str]) -> Self {
+        Self {
+            element_bytes: None,
+            named,
+            within: &[],
+            is_any: false,
+        }
+    }
 }
 
 /// As [`walk`], for the elements only.
@@ -95,17 +107,19 @@ pub(crate) fn walk<'a>(
         limit: lists
             .element_bytes
             .unwrap_or(out.options.limits.entry_bytes),
+        out,
+        found,
     };
     let walked = if is_around {
-        walk.objects(out, found)
+        walk.objects()
     } else {
-        walk.values(out, found)
+        walk.values()
     };
     match walked {
         Err(WalkStop::Halt(halt)) => Err(halt),
         Err(WalkStop::Broken(position, reason)) => {
             let place = walk.at(&position);
-            out.break_off(place, reason)
+            walk.out.break_off(place, reason)
         }
         Ok(()) => Ok(()),
     }
@@ -149,14 +163,16 @@ impl From<ScanError> for WalkStop {
 
 type WalkResult = Result<(), WalkStop>;
 
-struct Walk<'a, R> {
+struct Walk<'a, 'o, R> {
     source: FileSource<R>,
     file: &'a EntryPosition,
     lists: &'a Lists,
     limit: usize,
+    out: &'a mut Out<'o>,
+    found: &'a mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
 }
 
-impl<R: Read> Walk<'_, R> {
+impl<R: Read> Walk<'_, '_, R> {
     fn at(&self, position: &FilePosition) -> EntryPosition {
         EntryPosition {
             file: self.file.file.clone(),
@@ -169,42 +185,30 @@ impl<R: Read> Walk<'_, R> {
     }
 
     /// Consecutive objects around lists, such as the pages of one list.
-    fn objects<'o>(
-        &mut self,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn objects(&mut self) -> WalkResult {
         while self.source.peek()? == Some(b'{') {
-            self.object(0, out, found)?;
+            self.object(0)?;
             if self.lists.is_any {
                 // The next one may be an element itself, which is searched for lists as well.
                 break;
             }
         }
-        self.values(out, found)
+        self.values()
     }
 
-    fn values<'o>(
-        &mut self,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn values(&mut self) -> WalkResult {
         loop {
             match self.source.peek()? {
                 None => return Ok(()),
-                Some(b'[') => self.list(out, found)?,
+                Some(b'[') => self.list()?,
                 // Objects of a list that lost its brackets.
                 Some(b',' | b']') => self.source.pass(),
-                Some(_) => self.element(out, found)?,
+                Some(_) => self.element()?,
             }
         }
     }
 
-    fn list<'o>(
-        &mut self,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn list(&mut self) -> WalkResult {
         self.source.pass();
         let mut first = true;
         loop {
@@ -224,22 +228,18 @@ impl<R: Read> Walk<'_, R> {
                 Some(_) => return self.broken(NoMemoryReason::Malformed),
             }
             first = false;
-            self.element(out, found)?;
+            self.element()?;
         }
     }
 
     /// One value, or the content of the lists of an object around them.
-    fn element<'o>(
-        &mut self,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn element(&mut self) -> WalkResult {
         let position = self.source.place();
         let place = self.at(&position);
         match self.source.take_value(self.limit)? {
             PieceRead::Whole => {}
             PieceRead::TooLarge => {
-                out.pass_entry(place, NoMemoryReason::TooLarge)?;
+                self.out.pass_entry(place, NoMemoryReason::TooLarge)?;
                 return Ok(());
             }
             PieceRead::Truncated => {
@@ -252,22 +252,15 @@ impl<R: Read> Walk<'_, R> {
         // Taken out so that the value may borrow it while `found` is called, and put back so that its buffer is reused.
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
-            Ok(raw) => found(JsonPart::Element(raw), place, out),
-            Err(_) => out.pass_entry(place, NoMemoryReason::Malformed),
+            Ok(raw) => (self.found)(JsonPart::Element(raw), place, self.out),
+            Err(_) => self.out.pass_entry(place, NoMemoryReason::Malformed),
         };
         self.source.piece = piece;
         given.map_err(WalkStop::from)
     }
-}
 
-impl<R: Read> Walk<'_, R> {
     /// The fields of an object that holds the lists, the source being at its `{`.
-    fn object<'o>(
-        &mut self,
-        depth: usize,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn object(&mut self, depth: usize) -> WalkResult {
         let mut first = true;
         loop {
             match self.source.peek()? {
@@ -285,16 +278,11 @@ impl<R: Read> Walk<'_, R> {
                 return Ok(());
             }
             first = false;
-            self.field(depth, out, found)?;
+            self.field(depth)?;
         }
     }
 
-    fn field<'o>(
-        &mut self,
-        depth: usize,
-        out: &mut Out<'o>,
-        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
-    ) -> WalkResult {
+    fn field(&mut self, depth: usize) -> WalkResult {
         self.source.peek()?;
         self.expect(KEY_BYTES)?;
         let key = Raw::whole(&self.source.piece).ok();
@@ -309,11 +297,11 @@ impl<R: Read> Walk<'_, R> {
         let place = self.at(&self.source.place());
         match next {
             Some(b'[') if self.lists.is_any || self.lists.named.contains(&key.as_str()) => {
-                self.list(out, found)
+                self.list()
             }
-            Some(b'{') if self.lists.is_any => self.element(out, found),
+            Some(b'{') if self.lists.is_any => self.element(),
             Some(b'{') if self.lists.within.contains(&key.as_str()) && depth < DEPTH => {
-                self.object(depth + 1, out, found)
+                self.object(depth + 1)
             }
             _ => {
                 // A larger value is no field of a format: vectors, or lists under another name.
@@ -322,7 +310,7 @@ impl<R: Read> Walk<'_, R> {
                 }
                 let piece = std::mem::take(&mut self.source.piece);
                 let given = match Raw::whole(&piece) {
-                    Ok(raw) => found(JsonPart::Beside(&key, raw), place, out),
+                    Ok(raw) => (self.found)(JsonPart::Beside(&key, raw), place, self.out),
                     // It belongs to no entry, so that there is nothing to count.
                     Err(_) => Ok(()),
                 };
@@ -345,8 +333,12 @@ impl<R: Read> Walk<'_, R> {
 
 /// Whether a file begins with an object.
 fn is_object(head: &[u8]) -> bool {
-    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
-    head.iter().find(|byte| !is_space(**byte)) == Some(&b'{')
+    text_of(head).starts_with(b"{")
+}
+
+/// The text of a file that begins like this, without a byte order mark and white space before it.
+pub(crate) fn text_of(head: &[u8]) -> &[u8] {
+    skip_space(head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head))
 }
 
 /// Whether a file begins with an object that has one of the lists, as far as its first bytes show.
@@ -354,16 +346,12 @@ fn is_object_around(head: &[u8], lists: &Lists) -> bool {
     if !is_object(head) {
         return false;
     }
-    let begin = head.iter().position(|byte| *byte == b'{').unwrap_or(0);
-    let head = head.get(begin..).unwrap_or_default();
-    let names = lists.named.iter().chain(lists.within);
-    let keys = memoir_transcripts::raw::first_keys(head);
+    let keys = first_keys(text_of(head));
     if lists.is_any {
         return !listed::has_text(&keys);
     }
-    names
-        .into_iter()
-        .any(|name| keys.contains(&name.as_bytes()))
+    let mut names = lists.named.iter().chain(lists.within);
+    names.any(|name| keys.contains(&name.as_bytes()))
 }
 
 /// Walks through the elements of a field of the entry at `place`; a missing field has none. After a broken element the

@@ -14,12 +14,7 @@ use crate::{
     sqlite, tags,
 };
 
-const LISTS: Lists = Lists {
-    element_bytes: None,
-    named: &["items", "store", "results", "data"],
-    within: &[],
-    is_any: false,
-};
+const LISTS: Lists = Lists::named(&["items", "store", "results", "data"]);
 /// The depth of nested objects in which the text is searched.
 const DEPTH: usize = 3;
 /// The store's own.

@@ -19,12 +19,7 @@ use crate::{
     tags,
 };
 
-const PASSAGES: Lists = Lists {
-    element_bytes: None,
-    named: &["passages", "data", "items"],
-    within: &[],
-    is_any: false,
-};
+const PASSAGES: Lists = Lists::named(&["passages", "data", "items"]);
 /// Most layers of JSON within a text of JSON.
 const LAYERS: usize = 3;
 /// Most secrets that are named.

@@ -486,11 +486,7 @@ impl Import {
     ) -> Result<Self, Error> {
         let mut files = Files::open(input, limits)?;
         let recognised = match format {
-            Some(format) => Recognised {
-                format,
-                by: "it was said".to_owned(),
-                pages_of: None,
-            },
+            Some(format) => recognise::known(format, "it was said"),
             None => recognise::recognise(&mut files, limits)?,
         };
         Ok(Self { files, recognised })

@@ -32,9 +32,8 @@ const TEXTS: [&str; 11] = [
 const LISTS: Lists = Lists {
     // An object around a list is one element here.
     element_bytes: Some(64 << 20),
-    named: &[],
-    within: &[],
     is_any: true,
+    ..Lists::named(&[])
 };
 /// Objects and lists within each other that are searched.
 // Each is scanned again: without a bound, a file of nested lists would take hours.

@@ -19,10 +19,8 @@ use crate::{
 };
 
 const LISTS: Lists = Lists {
-    element_bytes: None,
-    named: &["entities", "relations", "observations"],
     within: &["graph", "data"],
-    is_any: false,
+    ..Lists::named(&["entities", "relations", "observations"])
 };
 /// The beginning of every object of a file.
 // The server writes the type first. After a truncation only this distinguishes an object's beginning from a brace

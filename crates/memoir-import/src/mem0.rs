@@ -22,10 +22,8 @@ use crate::{
 };
 
 const LISTS: Lists = Lists {
-    element_bytes: None,
-    named: &["results", "memories", "points", "data"],
     within: &["result", "data"],
-    is_any: false,
+    ..Lists::named(&["results", "memories", "points", "data"])
 };
 /// The numbers of rows that mem0 returns by default.
 const ROUND: [u64; 2] = [20, 100];

@@ -2,13 +2,15 @@
 
 use memoir_transcripts::{
     form_of, kind_of,
-    raw::{first_keys, first_keys_of_elements, is_space},
+    raw::{first_keys, first_keys_of_elements, skip_space},
 };
 
 use crate::{
     Error, ImportFormat, ImportLimits, Recognised,
     files::{self, Files, is_database},
-    inventory, listed, sqlite,
+    inventory,
+    json::text_of,
+    listed, sqlite,
 };
 
 /// A database without known tables.
@@ -45,9 +47,9 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
     })
 }
 
-fn is_json(head: &[u8]) -> bool {
-    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
-    matches!(skip_space(head).first(), Some(b'{' | b'['))
+/// Whether a file begins as an object or a list in JSON does.
+pub(crate) fn is_json(head: &[u8]) -> bool {
+    matches!(text_of(head).first(), Some(b'{' | b'['))
 }
 
 /// Whether the first of several files of JSON has objects with a text.
@@ -62,7 +64,8 @@ fn is_empty_list(head: &[u8]) -> bool {
         && skip_space(head).first() == Some(&b'[')
 }
 
-fn known(format: ImportFormat, by: &str) -> Recognised {
+/// A format that is known by that sign.
+pub(crate) fn known(format: ImportFormat, by: &str) -> Recognised {
     Recognised {
         format,
         by: by.to_owned(),
@@ -101,8 +104,7 @@ fn database(files: &Files) -> Result<Recognised, Error> {
 
 /// The format of a file that begins with JSON.
 pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
-    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
-    let head = skip_space(head);
+    let head = text_of(head);
     match head.first()? {
         b'{' => of_object(head, 0),
         b'[' => of_elements("", &first_keys_of_elements(head)?),
@@ -218,11 +220,6 @@ fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
         }
     }
     None
-}
-
-fn skip_space(bytes: &[u8]) -> &[u8] {
-    let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
-    bytes.get(spaces..).unwrap_or_default()
 }
 
 /// Whether a file that begins like this may be in one of the formats.

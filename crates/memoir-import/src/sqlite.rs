@@ -3,7 +3,7 @@
 //! The file may be hostile: nothing in its schema is trusted, no more than one row is read at a time, and a damaged
 //! database ends the reading with an error.
 
-use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
+use rusqlite::{Connection, OpenFlags, Params, Row, config::DbConfig, limits::Limit, types::ValueRef};
 
 use crate::{
     Error, Halt, ReadResult,
@@ -66,26 +66,23 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
 
 /// The names of its tables.
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
-    let broken = |_| Error::Database("it is damaged");
-    let mut statement = database
-        // A limit, since the names are all kept and one or two of them identify a format.
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000")
-        .map_err(broken)?;
-    let names = statement
-        .query_map([], |row| row.get::<_, String>(0))
-        .map_err(broken)?;
-    Ok(names.flatten().collect())
+    // A limit, since the names are all kept and one or two of them identify a format.
+    let query = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000";
+    names(database, query, [])
 }
 
 /// The names of a table's columns.
 pub(crate) fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Error> {
-    let broken = |_| Error::Database("it is damaged");
     // The table's name is a value here, not a part of the statement: it comes from the file.
-    let mut statement = database
-        .prepare("SELECT name FROM pragma_table_info(?1)")
-        .map_err(broken)?;
+    let query = "SELECT name FROM pragma_table_info(?1)";
+    names(database, query, [table])
+}
+
+fn names(database: &Connection, query: &str, values: impl Params) -> Result<Vec<String>, Error> {
+    let broken = |_| Error::Database("it is damaged");
+    let mut statement = database.prepare(query).map_err(broken)?;
     let names = statement
-        .query_map([table], |row| row.get::<_, String>(0))
+        .query_map(values, |row| row.get::<_, String>(0))
         .map_err(broken)?;
     Ok(names.flatten().collect())
 }

@@ -108,6 +108,12 @@ pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
+/// The bytes without the white space at their beginning.
+pub fn skip_space(bytes: &[u8]) -> &[u8] {
+    let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
+    bytes.get(spaces..).unwrap_or_default()
+}
+
 /// One value.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a> {
@@ -336,12 +342,7 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// The next byte that is no white space.
     fn peek(&mut self) -> Option<u8> {
-        let spaces = self
-            .bytes
-            .iter()
-            .take_while(|byte| is_space(**byte))
-            .count();
-        self.advance(spaces);
+        self.advance(self.bytes.len() - skip_space(self.bytes).len());
         self.bytes.first().copied()
     }
 

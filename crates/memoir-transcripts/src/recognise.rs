@@ -3,7 +3,7 @@
 use crate::{
     Error, FilePosition, TranscriptFormat,
     kind::{is_no_text, kind_of},
-    raw::{first_keys, first_keys_of_elements, is_space},
+    raw::{first_keys, first_keys_of_elements, skip_space},
 };
 
 /// The layout of the pieces in a file.
@@ -137,11 +137,6 @@ impl<'a> Begin<'a> {
             None
         }
     }
-}
-
-fn skip_space(bytes: &[u8]) -> &[u8] {
-    let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
-    bytes.get(spaces..).unwrap_or_default()
 }
 
 impl FilePosition {
