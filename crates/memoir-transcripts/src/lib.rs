@@ -23,7 +23,6 @@
 //! links are. Readers of similar files can use [`raw`] and [`source`].
 
 mod chatgpt;
-mod chunks;
 mod claude;
 mod claude_code;
 mod codex;
@@ -45,7 +44,6 @@ use std::{fmt, io, str::FromStr};
 
 use memoir_domain::{PrivateText, Timestamp, wire_names};
 
-pub use chunks::{Chunks, chunks};
 pub use gather::clean;
 pub use kind::kind_of;
 pub use packed::{ByteStream, unpacked};
