@@ -29,7 +29,7 @@ const GENESIS_LABEL: &[u8] = b"memoir/chain/genesis/v1";
 #[display("{}", hex(&self.0).as_str())]
 pub struct RecordHash(pub [u8; 32]);
 
-/// The SHA-256 of a record's sealed text. `Display` and `FromStr` use hexadecimal digits.
+/// The SHA-256 of a record's sealed text. `Display` uses hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Display, derive_more::Debug)]
 #[debug("{self}")]
 #[display("{}", hex(&self.0).as_str())]
@@ -270,20 +270,8 @@ impl FromStr for RecordHash {
     type Err = InvalidHash;
 
     fn from_str(text: &str) -> Result<Self, InvalidHash> {
-        read_hash(text).map(Self)
+        let mut bytes = [0; 32];
+        let is_hash = read_hex(text.as_bytes(), &mut bytes);
+        is_hash.then_some(Self(bytes)).ok_or(InvalidHash)
     }
-}
-
-impl FromStr for BodyCommitment {
-    type Err = InvalidHash;
-
-    fn from_str(text: &str) -> Result<Self, InvalidHash> {
-        read_hash(text).map(Self)
-    }
-}
-
-fn read_hash(text: &str) -> Result<[u8; 32], InvalidHash> {
-    let mut bytes = [0; 32];
-    let is_hash = read_hex(text.as_bytes(), &mut bytes);
-    is_hash.then_some(bytes).ok_or(InvalidHash)
 }

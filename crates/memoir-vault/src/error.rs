@@ -161,12 +161,9 @@ impl Error {
     }
 
     pub(crate) fn irreplaceable(path: &Path, problem: &std::io::Error) -> Self {
-        if is_full(problem) {
-            return Self::Full;
-        }
-        Self::Irreplaceable {
-            path: path.display().to_string(),
-            problem: word(problem),
+        match Self::file(path, problem) {
+            Self::File { path, problem } => Self::Irreplaceable { path, problem },
+            full => full,
         }
     }
 }

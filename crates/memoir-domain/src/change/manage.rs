@@ -639,20 +639,13 @@ pub fn unprotect(
     if memory.kind() != Kind::Core {
         return Err(ChangeRefusal::NotCore(memory.number));
     }
+    let action = Action::MemoryUnprotected;
     if !memory.is_constitutional() {
-        return match memory.is_summary {
-            true => {
-                let why = "no summary is constitutional";
-                Err(ChangeRefusal::NotApplicable(memory.number, why))
-            }
-            false => Ok(confirm(
-                agent,
-                memory,
-                Action::MemoryUnprotected,
-                actor,
-                now,
-            )),
-        };
+        if memory.is_summary {
+            let why = "no summary is constitutional";
+            return Err(ChangeRefusal::NotApplicable(memory.number, why));
+        }
+        return Ok(confirm(agent, memory, action, actor, now));
     }
     let after = Memory {
         protected_seq: None,
@@ -663,7 +656,6 @@ pub fn unprotect(
     let Some(change) = draft.alter(memory.clone(), &after) else {
         return Ok(None);
     };
-    let action = Action::MemoryUnprotected;
     draft.record_of(actor, action, memory.number, vec![change]);
     if actor.kind != ActorKind::Agent {
         let entry = format!(

@@ -318,14 +318,9 @@ impl LogSummary {
         let mut from = ByteReader(bytes.strip_prefix(&[FORM])?);
         let first_seq = from.number()?;
         let mut summary = Self {
-            first_seq,
             last_seq: from.number()?,
             earliest: from.time()?,
-            core_sizes: Vec::new(),
-            sessions: BTreeMap::new(),
-            effect_events: Vec::new(),
-            memories: BTreeMap::new(),
-            tally: Tally::default(),
+            ..Self::following(first_seq.checked_sub(1)?, Tally::default())
         };
         // Without allocating by the number that is read: a few bytes must not request gigabytes.
         for _ in 0..from.number()? {

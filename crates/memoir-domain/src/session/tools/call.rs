@@ -1,7 +1,7 @@
 //! Reading a tool's call as a model sends it. Arguments are checked only after the session, the tool,
 //! the mode and the cap (SPEC 3.8), so a fault found here waits inside [`ToolRequest`].
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -124,26 +124,20 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
     };
     Ok(match tool {
         Tool::Search => {
-            let call = ToolCall::Search {
-                query: get("query").query()?,
-                since: get("since").time(str::parse)?,
-                until: get("until").time(Timestamp::parse_until)?,
-            };
-            let nothing = ToolCall::Search {
-                query: None,
-                since: None,
-                until: None,
-            };
-            if call == nothing {
+            let query = get("query").query()?;
+            let since = get("since").time(str::parse)?;
+            let until = get("until").time(Timestamp::parse_until)?;
+            if query.is_none() && since.is_none() && until.is_none() {
                 return Err(Refusal::InvalidArgument(
                     "search_memories needs at least one of query, since and until".to_owned(),
                 ));
             }
-            if let ToolCall::Search { since, until, .. } = &call {
-                let refused = |invalid: Invalid| Refusal::InvalidArgument(invalid.to_string());
-                Invalid::check_range(*since, *until).map_err(refused)?;
+            Invalid::check_range(since, until)?;
+            ToolCall::Search {
+                query,
+                since,
+                until,
             }
-            call
         }
         Tool::Consolidate => ToolCall::Consolidate {
             numbers: get("ids").members(2)?,
@@ -224,30 +218,25 @@ impl<'a> Argument<'a> {
         Self { value, ..self }
     }
 
+    fn refused(&self, problem: impl fmt::Display) -> Refusal {
+        Refusal::InvalidArgument(format!("{} {problem}", self.name))
+    }
+
     fn given(&self) -> Result<&'a Value, Refusal> {
-        self.value
-            .ok_or_else(|| Refusal::InvalidArgument(format!("{} is missing", self.name)))
+        self.value.ok_or_else(|| self.refused("is missing"))
     }
 
     fn string(&self) -> Result<Option<&'a str>, Refusal> {
         match self.value {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Refusal::InvalidArgument(format!(
-                "{} must be a string",
-                self.name
-            ))),
+            Some(_) => Err(self.refused("must be a string")),
         }
     }
 
     fn text(&self, limit: usize) -> Result<PrivateText, Refusal> {
-        self.given()?;
-        // The empty default is never used, since `given` has refused a missing argument.
-        Ok(parse_text(
-            self.name,
-            self.string()?.unwrap_or_default(),
-            limit,
-        )?)
+        let text = self.string()?.ok_or_else(|| self.refused("is missing"))?;
+        Ok(parse_text(self.name, text, limit)?)
     }
 
     fn query(&self) -> Result<Option<PrivateText>, Refusal> {
@@ -272,34 +261,25 @@ impl<'a> Argument<'a> {
         let Some(text) = self.string()?.filter(|text| !text.trim().is_empty()) else {
             return Ok(None);
         };
-        let time = parse(text)
-            .map_err(|error| Refusal::InvalidArgument(format!("{} is {error}", self.name)))?;
+        let time = parse(text).map_err(|error| self.refused(format_args!("is {error}")))?;
         Ok(Some(time))
     }
 
     fn number(&self) -> Result<Number, Refusal> {
         read_number(self.given()?).ok_or_else(|| {
-            Refusal::InvalidArgument(format!(
-                "{} must be the number of one memory, such as 17 or \"#17\"",
-                self.name
-            ))
+            self.refused("must be the number of one memory, such as 17 or \"#17\"")
         })
     }
 
     /// Distinct numbers, at least `least` and at most [`MEMBERS_LIMIT`].
     fn members(&self, least: usize) -> Result<Vec<Number>, Refusal> {
         let numbers = read_numbers(self.given()?).ok_or_else(|| {
-            Refusal::InvalidArgument(format!(
-                "{} must be a list of memories' numbers, such as [17, 21] or \"17, 21\"",
-                self.name
-            ))
+            self.refused("must be a list of memories' numbers, such as [17, 21] or \"17, 21\"")
         })?;
         let mut seen = std::collections::BTreeSet::new();
         if let Some(number) = numbers.iter().find(|number| !seen.insert(**number)) {
-            return Err(Refusal::InvalidArgument(format!(
-                "{} names {number} twice; name each memory once",
-                self.name
-            )));
+            let problem = format_args!("names {number} twice; name each memory once");
+            return Err(self.refused(problem));
         }
         match numbers.len() {
             count if count < least => {
@@ -307,14 +287,12 @@ impl<'a> Argument<'a> {
                     1 => "",
                     _ => "; to rewrite one, call update_memory",
                 };
-                Err(Refusal::InvalidArgument(format!(
-                    "{} must name at least {least} different memories, and names {count}{hint}",
-                    self.name
+                Err(self.refused(format_args!(
+                    "must name at least {least} different memories, and names {count}{hint}"
                 )))
             }
-            count if count > MEMBERS_LIMIT => Err(Refusal::InvalidArgument(format!(
-                "{} names {count} memories, and the limit is {MEMBERS_LIMIT}; split the call up",
-                self.name
+            count if count > MEMBERS_LIMIT => Err(self.refused(format_args!(
+                "names {count} memories, and the limit is {MEMBERS_LIMIT}; split the call up"
             ))),
             _ => Ok(numbers),
         }
