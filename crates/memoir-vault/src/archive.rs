@@ -20,18 +20,13 @@
 //!
 //! `age` would do the same; it brings 78 other crates, and a second generation of the ciphers.
 
-use std::{
-    fmt,
-    io::{self, Read, Write},
-};
-
-use zeroize::Zeroizing;
+use std::io::{self, Write};
 
 mod frames;
 mod header;
 mod passphrase;
 
-pub use frames::{ArchiveReader, ArchiveWriter};
+pub use frames::{open, seal_at};
 pub use header::Cost;
 pub use passphrase::{InvalidPassphrase, Passphrase};
 
@@ -78,23 +73,7 @@ pub enum ArchiveError {
     Random,
     /// Its source or destination failed.
     #[error("cannot read or write the archive: {0}")]
-    Io(#[source] io::Error),
-}
-
-/// Finds an error that went through `std::io` again.
-impl From<io::Error> for ArchiveError {
-    fn from(error: io::Error) -> Self {
-        error.downcast().unwrap_or_else(Self::Io)
-    }
-}
-
-impl From<ArchiveError> for io::Error {
-    fn from(error: ArchiveError) -> Self {
-        match error {
-            ArchiveError::Io(error) => error,
-            other => Self::new(io::ErrorKind::InvalidData, other),
-        }
-    }
+    Io(#[from] io::Error),
 }
 
 /// Whether these are the first bytes of an archive, of any version; sixteen are enough.
@@ -102,51 +81,10 @@ pub fn is_archive(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(MAGIC_START)
 }
 
-/// Writes an archive that holds `plain`. To write it in parts, see [`ArchiveWriter`].
+/// Writes an archive that holds `plain`.
 ///
 /// # Errors
-/// [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::Io`].
+/// [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::TooLarge`], [`ArchiveError::Io`].
 pub fn seal(passphrase: &Passphrase, writer: impl Write, plain: &[u8]) -> Result<()> {
-    let mut writer = ArchiveWriter::new(passphrase, Cost::DEFAULT, writer)?;
-    writer.write_all(plain)?;
-    writer.finish().map(drop)
-}
-
-/// The content of the archive, once all of it has been verified. Needs memory for up to three times its size; for
-/// larger content, see [`ArchiveReader`].
-///
-/// # Errors
-/// As said at [`ArchiveError`].
-pub fn open(passphrase: &Passphrase, reader: impl Read) -> Result<Zeroizing<Vec<u8>>> {
-    let mut reader = ArchiveReader::new(passphrase, reader)?;
-    let mut plain = Zeroizing::new(Vec::new());
-    while let Some(part) = reader.next_part()? {
-        append(&mut plain, part);
-    }
-    Ok(plain)
-}
-
-/// Grows in a way that wipes the memory that becomes too small.
-fn append(plain: &mut Zeroizing<Vec<u8>>, part: &[u8]) {
-    let needed = plain.len() + part.len();
-    if needed > plain.capacity() {
-        let mut larger = Zeroizing::new(Vec::with_capacity(needed.max(2 * plain.capacity())));
-        larger.extend_from_slice(plain);
-        *plain = larger;
-    }
-    plain.extend_from_slice(part);
-}
-
-impl fmt::Display for Cost {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            memory_kib,
-            passes,
-            lanes,
-        } = self;
-        write!(
-            formatter,
-            "{memory_kib} KiB of memory, {passes} passes and {lanes} lanes"
-        )
-    }
+    seal_at(passphrase, Cost::DEFAULT, writer, plain)
 }

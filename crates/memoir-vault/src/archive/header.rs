@@ -17,7 +17,8 @@ const NONCE_BYTES: usize = 19;
 const HEADER_BYTES: usize = MAGIC.len() + 12 + SALT_BYTES + NONCE_BYTES;
 
 /// What deriving an archive's key costs, and so each guess at its passphrase: the parameters of Argon2id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[display("{memory_kib} KiB of memory, {passes} passes and {lanes} lanes")]
 pub struct Cost {
     /// Memory, in KiB.
     pub memory_kib: u32,
