@@ -1,6 +1,6 @@
 //! Identifiers. They are created outside (the domain has no randomness) and only compared here.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -9,6 +9,9 @@ macro_rules! identifier {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(derive_more::Display, derive_more::Debug)]
+        #[debug("{_0}")]
+        #[display("{_0}")]
         #[serde(transparent)]
         pub struct $name(Uuid);
 
@@ -21,18 +24,6 @@ macro_rules! identifier {
             /// The 128 bits, as stores keep them.
             pub fn as_bytes(&self) -> &[u8; 16] {
                 self.0.as_bytes()
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.0, formatter)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.0, formatter)
             }
         }
 

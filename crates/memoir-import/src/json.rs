@@ -133,15 +133,11 @@ pub(crate) fn failure(error: ScanError) -> Halt {
     })
 }
 
+#[derive(derive_more::From)]
 enum WalkStop {
+    #[from]
     Halt(Halt),
     Broken(FilePosition, NoMemoryReason),
-}
-
-impl From<Halt> for WalkStop {
-    fn from(halt: Halt) -> Self {
-        Self::Halt(halt)
-    }
 }
 
 impl From<ScanError> for WalkStop {

@@ -45,6 +45,7 @@ use memoir_domain::{PrivateText, Timestamp, memory::Kind, origin::Origin, wire_n
 use memoir_transcripts::FilePosition;
 
 pub use files::{conversations, is_archive};
+pub use recognise::may_be_memories;
 pub use report::{DateProblem, ImportReport, Notice};
 
 use crate::{files::Files, out::Out};
@@ -451,11 +452,6 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Whether a file of that name that begins with `head` may be in one of the formats. The first 256 KB are enough.
-pub fn may_be_memories(name: &str, head: &[u8]) -> bool {
-    recognise::may_be(name, head)
-}
-
 /// A recognised format, and its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
@@ -531,24 +527,13 @@ impl Import {
 }
 
 /// Why a reader stops.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(crate) enum Halt {
     /// The receiver of the memories stopped it.
     Stopped,
     /// The input cannot be read.
+    #[from(Error, io::Error)]
     Failed(Error),
-}
-
-impl From<Error> for Halt {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<io::Error> for Halt {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error.into())
-    }
 }
 
 /// The result of a reader.

@@ -222,8 +222,8 @@ fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
     None
 }
 
-/// Whether a file that begins like this may be in one of the formats.
-pub(crate) fn may_be(name: &str, head: &[u8]) -> bool {
+/// Whether a file of that name that begins with `head` may be in one of the formats. The first 256 KB are enough.
+pub fn may_be_memories(name: &str, head: &[u8]) -> bool {
     files::is_archive(head)
         || is_database(head)
         || json(head).is_some()

@@ -19,6 +19,7 @@ use zeroize::Zeroize;
     Deserialize,
     derive_more::Debug,
     derive_more::Display,
+    derive_more::From,
 )]
 #[display("[{} characters]", self.chars())]
 #[debug("PrivateText({} characters)", self.chars())]
@@ -59,12 +60,6 @@ impl Zeroize for PrivateText {
     }
 }
 
-impl From<String> for PrivateText {
-    fn from(words: String) -> Self {
-        Self(words)
-    }
-}
-
 impl From<&str> for PrivateText {
     fn from(words: &str) -> Self {
         Self(words.to_owned())
@@ -73,7 +68,9 @@ impl From<&str> for PrivateText {
 
 /// JSON that may hold an agent's text, such as a model's message or a tool's arguments.
 /// `Debug` prints the size of its compact form in bytes only.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, derive_more::Debug)]
+#[derive(
+    Clone, PartialEq, Eq, Default, Serialize, Deserialize, derive_more::Debug, derive_more::From,
+)]
 #[debug("PrivateJson({} bytes)", self.0.to_string().len())]
 #[serde(transparent)]
 pub struct PrivateJson(serde_json::Value);
@@ -92,12 +89,6 @@ impl PrivateJson {
     /// The value, by value.
     pub fn into_exposed(self) -> serde_json::Value {
         self.0
-    }
-}
-
-impl From<serde_json::Value> for PrivateJson {
-    fn from(value: serde_json::Value) -> Self {
-        Self(value)
     }
 }
 
