@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     time::Duration,
 };
@@ -33,9 +34,7 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// to which nothing was written yet.
 pub(super) fn create(path: &Path) -> Result<()> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).mode(0o600);
     match options.open(path) {
         Ok(_) => sync_folder(path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -73,19 +72,10 @@ pub(super) fn open_in_memory() -> Result<Connection> {
 }
 
 /// Identifies the file at a path: the same file has the same numbers while a process has it open. `None` without a
-/// file, and always the same if the system has no such numbers.
+/// file.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Some((metadata.dev(), metadata.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        Some((0, 0))
-    }
+    Some((metadata.dev(), metadata.ino()))
 }
 
 fn connect(path: &Path) -> Result<Connection> {
