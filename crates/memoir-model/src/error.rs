@@ -208,35 +208,27 @@ impl ModelError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Rejected { hint, .. } | Self::BadAnswer { hint, .. } => hint.clone(),
-            Self::Unavailable {
-                outage: Outage::Connect,
-                ..
-            } => Some("check that the server runs, and the provider's `base_url`".to_owned()),
-            Self::Unavailable {
-                outage: Outage::NotListening(port),
-                ..
-            } => {
-                // The port that Ollama has by default.
-                let start = match port {
-                    11_434 => "start Ollama (`ollama serve`)",
-                    _ => "start the server of the model",
+            Self::Unavailable { outage, .. } => {
+                let hint = match outage {
+                    Outage::Connect => "check that the server runs, and the provider's `base_url`",
+                    // The port that Ollama has by default.
+                    Outage::NotListening(11_434) => {
+                        "start Ollama (`ollama serve`), or correct the provider's `base_url`"
+                    }
+                    Outage::NotListening(_) => {
+                        "start the server of the model, or correct the provider's `base_url`"
+                    }
+                    Outage::Certificate => {
+                        "check the provider's `base_url`, the clock, and the system's certificates; a certificate of \
+                         one's own is named in `SSL_CERT_FILE`"
+                    }
+                    Outage::Timeout => "a slow model may need a larger `request_timeout_seconds`",
+                    Outage::Status(_) | Outage::Cut => return None,
                 };
-                Some(format!("{start}, or correct the provider's `base_url`"))
+                Some(hint.to_owned())
             }
-            Self::Unavailable {
-                outage: Outage::Certificate,
-                ..
-            } => Some(
-                "check the provider's `base_url`, the clock, and the system's certificates; a certificate of one's own is \
-                 named in `SSL_CERT_FILE`"
-                    .to_owned(),
-            ),
-            Self::Unavailable {
-                outage: Outage::Timeout,
-                ..
-            } => Some("a slow model may need a larger `request_timeout_seconds`".to_owned()),
             Self::ModelFile { .. } => Some(INSTALL.to_owned()),
-            Self::RateLimited { .. } | Self::Unavailable { .. } => None,
+            Self::RateLimited { .. } => None,
         }
     }
 

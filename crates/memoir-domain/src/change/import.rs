@@ -164,8 +164,7 @@ pub struct UndoPlan {
 #[derive(Debug)]
 pub struct UndoSurvey<'a> {
     extent: &'a Extent,
-    given: u64,
-    conflicts: BTreeSet<Number>,
+    plan: UndoPlan,
     /// The active memories, and which of them are summaries.
     active: HashMap<Number, bool>,
     /// The active archival memories under each.
@@ -177,8 +176,7 @@ impl<'a> UndoSurvey<'a> {
     pub fn new(extent: &'a Extent) -> Self {
         Self {
             extent,
-            given: 0,
-            conflicts: BTreeSet::new(),
+            plan: UndoPlan::default(),
             active: HashMap::new(),
             under: BTreeMap::new(),
         }
@@ -195,24 +193,19 @@ impl<'a> UndoSurvey<'a> {
             self.under.entry(under).or_default().push(number);
         }
         if self.extent.holds(number) {
-            self.given += 1;
+            self.plan.given += 1;
             if memory
                 .protected_seq
                 .is_some_and(|seq| seq > self.extent.seq)
             {
-                self.conflicts.insert(number);
+                self.plan.conflicts.insert(number);
             }
         }
     }
 
     /// The plan, once all memories were added.
     pub fn finish(self) -> UndoPlan {
-        let mut plan = UndoPlan {
-            conflicts: self.conflicts,
-            summaries: BTreeSet::new(),
-            given: self.given,
-        };
-        let extent = self.extent;
+        let (mut plan, extent) = (self.plan, self.extent);
         for (under, sources) in self.under {
             // One that is discarded reads as none.
             let Some(is_summary) = self.active.get(&under) else {

@@ -159,43 +159,32 @@ impl Replacing {
         {
             return Err(NotReplaced::AgeLimit);
         }
-        match age_rule::check(&self.memories.age_rows(&leaving).rows, share) {
-            Ok(()) => Ok(memory.clone()),
-            Err(_) => {
-                let ages = self.memories.age_rows(&BTreeSet::new());
-                let stuck = age_rule::outlook(&ages.rows, share, |_| false).stuck;
-                let is_free = |number: &Number| {
-                    let memory = self.memories.get(*number);
-                    memory.is_some_and(|memory| {
-                        self.memories.cover(memory, &BTreeSet::new()).is_some()
-                    })
-                };
-                let stuck = stuck.into_iter().map(|place| ages.numbers[place]);
-                self.stuck = Some(stuck.filter(|number| !is_free(number)).collect());
-                Err(NotReplaced::AgeLimit)
-            }
+        if age_rule::check(&self.memories.age_rows(&leaving).rows, share).is_ok() {
+            return Ok(memory.clone());
         }
+        let none = BTreeSet::new();
+        let ages = self.memories.age_rows(&none);
+        let stuck = age_rule::outlook(&ages.rows, share, |_| false).stuck;
+        let is_free = |number: &Number| {
+            let memory = self.memories.get(*number);
+            memory.is_some_and(|memory| self.memories.cover(memory, &none).is_some())
+        };
+        let stuck = stuck.into_iter().map(|place| ages.numbers[place]);
+        self.stuck = Some(stuck.filter(|number| !is_free(number)).collect());
+        Err(NotReplaced::AgeLimit)
     }
 
     fn write(&mut self, draft: &mut Draft, new: &Memory, memory: &Memory, actor: &Actor) {
         let now: Timestamp = draft.now();
-        let changes = if memory.is_summary {
-            let discarded = memory.discarded(now);
-            let mut changes: Vec<_> = self
-                .memories
-                .alter(draft, memory, &discarded)
-                .into_iter()
-                .collect();
-            changes.extend(
-                self.memories
-                    .move_sources(draft, memory.number, Some(new.number)),
-            );
-            changes
+        let (memories, under) = (&mut self.memories, Some(new.number));
+        let mut changes = Vec::new();
+        if memory.is_summary {
+            changes.extend(memories.alter(draft, memory, &memory.discarded(now)));
+            changes.extend(memories.move_sources(draft, memory.number, under));
         } else {
-            let archived = memory.archived(Some(new.number), ArchivedBy::Replaced, now);
-            let change = self.memories.alter(draft, memory, &archived);
-            change.into_iter().collect()
-        };
+            let archived = memory.archived(under, ArchivedBy::Replaced, now);
+            changes.extend(memories.alter(draft, memory, &archived));
+        }
         self.replaced_in_week += 1;
         self.stuck = None;
         let facts = Facts::default().count(REPLACED_BY, new.number.0);
