@@ -2,6 +2,7 @@
 
 use bytes::BytesMut;
 use memoir_domain::Timestamp;
+pub(crate) use memoir_store::encode::{count, optional_count};
 use memoir_store::{
     Error, Result,
     decode::{ColumnValue, DatabaseRow},
@@ -142,27 +143,6 @@ where
     }
     // No rows, no type: no statement is made of none, so that any type would do.
     column.unwrap_or(Value::Integers(Vec::new()))
-}
-
-/// A count, a size or a number: PostgreSQL's integers are signed.
-///
-/// # Errors
-/// [`Error::Inconsistent`].
-pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
-    i64::try_from(value)
-        .map_err(|_| Error::inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
-}
-
-/// A count that need not be there.
-///
-/// # Errors
-/// As for [`count`].
-pub(crate) fn optional_count(
-    value: Option<u64>,
-    table: &'static str,
-    column: &str,
-) -> Result<Option<i64>> {
-    value.map(|value| count(value, table, column)).transpose()
 }
 
 /// Counts of all rows.

@@ -2,6 +2,7 @@
 
 use memoir_domain::{Timestamp, memory::Number};
 use memoir_store::StoredText;
+pub(crate) use memoir_store::encode::{count, optional_count};
 use rusqlite::{
     ToSql,
     types::{ToSqlOutput, ValueRef},
@@ -9,24 +10,9 @@ use rusqlite::{
 
 use crate::error::{Result, inconsistent};
 
-/// A count, a size or a number: SQLite's integers are signed.
-pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
-    i64::try_from(value)
-        .map_err(|_| inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
-}
-
-/// A count that need not be there.
-pub(crate) fn optional_count(
-    value: Option<u64>,
-    table: &'static str,
-    column: &str,
-) -> Result<Option<i64>> {
-    value.map(|value| count(value, table, column)).transpose()
-}
-
 /// The number of a memory.
 pub(crate) fn number(value: Number, table: &'static str) -> Result<i64> {
-    count(value.0, table, "number")
+    Ok(count(value.0, table, "number")?)
 }
 
 /// A time that may be absent.

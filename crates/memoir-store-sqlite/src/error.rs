@@ -27,10 +27,7 @@ impl From<QueryFault> for Error {
 
 /// A row that cannot be right.
 pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> QueryFault {
-    QueryFault::Store(Error::Inconsistent {
-        table,
-        problem: problem.into(),
-    })
+    Error::inconsistent(table, problem).into()
 }
 
 /// Gives a broken constraint its meaning for the table written: what a unique index refuses, and what

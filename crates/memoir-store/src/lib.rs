@@ -19,6 +19,7 @@
 pub mod conformance;
 pub mod decode;
 mod deliveries;
+pub mod encode;
 mod error;
 mod fleet;
 mod load;
