@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use crate::{
     APPLICATION, PostgresStore,
     pool::{Reach, Statement, met},
-    value::{Value, all},
+    value::{Value, all, list},
 };
 
 /// Where `memoir_migrations` marks an unfinished move into the database.
@@ -39,7 +39,9 @@ impl Tables for PostgresStore {
             "SELECT {names} FROM {} {wanted} ORDER BY {key} LIMIT {limit}",
             table.name
         );
-        let rows = self.by_key(sql, after.iter().map(one).collect()).await?;
+        let key = after.iter().enumerate();
+        let key = key.map(|(at, cell)| one(table, at, cell));
+        let rows = self.by_key(sql, key.collect::<Result<_>>()?).await?;
         all(&rows, |row| cells(table, row, table.columns.len()))
     }
 
@@ -55,14 +57,12 @@ impl Tables for PostgresStore {
     }
 
     async fn put_rows(&self, table: &'static Table, rows: Vec<Cells>) -> Result<()> {
-        let columns = table.columns.iter().enumerate();
-        let values = columns.map(|(at, (name, kind))| {
-            let found = rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null));
-            list(found, *kind).ok_or_else(|| {
-                Error::inconsistent(table.name, format!("`{name}` is of another type"))
-            })
+        let columns = (0..table.columns.len()).map(|at| {
+            let cells = rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null));
+            let values = cells.map(|cell| one(table, at, cell));
+            Ok(list(values.collect::<Result<Vec<_>>>()?))
         });
-        let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
+        let values: Vec<Value<'_>> = columns.collect::<Result<_>>()?;
         let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
         let sql = format!(
             "INSERT INTO {} ({}) SELECT * FROM unnest({})",
@@ -138,53 +138,22 @@ impl PostgresStore {
     }
 }
 
-fn one(cell: &Cell) -> Value<'_> {
-    match cell {
-        Cell::Null => Value::Bytes(None),
-        Cell::Integer(value) => Value::Integer(Some(*value)),
-        Cell::Text(text) => Value::Text(Some(text)),
-        Cell::Bytes(bytes) => Value::Bytes(Some(bytes)),
-    }
-}
-
-/// A column of all rows; `None` if one of them holds another type.
-fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: ColumnKind) -> Option<Value<'cell>> {
-    Some(match kind {
-        ColumnKind::Integer => Value::Integers(
-            cells
-                .map(|cell| match cell {
-                    Cell::Null => Some(None),
-                    Cell::Integer(value) => Some(Some(*value)),
-                    _ => None,
-                })
-                .collect::<Option<_>>()?,
-        ),
-        ColumnKind::Flag => Value::Flags(
-            cells
-                .map(|cell| match cell {
-                    Cell::Integer(value) => Some(*value != 0),
-                    _ => None,
-                })
-                .collect::<Option<_>>()?,
-        ),
-        ColumnKind::Text => Value::Texts(
-            cells
-                .map(|cell| match cell {
-                    Cell::Null => Some(None),
-                    Cell::Text(text) => Some(Some(&**text)),
-                    _ => None,
-                })
-                .collect::<Option<_>>()?,
-        ),
-        ColumnKind::Json | ColumnKind::Bytes => Value::ByteLists(
-            cells
-                .map(|cell| match cell {
-                    Cell::Null => Some(None),
-                    Cell::Bytes(bytes) => Some(Some(&**bytes)),
-                    Cell::Text(text) => Some(Some(text.as_bytes())),
-                    Cell::Integer(_) => None,
-                })
-                .collect::<Option<_>>()?,
-        ),
+/// A cell as its column has it.
+fn one<'cell>(table: &Table, at: usize, cell: &'cell Cell) -> Result<Value<'cell>> {
+    use ColumnKind::{Bytes, Flag, Integer, Json, Text};
+    let (name, kind) = table.columns[at];
+    Ok(match (kind, cell) {
+        (Integer, Cell::Null) => Value::Integer(None),
+        (Integer, Cell::Integer(value)) => Value::Integer(Some(*value)),
+        (Flag, Cell::Integer(value)) => Value::Flag(Some(*value != 0)),
+        (Text, Cell::Null) => Value::Text(None),
+        (Text, Cell::Text(text)) => Value::Text(Some(text)),
+        (Json | Bytes, Cell::Null) => Value::Bytes(None),
+        (Json | Bytes, Cell::Bytes(bytes)) => Value::Bytes(Some(bytes)),
+        (Json | Bytes, Cell::Text(text)) => Value::Bytes(Some(text.as_bytes())),
+        _ => {
+            let problem = format!("`{name}` is of another type");
+            return Err(Error::inconsistent(table.name, problem));
+        }
     })
 }

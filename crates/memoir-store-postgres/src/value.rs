@@ -127,9 +127,14 @@ pub(crate) fn column<'row, R: 'row, V>(rows: &'row [R], value: impl Fn(&'row R) 
 where
     Value<'row>: From<V>,
 {
+    list(rows.iter().map(|row| Value::from(value(row))))
+}
+
+/// The same of values.
+pub(crate) fn list<'value>(values: impl IntoIterator<Item = Value<'value>>) -> Value<'value> {
     let mut column = None;
-    for row in rows {
-        match (Value::from(value(row)), &mut column) {
+    for value in values {
+        match (value, &mut column) {
             (Value::Integer(one), Some(Value::Integers(all))) => all.push(one),
             (Value::Text(one), Some(Value::Texts(all))) => all.push(one),
             (Value::Bytes(one), Some(Value::ByteLists(all))) => all.push(one),
