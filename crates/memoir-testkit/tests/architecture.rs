@@ -9,6 +9,7 @@ use std::{
     process::Command,
 };
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::Value;
 
 /// What each crate may depend on, except in tests.
@@ -288,10 +289,12 @@ fn read_sources(folder: &Path, inside: &str, files: &mut BTreeMap<String, String
 /// # Panics
 /// A module is not in the order, or the order has a module without a file.
 fn upward_imports(files: &BTreeMap<String, String>, root: &str, order: &[&str]) -> Vec<String> {
+    let read = |(path, text): (_, &String)| (path, words(text.parse().unwrap()));
+    let read: BTreeMap<&String, Vec<String>> = files.iter().map(read).collect();
     let mut sources: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut test_files = Vec::new();
-    for (path, text) in files {
-        let (words, tests) = without_tests(words(text));
+    for (path, words) in &read {
+        let (words, tests) = without_tests(words);
         let folder = folder_of_children(path, root);
         for name in tests {
             test_files.extend([format!("{folder}{name}.rs"), format!("{folder}{name}/")]);
@@ -359,105 +362,36 @@ fn depth_of(path: &str) -> usize {
     }
 }
 
-/// The names, numbers and signs of a source, without comments and texts. `::` is one sign.
-fn words(source: &str) -> Vec<&str> {
+/// The names and signs of a source, without comments, texts and numbers. `::` is one sign.
+fn words(source: TokenStream) -> Vec<String> {
+    let is_colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ':');
     let mut words = Vec::new();
-    let mut rest = source;
-    while let Some(first) = rest.chars().next() {
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            length_of_comment(rest)
-        } else if let Some(length) = length_of_text(rest) {
-            length
-        } else if first.is_alphanumeric() || first == '_' {
-            let is_end = |letter: char| !letter.is_alphanumeric() && letter != '_';
-            let length = rest.find(is_end).unwrap_or(rest.len());
-            words.push(&rest[..length]);
-            length
-        } else {
-            let length = match rest.starts_with("::") {
-                true => 2,
-                false => first.len_utf8(),
-            };
-            if !first.is_whitespace() {
-                words.push(&rest[..length]);
+    let mut tokens = source.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let is_path = is_colon(&token) && tokens.next_if(is_colon).is_some();
+        match token {
+            TokenTree::Punct(_) if is_path => words.push("::".to_owned()),
+            TokenTree::Group(group) => {
+                let (begin, end) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis | Delimiter::None => ("(", ")"),
+                };
+                words.push(begin.to_owned());
+                words.extend(self::words(group.stream()));
+                words.push(end.to_owned());
             }
-            length
-        };
-        rest = &rest[length..];
+            TokenTree::Ident(_) | TokenTree::Punct(_) => words.push(token.to_string()),
+            TokenTree::Literal(_) => {}
+        }
     }
     words
 }
 
-/// The length of the comment at the beginning; comments can be nested.
-fn length_of_comment(source: &str) -> usize {
-    let mut open = 0_usize;
-    let mut at = 0;
-    while at < source.len() {
-        let rest = &source.as_bytes()[at..];
-        if rest.starts_with(b"/*") {
-            (open, at) = (open + 1, at + 2);
-        } else if rest.starts_with(b"*/") {
-            (open, at) = (open - 1, at + 2);
-        } else {
-            at += 1;
-        }
-        if open == 0 {
-            return at;
-        }
-    }
-    source.len()
-}
-
-/// The length of the text or character at the beginning; `None` for something else, such as a lifetime.
-fn length_of_text(source: &str) -> Option<usize> {
-    let prefix = ["br", "cr", "b", "c", "r"]
-        .into_iter()
-        .find(|prefix| {
-            let rest = source.strip_prefix(prefix);
-            rest.is_some_and(|rest| {
-                let marks = rest.trim_start_matches('#');
-                let is_raw = prefix.ends_with('r');
-                marks.starts_with('"') && (is_raw || marks.len() == rest.len())
-            })
-        })
-        .unwrap_or_default();
-    let body = &source[prefix.len()..];
-    if prefix.ends_with('r') {
-        let marks = body.len() - body.trim_start_matches('#').len();
-        let end = format!("\"{}", "#".repeat(marks));
-        let inside = marks + 1;
-        let length = body[inside..].find(&end).map(|at| inside + at + end.len());
-        return Some(prefix.len() + length.unwrap_or(body.len()));
-    }
-    if body.starts_with('"') {
-        return Some(prefix.len() + quoted_length(body, '"'));
-    }
-    let mut letters = body.strip_prefix('\'')?.chars();
-    let first = letters.next()?;
-    match first == '\\' || letters.next() == Some('\'') {
-        true => Some(quoted_length(body, '\'')),
-        false => None,
-    }
-}
-
-/// The length up to the closing quote.
-fn quoted_length(source: &str, quote: char) -> usize {
-    let mut is_escaped = false;
-    for (at, letter) in source.char_indices().skip(1) {
-        match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if letter == quote => return at + 1,
-            _ => {}
-        }
-    }
-    source.len()
-}
-
 /// The words without the items that only tests have, and the names of modules among these that are files.
-fn without_tests(words: Vec<&str>) -> (Vec<&str>, Vec<&str>) {
+fn without_tests(words: &[String]) -> (Vec<&str>, Vec<&str>) {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (mut kept, mut files) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < words.len() {
@@ -625,7 +559,8 @@ fn imports_are_read_from_every_form_of_path() {
         }
         use crate::iota;
     "##;
-    let (words, files) = without_tests(words(source));
+    let words = words(source.parse().unwrap());
+    let (words, files) = without_tests(&words);
     assert_eq!(files, ["in_a_file"]);
     let expected = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "theta", "iota",
