@@ -33,7 +33,7 @@ impl Memoir {
     async fn new_account(&self, name: &str) -> Result<AccountView> {
         let name = agent::parse_name(name)?;
         let row = AccountRow {
-            id: self.ids().account()?,
+            id: self.ids().draw(AccountId::from_bytes)?,
             folded_name: agent::fold_name(&name),
             name,
             created_at: self.now(),

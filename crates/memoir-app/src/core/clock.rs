@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_domain::{AccessRequestId, AccountId, AgentId, SessionId, Timestamp, TokenId, UserId};
+use memoir_domain::Timestamp;
 
 /// The time of day.
 pub trait Clock: Send + Sync {
@@ -172,39 +172,13 @@ pub(crate) struct Ids<'a> {
 }
 
 impl Ids<'_> {
-    fn uuid(&self) -> Result<[u8; 16], crate::core::Error> {
+    /// A new one, of the type that is made of its bytes.
+    pub(crate) fn draw<Id>(&self, of: fn([u8; 16]) -> Id) -> Result<Id, crate::core::Error> {
         let mut random = [0; 10];
         self.random.fill(&mut random)?;
         let milliseconds = u64::try_from(self.now.microseconds() / 1_000).unwrap_or(0);
-        Ok(
-            *uuid::Builder::from_unix_timestamp_millis(milliseconds, &random)
-                .into_uuid()
-                .as_bytes(),
-        )
-    }
-
-    pub(crate) fn account(&self) -> Result<AccountId, crate::core::Error> {
-        self.uuid().map(AccountId::from_bytes)
-    }
-
-    pub(crate) fn agent(&self) -> Result<AgentId, crate::core::Error> {
-        self.uuid().map(AgentId::from_bytes)
-    }
-
-    pub(crate) fn session(&self) -> Result<SessionId, crate::core::Error> {
-        self.uuid().map(SessionId::from_bytes)
-    }
-
-    pub(crate) fn token(&self) -> Result<TokenId, crate::core::Error> {
-        self.uuid().map(TokenId::from_bytes)
-    }
-
-    pub(crate) fn access_request(&self) -> Result<AccessRequestId, crate::core::Error> {
-        self.uuid().map(AccessRequestId::from_bytes)
-    }
-
-    pub(crate) fn user(&self) -> Result<UserId, crate::core::Error> {
-        self.uuid().map(UserId::from_bytes)
+        let id = uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid();
+        Ok(of(id.into_bytes()))
     }
 
     /// A worker's mark on a session, 1 to 2^63 - 1.

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{SessionId, adopt::ArchivedAgent, audit::Actor};
+use memoir_domain::{AgentId, SessionId, adopt::ArchivedAgent, audit::Actor};
 use memoir_store::{AgentQuery, Selection};
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
@@ -125,10 +125,10 @@ impl Account {
         let renamed = traveller
             .sessions
             .iter()
-            .map(|session| Ok((session.id, ids.session()?)))
+            .map(|session| Ok((session.id, ids.draw(SessionId::from_bytes)?)))
             .collect::<Result<BTreeMap<SessionId, SessionId>>>()?;
         let name = name.unwrap_or(&traveller.agent.name).to_owned();
-        let id = ids.agent()?;
+        let id = ids.draw(AgentId::from_bytes)?;
         let decision = traveller.adopt(id, &name, &renamed, actor, self.memoir.now())?;
         let agent = decision.agent.clone();
         let rehearsals = rehearsals

@@ -573,7 +573,7 @@ impl Memoir {
             .into());
         }
         Ok(HeldToken {
-            id: self.ids().token()?,
+            id: self.ids().draw(TokenId::from_bytes)?,
             account,
             agent,
             last_used_at: None,

@@ -79,7 +79,7 @@ impl Grants<'_> {
         for row in self.memoir.store.open_requests(self.scope).await? {
             self.end_if_over(row.id).await?;
         }
-        let id = self.memoir.ids().access_request()?;
+        let id = self.memoir.ids().draw(AccessRequestId::from_bytes)?;
         let query = query_for(draft.kind);
         again(|| async {
             let loaded = self.load(&query).await?;

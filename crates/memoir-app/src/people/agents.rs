@@ -30,7 +30,7 @@ impl Account {
     ) -> Result<ShownAgent> {
         let memoir = &self.memoir;
         check_providers(memoir, assignments)?;
-        let id = memoir.ids().agent()?;
+        let id = memoir.ids().draw(AgentId::from_bytes)?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
         self.make(decision, codec::CommitExtras::default()).await?;

@@ -52,7 +52,7 @@ impl OwnerLink {
     /// The system gives no random bytes.
     pub fn generate(memoir: &Memoir, account: &str) -> Result<Self> {
         Ok(Self {
-            id: memoir.ids().token()?,
+            id: memoir.ids().draw(TokenId::from_bytes)?,
             link: TokenSecret::generate_for_link()?,
             cookie: TokenSecret::generate_for_browser()?,
             account: account.to_owned(),

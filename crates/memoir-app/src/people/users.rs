@@ -342,7 +342,7 @@ impl Account {
     async fn new_user(&self, name: &str, password: Password) -> Result<User> {
         let name = agent::parse_name(name)?;
         Ok(User {
-            id: self.memoir.ids().user()?,
+            id: self.memoir.ids().draw(UserId::from_bytes)?,
             account: self.id,
             version: 1,
             open: OpenUser {

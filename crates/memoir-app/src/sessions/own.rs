@@ -62,7 +62,7 @@ impl OwnAgent {
         rehearsal: bool,
     ) -> Result<(SessionFacts, OpenedSession)> {
         let ids = self.memoir.ids();
-        let (id, holder) = (ids.session()?, ids.holder()?);
+        let (id, holder) = (ids.draw(SessionId::from_bytes)?, ids.holder()?);
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         let query = AgentQuery::of_memories(Selection::All).with_prompts();

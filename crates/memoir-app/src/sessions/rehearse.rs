@@ -303,7 +303,7 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> Result<ApplyPlan> {
         check_applicable(rehearsed, rehearsal)?;
-        let applied = self.memoir.ids().session()?;
+        let applied = self.memoir.ids().draw(SessionId::from_bytes)?;
         let start = Start {
             id: applied,
             mode: rehearsed.mode,
