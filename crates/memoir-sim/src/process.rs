@@ -1,8 +1,6 @@
 //! One process of the simulated installation: it can be killed at any commit, lose the answer to one, or have a store
 //! that writes something else than what was decided.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use memoir_domain::memory::{ArchivedBy, Kind};
 use memoir_store::{Commit, Error, Result};
@@ -165,12 +163,6 @@ impl Process {
         self.plan.lock().is_dead = true;
         self.ended.notify_one();
         self.alive().await;
-    }
-}
-
-impl fmt::Debug for Process {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Process")
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use memoir_model::{
 use serde_json::{Value, json};
 
 /// What the model does with one request.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 pub enum Turn {
     /// It responds.
     Reply(Reply),
@@ -27,6 +26,7 @@ pub enum Turn {
     /// The turn, after a wait of tokio's clock, which a test may have paused.
     Slow(Duration, Box<Turn>),
     /// The turn that the function makes of the request.
+    #[debug("Respond")]
     Respond(Arc<dyn Fn(&ModelRequest) -> Turn + Send + Sync>),
 }
 
@@ -134,18 +134,6 @@ impl Turn {
         };
         reply.usage = TokenUsage::counted(input_tokens, output_tokens);
         self
-    }
-}
-
-impl fmt::Debug for Turn {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reply(reply) => reply.fmt(formatter),
-            Self::Error(error) => error.fmt(formatter),
-            Self::Never => formatter.write_str("Never"),
-            Self::Slow(wait, turn) => write!(formatter, "Slow({wait:?}, {turn:?})"),
-            Self::Respond(_) => formatter.write_str("Respond"),
-        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! What the scripted server does with one request.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +8,15 @@ use serde_json::{Value, json};
 use crate::ReceivedRequest;
 
 /// What the server does with one request.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 pub enum ServerStep {
     /// An answer of a well-behaved model, in the wire format of the requested path.
     Answer(ModelAnswer),
     /// Status 200 with this JSON, whatever the path.
+    #[debug("Reply({_0})")]
     Reply(Value),
     /// Any status, headers and body.
+    #[debug("Raw({status})")]
     Raw {
         /// HTTP status.
         status: u16,
@@ -31,6 +32,7 @@ pub enum ServerStep {
     /// The step, after a wait.
     Slow(Duration, Box<ServerStep>),
     /// The step that the function makes of the request.
+    #[debug("Respond")]
     Respond(Arc<dyn Fn(&ReceivedRequest) -> ServerStep + Send + Sync>),
 }
 
@@ -197,20 +199,6 @@ impl ServerStep {
         };
         answer.usage = new;
         self
-    }
-}
-
-impl fmt::Debug for ServerStep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Answer(answer) => answer.fmt(formatter),
-            Self::Reply(reply) => write!(formatter, "Reply({reply})"),
-            Self::Raw { status, .. } => write!(formatter, "Raw({status})"),
-            Self::CutConnection => formatter.write_str("CutConnection"),
-            Self::Hangup => formatter.write_str("Hangup"),
-            Self::Slow(wait, step) => write!(formatter, "Slow({wait:?}, {step:?})"),
-            Self::Respond(_) => formatter.write_str("Respond"),
-        }
     }
 }
 
