@@ -330,19 +330,18 @@ impl Memoir {
         let (mut calls, mut cost) = (0, 0.0);
         for (agent, known) in by_agent {
             let scope = AgentScope { account, agent };
-            let used = match known {
-                Some(used) => used,
-                None => {
-                    let used = match self.handle(scope).model_use().await {
-                        Ok(used) => used,
-                        Err(Error::Store(error)) => return Err(error.into()),
-                        // Another agent's damaged rows must not stop this one: they are a finding of that one.
-                        Err(_) => ModelUse::default(),
-                    };
-                    usages.put_model(scope, Some(used));
-                    used
-                }
+            let read = match known {
+                Some(used) => Ok(used),
+                None => self.handle(scope).model_use().await,
             };
+            let used = match read {
+                Err(Error::Store(error)) => return Err(error.into()),
+                // Another agent's damaged rows must not stop this one: they are a finding of that one.
+                read => read.unwrap_or_default(),
+            };
+            if known.is_none() {
+                usages.put_model(scope, Some(used));
+            }
             calls += used.calls;
             cost += used.cost;
         }
