@@ -158,21 +158,26 @@ impl Memoir {
 mod tests {
     use std::collections::BTreeMap;
 
-    use memoir_domain::{AccountId, AgentId, AgentScope};
+    use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
     use memoir_model::Providers;
     use memoir_store_sqlite::SqliteStore;
-    use memoir_vault::MasterKey;
+    use memoir_vault::{AgentKey, MasterKey};
 
     use super::*;
 
     /// An installation in memory, without a provider.
     pub(crate) fn memoir() -> Memoir {
+        memoir_with(InstallationSettings::default())
+    }
+
+    /// The same, under other settings.
+    pub(crate) fn memoir_with(settings: InstallationSettings) -> Memoir {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         Memoir::new(
             Arc::new(SqliteStore::in_memory().unwrap()),
             Arc::new(keys),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            InstallationSettings::default(),
+            settings,
         )
     }
 
@@ -182,6 +187,12 @@ mod tests {
             account: AccountId::from_bytes([1; 16]),
             agent: AgentId::from_bytes([agent; 16]),
         }
+    }
+
+    /// A new key of that agent.
+    pub(crate) fn key(agent: u8) -> AgentKey {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        keys.create(scope(agent), Timestamp::MAX).unwrap()
     }
 
     #[test]

@@ -300,17 +300,11 @@ mod tests {
         memory::{Kind, NewMemory},
         origin::SavedBy,
     };
-    use memoir_vault::{KeyStore, MasterKey};
 
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{core::clock::SystemRandom, tests::scope};
-
-    fn key(agent: u8) -> AgentKey {
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        keys.create(scope(agent), Timestamp::MAX).unwrap()
-    }
+    use crate::{core::clock::SystemRandom, tests::key};
 
     fn row(key: &AgentKey, number: u64, version: u64, content: &str) -> MemoryRow {
         let random = &SystemRandom;

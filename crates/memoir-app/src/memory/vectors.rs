@@ -589,25 +589,17 @@ impl Memoir {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use memoir_domain::{AccountId, AgentId, audit::Actor};
-    use memoir_model::Providers;
-    use memoir_store_sqlite::SqliteStore;
-    use memoir_vault::{KeyStore, MasterKey};
+    use memoir_domain::audit::Actor;
 
     use super::*;
     use crate::{
         core::settings::{InstallationSettings, RecallSettings},
         memory::import,
+        tests::{memoir_with, scope},
     };
 
     #[test]
     fn spec_2_8_what_was_written_between_two_looks_is_looked_at_from_the_earliest_on() {
-        let scope = |agent: u8| AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([agent; 16]),
-        };
         let vectors = VectorUpkeep::default();
         for (agent, after) in [(1, 9), (2, 4), (1, 3), (1, 7)] {
             vectors.enqueue(scope(agent), after);
@@ -619,20 +611,14 @@ mod tests {
 
     #[tokio::test]
     async fn spec_2_8_what_is_written_together_is_reported_to_the_making_of_vectors() {
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         let recall = RecallSettings {
             embeddings: Some("lab:small".parse().unwrap()),
             ..RecallSettings::default()
         };
-        let memoir = Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
-            Arc::new(keys),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            InstallationSettings {
-                recall,
-                ..InstallationSettings::default()
-            },
-        );
+        let memoir = memoir_with(InstallationSettings {
+            recall,
+            ..InstallationSettings::default()
+        });
         let account = memoir.account("default").await.unwrap();
         let actor = Actor::administrator("test");
         account.create_agent("wren", &[], &actor).await.unwrap();

@@ -151,11 +151,10 @@ pub(crate) mod digest {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
-    use memoir_vault::{KeyStore, MasterKey};
+    use memoir_domain::SessionId;
 
     use super::*;
-    use crate::core::clock::SystemRandom;
+    use crate::{core::clock::SystemRandom, tests::key};
 
     /// The fields that one version knows.
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -172,15 +171,6 @@ mod tests {
         count: u64,
     }
 
-    fn key() -> AgentKey {
-        let scope = AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([2; 16]),
-        };
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        keys.create(scope, Timestamp::MAX).unwrap()
-    }
-
     fn session(number: u8) -> SealedRow {
         SealedRow::Session(SessionId::from_bytes([number; 16]))
     }
@@ -188,7 +178,7 @@ mod tests {
     /// SPEC 5.3, 6.2: rows outlive the version that wrote them, in both directions.
     #[test]
     fn spec_5_3_fields_that_come_later_keep_no_row_from_opening() {
-        let key = &key();
+        let key = &key(2);
         let random = &SystemRandom;
         let sealer = Sealer { key, random };
         let early = || Early {
@@ -215,7 +205,7 @@ mod tests {
 
     #[test]
     fn spec_5_3_any_byte_of_a_document_counts() {
-        let key = &key();
+        let key = &key(2);
         let random = &SystemRandom;
         let sealer = Sealer { key, random };
         let written = Late {

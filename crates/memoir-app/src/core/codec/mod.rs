@@ -1017,27 +1017,16 @@ pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<Conversat
 #[cfg(test)]
 mod tests {
     use memoir_domain::{
-        AccountId, AgentId,
         agent::Field,
         manage::{self, Assignment},
         memory::NewMemory,
         origin::{Origin, Side},
     };
-    use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::core::clock::SystemRandom;
+    use crate::{core::clock::SystemRandom, tests::key};
 
     const OWN: &str = "I am Wren.";
-
-    fn key() -> AgentKey {
-        let scope = AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([2; 16]),
-        };
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        keys.create(scope, Timestamp::MAX).unwrap()
-    }
 
     #[test]
     fn spec_2_2_a_core_size_over_its_budget_by_one_token_is_over_it() {
@@ -1053,7 +1042,7 @@ mod tests {
     /// allow least.
     #[test]
     fn spec_5_3_an_origin_of_another_version_reads_as_the_weakest() {
-        let key = &key();
+        let key = &key(2);
         let random = &SystemRandom;
         let sealer = Sealer { key, random };
         let new = NewMemory::new(Kind::Core, "Tea.".into(), SavedBy::of(ActorKind::Agent));
@@ -1076,7 +1065,7 @@ mod tests {
     /// SPEC 5.3: an agent that was read without its prompts holds no text of them, and its row overwrites none.
     #[test]
     fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
-        let key = key();
+        let key = key(2);
         let (actor, now) = (Actor::owner(), Timestamp::MAX);
         let commit = |base: &Base, decision: Decision| {
             commit(
