@@ -20,7 +20,7 @@ use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
-    TestAgent, agent_of, complete, configure_by, delete, input, journal, new_folder, person,
+    TestAgent, agent_of, complete, configure_by, delete, input, journal, lens, new_folder, person,
     request_by, revoke_by, shred_by,
 };
 
@@ -1230,7 +1230,7 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
         .await
         .unwrap();
     let robin = account.agent("robin").await.unwrap();
-    let lens = robin.views().seen_by(Viewer::Agent);
+    let lens = lens(&robin);
     let requests = lens.access_requests(None, 10);
     assert!(requests.await.unwrap().is_empty());
     let seen = robin

@@ -22,12 +22,7 @@ fn passphrase() -> Passphrase {
 /// Memories, settings, sessions and records as JSON, the identifiers and hashes left out: sessions are
 /// named by their place.
 async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
-    let mut sessions = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, u32::MAX)
-        .await
-        .unwrap();
+    let mut sessions = agent.lens().session_page(None, u32::MAX).await.unwrap();
     sessions.sort_by_key(|session| session.started_at);
     let names: BTreeMap<String, String> = (1..)
         .zip(&sessions)
@@ -50,8 +45,7 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
         details.push(without(serde_json::to_value(detail).unwrap(), &["agent"]));
     }
     let records = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .records(&RecordFilter::default())
         .await
         .unwrap();
@@ -64,12 +58,7 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
         record["data"].as_object_mut().unwrap().remove("replaced");
         record
     });
-    let memories = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(true)
-        .await
-        .unwrap();
+    let memories = agent.lens().memories(true).await.unwrap();
     let shown = serde_json::to_value(agent.views().show().await.unwrap()).unwrap();
     BTreeMap::from([
         (
@@ -147,12 +136,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     folder.pass_a_minute();
     let (session, _) = there.refine([delete(10), complete()]).await;
     assert_eq!((state(&session), session.edits), (State::Completed, 1));
-    let old = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, u32::MAX)
-        .await
-        .unwrap();
+    let old = agent.lens().session_page(None, u32::MAX).await.unwrap();
     let old = old
         .iter()
         .filter(|session| {
@@ -337,12 +321,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     save_by(&agent, &[input("Something new.")], &person()).await;
     wren.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
-    let driven = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await
-        .unwrap();
+    let driven = agent.lens().refine(&options, &mut |_| {}).await.unwrap();
     assert_eq!(state(&driven), State::Completed);
     let verified = wren.memoir.verify_all().await.unwrap();
     assert_eq!(verified.len(), 2);

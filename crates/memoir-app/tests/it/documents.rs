@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memoir_app::{FleetQuery, Provision, Viewer};
+use memoir_app::{FleetQuery, Provision};
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -18,7 +18,9 @@ use memoir_vault::{
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
-use crate::installation::{TestAgent, complete, delete, intrude, new_folder, person, request_by};
+use crate::installation::{
+    TestAgent, complete, delete, intrude, lens, new_folder, person, request_by,
+};
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
 const TABLES: [&str; 5] = ["agents", "sessions", "access_requests", "tokens", "users"];
@@ -65,12 +67,12 @@ async fn look(folder: &InstallationFolder, path: &Path) -> Value {
             .unwrap()
             .is_some()
     );
-    let lens = agent.views().seen_by(Viewer::Agent);
+    let lens = lens(&agent);
     let requests = lens.access_requests(None, 9).await.unwrap();
     json!({
         "agent": agent.views().show().await.unwrap(),
-        "memories": agent.views().seen_by(memoir_app::Viewer::Agent).memories(true).await.unwrap(),
-        "sessions": agent.views().seen_by(memoir_app::Viewer::Agent).session_page(None, 9).await.unwrap(),
+        "memories": lens.memories(true).await.unwrap(),
+        "sessions": lens.session_page(None, 9).await.unwrap(),
         "requests": requests,
         "tokens": agent.grants().tokens().await.unwrap(),
         "users": account.users().await.unwrap(),

@@ -17,7 +17,9 @@ use memoir_model::{ModelError, ModelMessage, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
-use crate::installation::{TestAgent, cancel_by, complete, delete, person, settings, state, sweep};
+use crate::installation::{
+    TestAgent, cancel_by, complete, delete, lens, person, settings, state, sweep,
+};
 
 const DUPLICATES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -730,11 +732,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
         trigger,
         ..RefineOptions::default()
     };
-    let second = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await;
+    let second = lens(&agent).refine(&options, &mut |_| {}).await;
     assert!(matches!(second, Err(Error::NotDue)), "{second:?}");
     assert_eq!(script.requests().len(), 1);
     assert_eq!(wren.seen().session_page(None, 10).await.unwrap().len(), 1);

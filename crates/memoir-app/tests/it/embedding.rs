@@ -14,7 +14,7 @@ use std::{
 
 use memoir_app::{
     AgentHandle, Error, Handling, InstallationSettings, MemoryInput, RecallPage, RecallSettings,
-    SessionLimits, Severity, ShredWish, Viewer,
+    SessionLimits, Severity, ShredWish,
 };
 use memoir_domain::{
     audit::Actor,
@@ -26,7 +26,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation};
 use serde_json::json;
 
-use crate::installation::{handle_by, person, revoke_by, save_by, shred_by};
+use crate::installation::{handle_by, lens, person, revoke_by, save_by, shred_by};
 
 /// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -173,11 +173,7 @@ async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
         limit: 10,
         ..RecallQuery::default()
     };
-    agent
-        .views()
-        .seen_by(Viewer::Agent)
-        .recall_page(&query, None, false)
-        .await
+    lens(agent).recall_page(&query, None, false).await
 }
 
 fn me() -> Actor {
@@ -746,12 +742,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     // A revocation is effective immediately.
     revoke_by(&wren.agent, request.id, &me).await;
     is_silent(&wren).await;
-    let memories = wren
-        .agent
-        .views()
-        .seen_by(Viewer::Agent)
-        .memories(false)
-        .await;
+    let memories = lens(&wren.agent).memories(false).await;
     let journal = memories.unwrap().pop().unwrap().words.unwrap();
     let told = journal.content.expose();
     assert!(told.contains("nothing is sent there any more"), "{told}");

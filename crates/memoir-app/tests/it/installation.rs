@@ -97,12 +97,12 @@ pub fn message(id: &str, text: &str) -> HandedMessage {
 
 /// The agent for itself.
 pub fn own(agent: &AgentHandle) -> OwnAgent {
-    agent
-        .views()
-        .views()
-        .seen_by(Viewer::Agent)
-        .as_agent()
-        .unwrap()
+    lens(agent).as_agent().unwrap()
+}
+
+/// The agent as its own viewer.
+pub fn lens(agent: &AgentHandle) -> AgentLens<'_> {
+    agent.views().seen_by(Viewer::Agent)
 }
 
 /// The agent of that name in the account `default`; made if missing.
@@ -399,12 +399,7 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
             trigger,
             ..RefineOptions::default()
         };
-        agent
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .refine(&options, &mut |_| {})
-            .await
-            .unwrap();
+        lens(&agent).refine(&options, &mut |_| {}).await.unwrap();
     }
     count
 }

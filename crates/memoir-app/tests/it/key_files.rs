@@ -12,7 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::installation::{
-    TestAgent, agent_of, cancel_by, complete, delete, input, new_folder, person, save_by,
+    TestAgent, agent_of, cancel_by, complete, delete, input, lens, new_folder, person, save_by,
 };
 
 async fn process(folder: &InstallationFolder) -> TestAgent {
@@ -35,16 +35,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
         while saved < 5_000 && stopped.try_recv().is_err() {
             save_by(&writer, &[input("Meanwhile.")], &person()).await;
             saved += 1;
-            assert_eq!(
-                writer
-                    .views()
-                    .seen_by(memoir_app::Viewer::Agent)
-                    .memories(true)
-                    .await
-                    .unwrap()
-                    .len(),
-                saved + 1
-            );
+            assert_eq!(writer.lens().memories(true).await.unwrap().len(), saved + 1);
             sent.send_replace(saved);
             tokio::task::yield_now().await;
         }
@@ -104,23 +95,10 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     assert_eq!(second.rotate(&new).unwrap(), 2);
 
     save_by(&wren, &[input("I go on.")], &person()).await;
-    assert_eq!(
-        wren.views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(wren.lens().memories(true).await.unwrap().len(), 1);
     let account = first.account("default").await.unwrap();
     let unknown = account.agent("magpie").await.unwrap();
-    let refused = unknown
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(true)
-        .await
-        .unwrap_err();
+    let refused = lens(&unknown).memories(true).await.unwrap_err();
     assert_eq!(refused.code(), "key_unavailable", "{refused}");
     let refused = account
         .create_agent("rook", &[], &person())
@@ -128,16 +106,7 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
         .unwrap_err();
     assert_eq!(refused.code(), "key_unavailable", "{refused}");
     assert!(account.agent("rook").await.is_err(), "nothing was written");
-    assert_eq!(
-        magpie
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(magpie.lens().memories(true).await.unwrap().len(), 1);
 }
 
 /// One process caches an agent's session; the other ends the session and erases the agent.
@@ -160,22 +129,13 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
         let runtime = runtime.clone();
         let thread = std::thread::spawn(move || {
             runtime.block_on(async {
-                let running = other
-                    .agent
-                    .views()
-                    .seen_by(memoir_app::Viewer::Agent)
-                    .session_page(None, 1)
-                    .await
-                    .unwrap()[0]
-                    .id;
+                let running = other.seen().session_page(None, 1).await.unwrap()[0].id;
                 *noted.lock().unwrap() = Some(running);
                 cancel_by(&other.agent, running, &person()).await;
                 other.agent.log().erase(&person()).await.unwrap();
                 told.send(
                     other
-                        .agent
-                        .views()
-                        .seen_by(memoir_app::Viewer::Agent)
+                        .seen()
                         .records(&RecordFilter::default())
                         .await
                         .unwrap()
@@ -189,12 +149,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     });
     first.script([Turn::text("YES"), delete(1), between, delete(3), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
-    let ended = first
-        .agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await;
+    let ended = first.seen().refine(&options, &mut |_| {}).await;
     let ended = ended.unwrap_err();
     assert_eq!(ended.code(), "erased", "{ended}");
     let session = session.lock().unwrap().unwrap();
@@ -225,9 +180,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     assert_eq!(restored.unwrap_err().code(), "erased");
 
     let records = second
-        .agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&RecordFilter::default())
         .await
         .unwrap();

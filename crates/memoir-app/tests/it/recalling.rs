@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    Erased, Handling, InstallationSettings, Memoir, MemoryInput, RecallSettings, ShredWish, Viewer,
+    Erased, Handling, InstallationSettings, Memoir, MemoryInput, RecallSettings, ShredWish,
 };
 use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::keys_in_memory;
 
-use crate::installation::{TestAgent, handle_by, own, person, settings};
+use crate::installation::{TestAgent, handle_by, lens, own, person, settings};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -21,11 +21,7 @@ fn asked(text: &str) -> RecallQuery {
 }
 
 async fn recalled(agent: &memoir_app::AgentHandle, text: &str) -> Vec<u64> {
-    let found = agent
-        .views()
-        .seen_by(Viewer::Agent)
-        .recall(&asked(text))
-        .await;
+    let found = lens(agent).recall(&asked(text)).await;
     let mut numbers: Vec<u64> = found
         .unwrap()
         .iter()

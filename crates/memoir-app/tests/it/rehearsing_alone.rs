@@ -324,7 +324,7 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
         tripped |= answer["type"] == "refinement_rolled_back";
     }
     assert!(tripped);
-    let lens = rehearsed.agent.views().seen_by(memoir_app::Viewer::Agent);
+    let lens = rehearsed.seen();
     let detail = lens.session(copy).await.unwrap();
     assert_eq!(detail.state, State::RolledBack);
     assert_eq!(

@@ -25,8 +25,8 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
 use crate::installation::{
-    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, intrude, new_folder, person,
-    save_by, settings,
+    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, intrude, lens, new_folder,
+    person, save_by, settings,
 };
 
 /// The interval of the schedule.
@@ -201,12 +201,7 @@ impl Month {
     /// When the agent was asked, why, and how it ended. Agents are asked only in sessions.
     async fn of(&self, name: &str) -> Vec<String> {
         let agent = self.account.agent(name).await.unwrap();
-        let mut sessions = agent
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 1_000)
-            .await
-            .unwrap();
+        let mut sessions = lens(&agent).session_page(None, 1_000).await.unwrap();
         sessions.reverse();
         let asked = self.asked.lock().unwrap().clone();
         let asked = asked.into_iter().filter(|(agent, _)| agent == name);
@@ -293,12 +288,7 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     month.down_until("2026-10-18T10:00:00Z");
     let by_hand = month.account.agent("by-hand").await.unwrap();
     let options = RefineOptions::default();
-    by_hand
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await
-        .unwrap();
+    lens(&by_hand).refine(&options, &mut |_| {}).await.unwrap();
     month.down_until("2026-10-19T07:30:00Z");
     month.until("2026-10-20T12:00:00Z").await;
 
@@ -458,13 +448,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_delays_no_other() {
     let records = async |name: &str| {
         let agent = month.account.agent(name).await.unwrap();
         let query = memoir_app::RecordFilter::default();
-        agent
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .records(&query)
-            .await
-            .unwrap()
-            .len()
+        lens(&agent).records(&query).await.unwrap().len()
     };
     let before = records("bare-1").await;
     // One place only: agents that cannot be asked come first.
@@ -523,7 +507,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     let records = async |month: &Month, name: &str| {
         let agent = month.account.agent(name).await.unwrap();
         let query = memoir_app::RecordFilter::default();
-        let lens = agent.views().seen_by(memoir_app::Viewer::Agent);
+        let lens = lens(&agent);
         (
             lens.records(&query).await.unwrap().len(),
             lens.session_page(None, 10).await.unwrap().len(),
@@ -573,9 +557,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     }
     let strict = month.account.agent("strict").await.unwrap();
     let copy = MemoryInput {
-        content: strict
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
+        content: lens(&strict)
             .memory(Number(1))
             .await
             .unwrap()
@@ -806,13 +788,7 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
     month.work().await;
     month.none_else_asked(&["agent-00"]);
     let agent = month.account.agent("agent-01").await.unwrap();
-    let session = agent
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, 1)
-        .await
-        .unwrap()
-        .remove(0);
+    let session = lens(&agent).session_page(None, 1).await.unwrap().remove(0);
     assert_eq!(
         (session.state, session.end_reason),
         (State::Abandoned, Some("cancelled"))
