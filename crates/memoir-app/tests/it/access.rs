@@ -7,7 +7,7 @@ use memoir_domain::{Timestamp, audit::Actor};
 use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
 
-use crate::installation::{agent_of, handle_by, input, new_folder, person, save_by};
+use crate::installation::{OWNER, agent_of, handle_by, input, new_folder, person, save_by};
 
 struct Site {
     folder: InstallationFolder,
@@ -173,11 +173,7 @@ async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
         .create_token(Provision::Any, end, &person())
         .await
         .unwrap();
-    let of_administrator = site
-        .account
-        .create_token(end, &crate::installation::OWNER)
-        .await
-        .unwrap();
+    let of_administrator = site.account.create_token(end, &OWNER).await.unwrap();
     site.folder.clock.advance(Duration::from_secs(3_599));
     assert!(site.enters(&of_agent).await.is_some());
     assert!(site.enters(&of_administrator).await.is_some());
@@ -191,9 +187,7 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
     let site = Site::new().await;
     let past = Some(site.in_hours(0));
     assert!(matches!(
-        site.account
-            .create_token(past, &crate::installation::OWNER)
-            .await,
+        site.account.create_token(past, &OWNER).await,
         Err(Error::Invalid(_))
     ));
     let made = site
@@ -209,11 +203,7 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     let site = Site::new().await;
     let other = site.folder.open().memoir;
     let of_agent = site.first().await;
-    let of_administrator = site
-        .account
-        .create_token(None, &crate::installation::OWNER)
-        .await
-        .unwrap();
+    let of_administrator = site.account.create_token(None, &OWNER).await.unwrap();
     for token in [&of_agent, &of_administrator] {
         let secret = token.secret.expose();
         assert!(other.authenticate(secret).await.unwrap().is_some());
@@ -357,10 +347,7 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     let mut secrets = vec![PASSWORD.to_owned()];
     for token in [
         site.first().await,
-        site.account
-            .create_token(None, &crate::installation::OWNER)
-            .await
-            .unwrap(),
+        site.account.create_token(None, &OWNER).await.unwrap(),
     ] {
         site.enters(&token).await.unwrap();
         secrets.push(token.secret.expose().to_owned());
@@ -368,7 +355,7 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     site.memoir.write_uses().await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
     site.account
-        .create_user("Ada", password, &crate::installation::OWNER)
+        .create_user("Ada", password, &OWNER)
         .await
         .unwrap();
     for file in std::fs::read_dir(site.folder.path()).unwrap() {
@@ -386,10 +373,7 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
 #[tokio::test]
 async fn spec_5_5_tokens_of_one_account_are_not_those_of_another() {
     let site = Site::new().await;
-    site.memoir
-        .create_account("lab", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    site.memoir.create_account("lab", &OWNER).await.unwrap();
     let theirs = site.memoir.account("lab").await.unwrap();
     let token = site.first().await;
     assert_eq!(theirs.tokens().await.unwrap(), []);
@@ -403,10 +387,7 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
     let site = Site::new().await;
     let other = agent_of(&site.memoir, "owl").await;
     let token = site.first().await;
-    site.account
-        .create_token(None, &crate::installation::OWNER)
-        .await
-        .unwrap();
+    site.account.create_token(None, &OWNER).await.unwrap();
     let own = site.agent.grants().tokens().await.unwrap();
     assert_eq!(own, std::slice::from_ref(&token.view));
     assert_eq!(other.grants().tokens().await.unwrap(), []);
@@ -451,16 +432,13 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     assert!(!site.memoir.has_users().await.unwrap());
     let ada = site
         .account
-        .create_user(" Ada ", right(), &crate::installation::OWNER)
+        .create_user(" Ada ", right(), &OWNER)
         .await
         .unwrap();
     assert_eq!(ada.name, "Ada");
     assert!(site.memoir.has_users().await.unwrap());
     for taken in ["Ada", "ADA", "ada "] {
-        let made = site
-            .account
-            .create_user(taken, wrong(), &crate::installation::OWNER)
-            .await;
+        let made = site.account.create_user(taken, wrong(), &OWNER).await;
         assert!(matches!(made, Err(Error::NameTaken(_))), "{taken}");
     }
     for name in ["Ada", " ada ", "ADA"] {
@@ -487,10 +465,7 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
             .is_none()
     );
     // In another account no user has that name, and it is free.
-    site.memoir
-        .create_account("lab", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    site.memoir.create_account("lab", &OWNER).await.unwrap();
     let theirs = site.memoir.account("lab").await.unwrap();
     assert!(
         theirs
@@ -499,10 +474,7 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
             .unwrap()
             .is_none()
     );
-    theirs
-        .create_user("Ada", wrong(), &crate::installation::OWNER)
-        .await
-        .unwrap();
+    theirs.create_user("Ada", wrong(), &OWNER).await.unwrap();
 }
 
 #[tokio::test]
@@ -510,7 +482,7 @@ async fn spec_5_5_the_hash_of_a_password_is_sealed() {
     let site = Site::new().await;
     let password = Password::from_text("correct horse battery").unwrap();
     site.account
-        .create_user("Ada", password, &crate::installation::OWNER)
+        .create_user("Ada", password, &OWNER)
         .await
         .unwrap();
     for file in std::fs::read_dir(site.folder.path()).unwrap() {

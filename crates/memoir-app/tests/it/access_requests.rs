@@ -20,8 +20,8 @@ use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
-    TestAgent, agent_of, complete, configure_by, delete, input, journal, lens, new_folder, person,
-    request_by, revoke_by, shred_by,
+    OWNER, TestAgent, agent_of, complete, configure_by, delete, input, journal, lens, new_folder,
+    person, request_by, revoke_by, shred_by,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -739,10 +739,7 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
     let account = wren.memoir.account("default").await.unwrap();
     let (found, found_id) = account.access_agent(&id).await.unwrap();
     assert_eq!((found.name(), found_id), ("magpie", theirs.id));
-    wren.memoir
-        .create_account("other", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    wren.memoir.create_account("other", &OWNER).await.unwrap();
     let other = wren.memoir.account("other").await.unwrap();
     assert!(matches!(
         other.access_agent(&id).await,

@@ -19,7 +19,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
 use crate::installation::{
-    TestAgent, complete, delete, intrude, lens, new_folder, person, request_by,
+    OWNER, TestAgent, complete, delete, intrude, lens, new_folder, person, request_by,
 };
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
@@ -46,10 +46,7 @@ async fn live(wren: &TestAgent) {
         .unwrap();
     let account = wren.memoir.account("default").await.unwrap();
     let password = Password::from_text("correct horse battery").unwrap();
-    account
-        .create_user("Ada", password, &crate::installation::OWNER)
-        .await
-        .unwrap();
+    account.create_user("Ada", password, &OWNER).await.unwrap();
 }
 
 /// Reads all of it, and returns the views.
@@ -259,11 +256,7 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
     live(&wren).await;
     let secret = {
         let account = wren.memoir.account("default").await.unwrap();
-        account
-            .create_token(None, &crate::installation::OWNER)
-            .await
-            .unwrap()
-            .secret
+        account.create_token(None, &OWNER).await.unwrap().secret
     };
     drop(wren);
     for (change, is_of_token) in [

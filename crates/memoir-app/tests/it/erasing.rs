@@ -29,7 +29,7 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by,
+        OWNER, TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by,
         save_by, shred_by, state,
     },
     story::{self, first_part, second_part},
@@ -904,16 +904,8 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
                 .await,
         ),
         code(account.create_agent("robin", &[], &person()).await),
-        code(
-            account
-                .create_user("Ada", password(), &crate::installation::OWNER)
-                .await,
-        ),
-        code(
-            account
-                .create_token(None, &crate::installation::OWNER)
-                .await,
-        ),
+        code(account.create_user("Ada", password(), &OWNER).await),
+        code(account.create_token(None, &OWNER).await),
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
     assert_eq!(

@@ -8,7 +8,7 @@ use memoir_domain::{
 };
 use rusqlite::Connection;
 
-use crate::installation::{agent_of, handle_by, input, new_folder, own, person, save_by};
+use crate::installation::{OWNER, agent_of, handle_by, input, new_folder, own, person, save_by};
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
     match result {
@@ -72,10 +72,7 @@ async fn furnished(agent: &OwnAgent, texts: &[&str]) {
 async fn spec_5_6_the_sessions_of_others_are_not_there() {
     let folder = new_folder();
     let memoir = folder.open().memoir;
-    memoir
-        .create_account("other", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    memoir.create_account("other", &OWNER).await.unwrap();
     let wren = agent_of(&memoir, "wren").await;
     let finch = agent_of(&memoir, "finch").await;
     let other = memoir.account("other").await.unwrap();

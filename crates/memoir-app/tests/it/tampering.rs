@@ -27,8 +27,8 @@ use tokio::sync::OnceCell;
 
 use crate::{
     installation::{
-        TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person, save_by,
-        shred_by,
+        OWNER, TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person,
+        save_by, shred_by,
     },
     story::{REWRITTEN, Story, first_part, second_part},
 };
@@ -1223,10 +1223,7 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let account = wren.memoir.account("default").await.unwrap();
-    let revoked = account
-        .create_token(None, &crate::installation::OWNER)
-        .await
-        .unwrap();
+    let revoked = account.create_token(None, &OWNER).await.unwrap();
     let secret = revoked.secret.expose().to_owned();
     account
         .revoke_token(revoked.view.id, &person())
@@ -1447,10 +1444,7 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_signs_no_user_in() {
     for name in ["Ada", "Grace"] {
         let password =
             memoir_vault::password::Password::from_text("correct horse battery").unwrap();
-        let made = account
-            .create_user(name, password, &crate::installation::OWNER)
-            .await
-            .unwrap();
+        let made = account.create_user(name, password, &OWNER).await.unwrap();
         grace = made.id.to_string();
     }
     let password = memoir_vault::password::Password::from_text("correct horse battery").unwrap();

@@ -10,7 +10,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::InstallationFolder;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::installation::{intrude, new_folder};
+use crate::installation::{OWNER, intrude, new_folder};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -67,9 +67,7 @@ impl Site {
             account,
         };
         for name in ["Ada", "Grace"] {
-            let made =
-                site.account
-                    .create_user(name, password(PASSWORD), &crate::installation::OWNER);
+            let made = site.account.create_user(name, password(PASSWORD), &OWNER);
             made.await.unwrap();
         }
         site
@@ -321,14 +319,12 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
                 changed.unwrap();
             }
             "owner" => {
-                let set =
-                    site.account
-                        .set_password("ada", password(OTHER), &crate::installation::OWNER);
+                let set = site.account.set_password("ada", password(OTHER), &OWNER);
                 set.await.unwrap();
             }
             _ => {
                 site.account
-                    .reset_second_factor("ada", &crate::installation::OWNER)
+                    .reset_second_factor("ada", &OWNER)
                     .await
                     .unwrap();
             }
@@ -482,23 +478,14 @@ async fn the_last_administrator_stays_and_a_removed_one_is_signed_out() {
     let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
-    let unknown = site
-        .account
-        .remove_user("nobody", &crate::installation::OWNER)
-        .await;
+    let unknown = site.account.remove_user("nobody", &OWNER).await;
     assert!(matches!(unknown, Err(Error::NoUser(_))));
-    site.account
-        .remove_user(" ADA ", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    site.account.remove_user(" ADA ", &OWNER).await.unwrap();
     assert!(!visitor.is_still_let_in().await.unwrap());
     let entered = site.memoir.authenticate(token.secret.expose()).await;
     assert!(entered.unwrap().is_none());
     assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
-    let last = site
-        .account
-        .remove_user("Grace", &crate::installation::OWNER)
-        .await;
+    let last = site.account.remove_user("Grace", &OWNER).await;
     assert!(matches!(last, Err(Error::LastUser(_))));
     assert!(site.memoir.has_users().await.unwrap());
     let names = async || {
@@ -508,26 +495,18 @@ async fn the_last_administrator_stays_and_a_removed_one_is_signed_out() {
     assert_eq!(names().await, ["Grace"]);
     // Another user of that name is another person.
     site.folder.pass_a_minute();
-    let made = site
-        .account
-        .create_user("Ada", password(OTHER), &crate::installation::OWNER);
+    let made = site.account.create_user("Ada", password(OTHER), &OWNER);
     made.await.unwrap();
     assert_eq!(names().await, ["Grace", "Ada"]);
     assert!(!visitor.is_still_let_in().await.unwrap());
     // In another account too, as long as one remains anywhere.
-    site.memoir
-        .create_account("lab", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    site.memoir.create_account("lab", &OWNER).await.unwrap();
     let theirs = site.memoir.account("lab").await.unwrap();
     theirs
-        .create_user("Ivo", password(OTHER), &crate::installation::OWNER)
+        .create_user("Ivo", password(OTHER), &OWNER)
         .await
         .unwrap();
-    theirs
-        .remove_user("Ivo", &crate::installation::OWNER)
-        .await
-        .unwrap();
+    theirs.remove_user("Ivo", &OWNER).await.unwrap();
 }
 
 #[tokio::test]
@@ -551,7 +530,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
     let account = memoirs[0].account("default").await.unwrap();
     assert_eq!(account.users().await.unwrap().len(), 1);
     account
-        .create_user("Ada", password(PASSWORD), &crate::installation::OWNER)
+        .create_user("Ada", password(PASSWORD), &OWNER)
         .await
         .unwrap();
 }
@@ -602,24 +581,18 @@ async fn spec_5_3_a_users_row_that_was_changed_signs_no_user_in() {
         let ada = users.iter().find(|user| user.name == "Ada");
         assert_eq!(ada.and_then(|user| user.second_factor), None, "{change}");
         assert!(is_in(&site.by_browser("Grace", PASSWORD).await), "{change}");
-        let reset = site
-            .account
-            .reset_second_factor("Ada", &crate::installation::OWNER)
-            .await;
+        let reset = site.account.reset_second_factor("Ada", &OWNER).await;
         assert!(
             matches!(reset, Err(Error::Sealed(_) | Error::NoUser(_))),
             "{change}"
         );
         // The owner of the machine can remove it, and makes another one.
         if !change.contains("removed_at") {
-            site.account
-                .remove_user("Ada", &crate::installation::OWNER)
-                .await
-                .unwrap();
+            site.account.remove_user("Ada", &OWNER).await.unwrap();
         }
         let made = site
             .account
-            .create_user("Ada", password(OTHER), &crate::installation::OWNER)
+            .create_user("Ada", password(OTHER), &OWNER)
             .await;
         assert_eq!(made.unwrap().second_factor, Some(false), "{change}");
         assert!(is_in(&site.by_browser("Ada", OTHER).await), "{change}");
