@@ -7,7 +7,7 @@ use memoir_domain::session::State;
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, enqueue, settings};
+use crate::installation::{TestAgent, enqueue, rehearsal, settings};
 
 /// The samples by name and labels.
 async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
@@ -84,10 +84,7 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
         Turn::call("delete_memory", json!({"id": 1})),
         Turn::call("delete_memory", json!({"id": 2})),
     ]);
-    let options = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let options = rehearsal();
     let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     assert_eq!(driven.state, State::RolledBack);
     let after = counted(&wren.memoir).await;

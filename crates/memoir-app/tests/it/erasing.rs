@@ -29,8 +29,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        OWNER, TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by,
-        save_by, shred_by, state,
+        OWNER, TestAgent, agent_of, complete, input, intrude, new_folder, own, person, rehearsal,
+        request_by, save_by, shred_by, state,
     },
     story::{self, first_part, second_part},
 };
@@ -558,10 +558,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         );
         wren.remember(&text).await;
     }
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     // A merge of the memory and another one, and a rewrite of the result.
     let rehearse = [
         Turn::call(
@@ -748,10 +745,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     for memory in story::memories() {
         agent.memories().save(&[memory], &person()).await.unwrap();
     }
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     let merged = "The cat sleeps on the paper that was delivered this morning.";
     let (rehearsed, _) = wren
         .refine_with(

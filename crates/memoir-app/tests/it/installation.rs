@@ -390,6 +390,14 @@ pub fn state(session: &SessionFacts) -> State {
     session.state
 }
 
+/// A session that is only rehearsed.
+pub fn rehearsal() -> RefineOptions {
+    RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    }
+}
+
 /// Runs every due session of the account, and returns their number.
 pub async fn sweep(account: &memoir_app::Account) -> usize {
     let due = account.due_agents().await.unwrap();

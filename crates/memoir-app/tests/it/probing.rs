@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use memoir_app::{BeforeAndAfter, SessionProbe, sessions::RefineOptions};
+use memoir_app::{BeforeAndAfter, SessionProbe};
 use memoir_domain::{memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
 use crate::{
     archiving::{archivist_of, me},
-    installation::{TestAgent, complete, input, person, state},
+    installation::{TestAgent, complete, input, person, rehearsal, state},
 };
 
 /// A text of one sentence with two words of its own.
@@ -86,10 +86,7 @@ async fn spec_2_8_what_a_session_archives_leaves_the_context_and_is_recalled_as_
 async fn spec_2_8_sessions_that_changed_nothing_have_equal_counts_and_rehearsals_none() {
     let wren = archivist_of(text).await;
     let delete = |ids: &[u64]| Turn::call("delete_memory", json!({"ids": ids}));
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     wren.refine_with(&rehearsal, [delete(&[14]), complete()])
         .await;
     let (one, _) = wren.refine([delete(&[14]), complete()]).await;

@@ -10,7 +10,9 @@ use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::St
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{MEMORIES, TestAgent, complete, delete, enqueue, person, settings};
+use crate::installation::{
+    MEMORIES, TestAgent, complete, delete, enqueue, person, rehearsal, settings,
+};
 
 async fn queued(wren: &TestAgent) -> SessionId {
     let session = enqueue(&wren.agent, &RefineOptions::default()).await;
@@ -204,10 +206,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
 #[tokio::test]
 async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     let wren = TestAgent::new(&MEMORIES).await;
-    let options = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let options = rehearsal();
     let id = wren.agent.sessions().enqueue(&options).await.unwrap().id;
     stalling(&wren, [1]);
     let taken = take(&wren).await.unwrap();
@@ -340,10 +339,7 @@ async fn spec_3_2_the_queue_outlives_the_process() {
 async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_active() {
     let wren = TestAgent::new(&MEMORIES).await;
     let before = wren.memories().await;
-    let options = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let options = rehearsal();
     let id = wren.agent.sessions().enqueue(&options).await.unwrap().id;
     wren.script([Turn::text("yes"), delete(6), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;

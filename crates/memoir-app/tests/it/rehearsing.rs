@@ -6,7 +6,9 @@ use memoir_domain::{agent::Field, memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, cancel_by, complete, delete, enqueue, person, state};
+use crate::installation::{
+    TestAgent, cancel_by, complete, delete, enqueue, person, rehearsal, state,
+};
 
 /// The fifth is a double of the fourth.
 pub const MEMORIES: [&str; 6] = [
@@ -17,13 +19,6 @@ pub const MEMORIES: [&str; 6] = [
     "The cat sleeps on the paper which was delivered in the morning.",
     "The old press came from Lisbon and needs oil every month.",
 ];
-
-fn rehearsal() -> RefineOptions {
-    RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    }
-}
 
 fn turns() -> Vec<Turn> {
     let merged = "The cat sleeps on the paper that was delivered in the morning.";

@@ -33,7 +33,7 @@ use tracing::{
 };
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, new_folder, own, person, shred_by, state,
+    TestAgent, complete, configure_by, delete, new_folder, own, person, rehearsal, shred_by, state,
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
@@ -355,10 +355,7 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     // Until then the agent is not asked again.
     wren.clock
         .advance(std::time::Duration::from_secs(24 * 60 * 60));
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     let reworded = text_with(
         "a rehearsed text",
         "a long and quiet memory of a day by the sea, number 0",

@@ -17,8 +17,8 @@ use memoir_testkit::{InstallationFolder, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, handle_by, input, journal, person, request_by,
-    save_by, shred_by, state,
+    TestAgent, complete, configure_by, delete, handle_by, input, journal, person, rehearsal,
+    request_by, save_by, shred_by, state,
 };
 
 /// The memory that is shredded in the end.
@@ -153,10 +153,7 @@ pub async fn second_part(
     let (failed, _) = wren.refine([Turn::Error(broken)]).await;
     assert_eq!(state(&failed), State::Failed);
     folder.pass_a_minute();
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     let (rehearsed, _) = wren.refine_with(&rehearsal, [delete(11), complete()]).await;
     assert_eq!(state(&rehearsed), State::Completed);
     archive(folder, wren).await;

@@ -12,7 +12,7 @@ use std::{
 
 use memoir_app::{
     CheckpointGrowth, CheckpointView, Error, HandedMessage, Handling, MemoryInput, Severity,
-    ShredWish, Verification, sessions::RefineOptions,
+    ShredWish, Verification,
 };
 use memoir_domain::{
     audit::{Actor, ActorKind},
@@ -28,7 +28,7 @@ use tokio::sync::OnceCell;
 use crate::{
     installation::{
         OWNER, TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person,
-        save_by, shred_by,
+        rehearsal, save_by, shred_by,
     },
     story::{REWRITTEN, Story, first_part, second_part},
 };
@@ -977,10 +977,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     drop(wren);
     let undone = copy("undone");
     let wren = TestAgent::of(&folder.open()).await;
-    let rehearsal = RefineOptions {
-        rehearsal: true,
-        ..RefineOptions::default()
-    };
+    let rehearsal = rehearsal();
     wren.refine_with(&rehearsal, [complete()]).await;
     drop(wren);
     let today = copy("today");
