@@ -20,8 +20,8 @@ use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
-    OWNER, TestAgent, agent_of, complete, configure_by, delete, input, journal, lens, new_folder,
-    person, request_by, revoke_by, shred_by,
+    OWNER, TestAgent, agent_of, complete, configure_by, delete, draft, input, journal, lens,
+    new_folder, person, reading, request_by, revoke_by, shred_by,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -39,17 +39,6 @@ fn me() -> Actor {
 
 fn other_administrator() -> Actor {
     Actor::administrator("somebody else")
-}
-
-fn draft(kind: AccessKind) -> AccessDraft {
-    AccessDraft {
-        kind,
-        purpose: "to see why the sessions end early".into(),
-    }
-}
-
-fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
-    draft(AccessKind::Read { scope, minutes })
 }
 
 async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestFacts {

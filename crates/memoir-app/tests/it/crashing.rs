@@ -18,7 +18,7 @@ use std::{
 use async_trait::async_trait;
 use memoir_app::{Handling, MemoryInput, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
-    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    access::{AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::{Actor, ActorKind},
     memory::{Kind, Number},
@@ -31,7 +31,7 @@ use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, complete, delete, input, person, request_by, save_by, settings,
+    TestAgent, complete, delete, draft, input, person, request_by, save_by, settings,
 };
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
@@ -175,9 +175,7 @@ async fn an_access(wren: &TestAgent) {
     };
     let mut ids = Vec::new();
     for kind in [read, read, token, shred] {
-        let purpose = "to see".into();
-        let draft = AccessDraft { kind, purpose };
-        let request = request_by(agent, &draft, &person()).await;
+        let request = request_by(agent, &draft(kind), &person()).await;
         let reason = Some("if it must be".into());
         let answered = agent
             .grants()

@@ -5,7 +5,7 @@ use std::path::Path;
 use memoir_app::{FleetQuery, Provision};
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
-    access::{AccessDraft, AccessKind, AccessScope},
+    access::AccessScope,
     agent::{DuplicateMatch, Field, LossGuard},
     session::{Mode, Trigger},
 };
@@ -19,7 +19,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
 use crate::installation::{
-    OWNER, TestAgent, complete, delete, intrude, lens, new_folder, person, request_by,
+    OWNER, TestAgent, complete, delete, intrude, lens, new_folder, person, reading, request_by,
 };
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
@@ -31,13 +31,7 @@ async fn live(wren: &TestAgent) {
         wren.remember(memory).await;
     }
     wren.refine([delete(3), complete()]).await;
-    let draft = AccessDraft {
-        kind: AccessKind::Read {
-            scope: AccessScope::Core,
-            minutes: 10,
-        },
-        purpose: "To see what is wrong.".into(),
-    };
+    let draft = reading(AccessScope::Core, 10);
     request_by(&wren.agent, &draft, &person()).await;
     wren.agent
         .grants()

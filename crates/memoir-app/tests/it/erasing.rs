@@ -7,13 +7,8 @@ use memoir_app::{
     sessions::RefineOptions,
 };
 use memoir_domain::{
-    SessionId,
-    access::{AccessDraft, AccessKind},
-    agent::Field,
-    audit::ActorKind,
-    memory::Number,
-    recall::RecallQuery,
-    session::State,
+    SessionId, access::AccessKind, agent::Field, audit::ActorKind, memory::Number,
+    recall::RecallQuery, session::State,
 };
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -29,8 +24,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        OWNER, TestAgent, agent_of, complete, input, intrude, new_folder, own, person, rehearsal,
-        request_by, save_by, shred_by, state,
+        OWNER, TestAgent, agent_of, complete, draft, input, intrude, new_folder, own, person,
+        rehearsal, request_by, save_by, shred_by, state,
     },
     story::{self, first_part, second_part},
 };
@@ -654,15 +649,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         ),
         "shredded"
     );
-    assert_eq!(
-        code(
-            agent
-                .sessions()
-                .apply_rehearsal(rehearsed.id, &person())
-                .await
-        ),
-        "not_applicable"
-    );
+    assert_eq!(code(wren.try_apply(rehearsed.id).await), "not_applicable");
     folder.pass_a_minute();
     agent.log().rewind(before_all, &person()).await.unwrap();
     let gone = agent.lens().memories(true).await.unwrap();
@@ -763,11 +750,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     assert_eq!(rehearsed.edits, 2);
     assert_eq!(wren.remember("Something that is not to be kept.").await, 14);
     shred_by(agent, ShredWish::of(Number(14), "a slip"), &person()).await;
-    let applied = agent
-        .sessions()
-        .apply_rehearsal(rehearsed.id, &person())
-        .await
-        .unwrap();
+    let applied = wren.apply(rehearsed.id).await;
     assert_eq!(applied.session.edits, 2);
     let texts: Vec<String> = agent
         .lens()
@@ -1024,13 +1007,10 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         let (wren, session) = summarised().await;
         let me = archiving::me();
         if is_asked {
-            let draft = AccessDraft {
-                kind: AccessKind::Shred {
-                    number: Number(1),
-                    derived: true,
-                },
-                purpose: "a key was pasted".into(),
-            };
+            let draft = draft(AccessKind::Shred {
+                number: Number(1),
+                derived: true,
+            });
             let request = request_by(&wren.agent, &draft, &person()).await;
             wren.agent
                 .grants()

@@ -2,14 +2,14 @@
 
 use memoir_app::{Error, HandedMessage, Handling, Provision};
 use memoir_domain::{
-    access::{AccessDraft, AccessKind, AccessScope},
+    access::AccessScope,
     agent::Field,
     audit::{Actor, ActorKind},
     memory::Number,
 };
 use memoir_store::tables::{TABLES, Table};
 
-use crate::installation::{TestAgent, handle_by, input, person, request_by};
+use crate::installation::{TestAgent, handle_by, input, person, reading, request_by};
 
 /// A way for text to get into a table.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +42,7 @@ impl Story {
                 handle_by(agent, Number(1), Handling::Discard, &person()).await;
             }
             Self::Answer => {
-                let draft = AccessDraft {
-                    kind: AccessKind::Read {
-                        scope: AccessScope::Core,
-                        minutes: 5,
-                    },
-                    purpose: "To see.".into(),
-                };
+                let draft = reading(AccessScope::Core, 5);
                 let asked = request_by(agent, &draft, &person()).await;
                 let reason = Some("Not today.".into());
                 let answered = agent.grants().answer_access(asked.id, false, reason, &me);

@@ -20,7 +20,7 @@ use memoir_app::{
 };
 use memoir_domain::{
     AccessRequestId, SessionId,
-    access::AccessDraft,
+    access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::{Actor, ActorKind},
     manage::Assignment,
@@ -244,9 +244,12 @@ impl TestAgent {
     }
 
     pub async fn apply(&self, rehearsal: SessionId) -> AppliedRehearsal {
+        self.try_apply(rehearsal).await.unwrap()
+    }
+
+    pub async fn try_apply(&self, rehearsal: SessionId) -> Result<AppliedRehearsal, Error> {
         let (sessions, actor) = (self.agent.sessions(), person());
-        let applied = sessions.apply_rehearsal(rehearsal, &actor);
-        applied.await.unwrap()
+        sessions.apply_rehearsal(rehearsal, &actor).await
     }
 
     pub async fn hand_over(
@@ -332,6 +335,18 @@ pub async fn handle_by(
 
 pub async fn shred_by(agent: &AgentHandle, wish: ShredWish<'_>, actor: &Actor) -> Shredded {
     agent.memories().shred(wish, actor).await.unwrap()
+}
+
+/// A request of an administrator's.
+pub fn draft(kind: AccessKind) -> AccessDraft {
+    AccessDraft {
+        kind,
+        purpose: "to see why the sessions end early".into(),
+    }
+}
+
+pub fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
+    draft(AccessKind::Read { scope, minutes })
 }
 
 pub async fn request_by(

@@ -80,12 +80,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
         (State::Completed, 2, false)
     );
     assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);
-    let again = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(driven.id, &person())
-        .await
-        .unwrap_err();
+    let again = wren.try_apply(driven.id).await.unwrap_err();
     assert!(again.to_string().contains("it was applied as session"));
     wren.check().await;
 }
@@ -214,12 +209,7 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     wren.refine([delete(4), complete()]).await;
     let before = wren.memories().await;
-    let refused = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(driven.id, &person())
-        .await
-        .unwrap_err();
+    let refused = wren.try_apply(driven.id).await.unwrap_err();
     assert!(matches!(&refused, Error::NotApplicable { .. }), "{refused}");
     assert!(
         refused.to_string().contains("none of its edits holds"),
@@ -235,12 +225,7 @@ async fn spec_3_17_applying_runs_the_breaker_again() {
     wren.configure(&[(Field::RefinementThreshold, Some("1"))])
         .await;
     let before = wren.memories().await;
-    let refused = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(driven.id, &person())
-        .await
-        .unwrap_err();
+    let refused = wren.try_apply(driven.id).await.unwrap_err();
     assert!(matches!(&refused, Error::NotApplicable { .. }), "{refused}");
     assert_eq!(wren.memories().await, before);
     wren.check().await;
@@ -262,12 +247,6 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
         .map(|change| change.number.0)
         .collect();
     assert_eq!(changed, [5], "but for the duplicate that code joins");
-    assert!(
-        wren.agent
-            .sessions()
-            .apply_rehearsal(driven.id, &person())
-            .await
-            .is_err()
-    );
+    assert!(wren.try_apply(driven.id).await.is_err());
     assert_eq!(wren.kept().await.len(), 6);
 }

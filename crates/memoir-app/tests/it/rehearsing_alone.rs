@@ -281,12 +281,7 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
         )
     );
     // Applied, it has the same result as the session.
-    let applied = rehearsed
-        .agent
-        .sessions()
-        .apply_rehearsal(copy.id, &person())
-        .await;
-    applied.unwrap();
+    rehearsed.apply(copy.id).await;
     let texts = |memories: Vec<Value>| -> Vec<String> {
         let kept = memories.into_iter();
         let kept = kept.filter(|memory| memory["discarded_at"].is_null());
@@ -334,11 +329,7 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     );
     assert_eq!(rehearsed.memories().await, before);
     assert!(rehearsed.journal().await.is_empty());
-    let refused = rehearsed
-        .agent
-        .sessions()
-        .apply_rehearsal(copy, &person())
-        .await;
+    let refused = rehearsed.try_apply(copy).await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
     assert!(rehearsed.agent.log().verify().await.unwrap().valid);
     // It does not block further sessions.
@@ -570,7 +561,7 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
     call(&wren.agent, id, "delete_memory", json!({"id": 6})).await;
     let cancelled = wren.agent.sessions().cancel(id, &person()).await.unwrap();
     assert_eq!(cancelled.state, State::Abandoned);
-    let refused = wren.agent.sessions().apply_rehearsal(id, &person()).await;
+    let refused = wren.try_apply(id).await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
     assert_eq!(wren.memories().await, before);
     assert!(wren.agent.log().verify().await.unwrap().valid);

@@ -9,12 +9,7 @@ use std::{
 };
 
 use memoir_app::{MemoryPage, Viewer};
-use memoir_domain::{
-    access::{AccessDraft, AccessKind, AccessScope},
-    agent::Field,
-    audit::Actor,
-    session::Mode,
-};
+use memoir_domain::{access::AccessScope, agent::Field, audit::Actor, session::Mode};
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
 use serde_json::json;
@@ -23,7 +18,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use crate::installation::{TestAgent, person, request_by, settings};
+use crate::installation::{TestAgent, person, reading, request_by, settings};
 
 /// Is between a store and its database, and counts the requests that wait for the previous response.
 struct CountingProxy {
@@ -108,13 +103,7 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
     let wren = TestAgent::on(Arc::new(store), &memories, settings()).await;
     let agent = &wren.agent;
-    let draft = AccessDraft {
-        kind: AccessKind::Read {
-            scope: AccessScope::Core,
-            minutes: 30,
-        },
-        purpose: "to look".into(),
-    };
+    let draft = reading(AccessScope::Core, 30);
     let request = request_by(agent, &draft, &person()).await;
     let own = Actor::agent("wren");
     agent

@@ -2,16 +2,12 @@
 
 use memoir_app::{Error, Handling, Point, Provision};
 use memoir_domain::{
-    access::{AccessDraft, AccessKind, AccessScope},
-    agent::Field,
-    audit::Actor,
-    memory::Number,
-    session::Mode,
+    access::AccessScope, agent::Field, audit::Actor, memory::Number, session::Mode,
 };
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, handle_by, person};
+use crate::installation::{TestAgent, complete, delete, handle_by, person, reading};
 
 const MEMORIES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -210,13 +206,7 @@ async fn spec_4_3_every_act_of_an_administrator_is_on_the_record_where_it_change
         .create_token(Provision::Any, None, &Actor::owner())
         .await;
     let token = made.unwrap().view.id;
-    let draft = AccessDraft {
-        kind: AccessKind::Read {
-            scope: AccessScope::Core,
-            minutes: 5,
-        },
-        purpose: "to see why".into(),
-    };
+    let draft = reading(AccessScope::Core, 5);
     let request = grants.request_access(&draft, &person()).await.unwrap().id;
     let text = MEMORIES[2].into();
     let handled = [
