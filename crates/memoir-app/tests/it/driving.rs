@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, MemoryInput, Price, SessionLimits,
+    Error, InstallationSettings, Price, SessionLimits,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -18,7 +18,7 @@ use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, cancel_by, complete, delete, lens, person, settings, state, sweep,
+    TestAgent, cancel_by, complete, delete, input, lens, person, settings, state, sweep,
 };
 
 const DUPLICATES: [&str; 6] = [
@@ -749,10 +749,7 @@ async fn outgrown(settings: InstallationSettings) -> TestAgent {
     let wren = TestAgent::with(&[], settings).await;
     for memory in &memories {
         wren.clock.advance(Duration::from_secs(60));
-        let input = MemoryInput {
-            content: memory.as_str().into(),
-            ..MemoryInput::default()
-        };
+        let input = input(memory);
         let me = Actor::agent("wren");
         wren.agent.memories().save(&[input], &me).await.unwrap();
     }
@@ -828,10 +825,7 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
                 (DUPLICATES[3], Actor::agent("wren")),
                 (guess, Actor::administrator("curious")),
             ] {
-                let input = MemoryInput {
-                    content: text.into(),
-                    ..MemoryInput::default()
-                };
+                let input = input(text);
                 wren.agent.memories().save(&[input], &actor).await.unwrap();
             }
             let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();

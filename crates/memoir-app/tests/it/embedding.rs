@@ -13,8 +13,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, Handling, InstallationSettings, MemoryInput, RecallPage, RecallSettings,
-    SessionLimits, Severity, ShredWish,
+    AgentHandle, Error, Handling, InstallationSettings, RecallPage, RecallSettings, SessionLimits,
+    Severity, ShredWish,
 };
 use memoir_domain::{
     audit::Actor,
@@ -26,7 +26,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation};
 use serde_json::json;
 
-use crate::installation::{handle_by, lens, person, revoke_by, save_by, shred_by};
+use crate::installation::{handle_by, input, lens, person, revoke_by, save_by, shred_by};
 
 /// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -160,10 +160,7 @@ impl Embedding {
 }
 
 async fn save(agent: &AgentHandle, text: &str) {
-    let input = MemoryInput {
-        content: text.into(),
-        ..MemoryInput::default()
-    };
+    let input = input(text);
     agent.memories().save(&[input], &me()).await.unwrap();
 }
 
@@ -562,10 +559,7 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
     let account = wren.memoir.account("default").await.unwrap();
     account.create_agent("robin", &[], &person()).await.unwrap();
     let robin = account.agent("robin").await.unwrap();
-    let input = MemoryInput {
-        content: "Honey from theirs".into(),
-        ..MemoryInput::default()
-    };
+    let input = input("Honey from theirs");
     save_by(&robin, &[input], &Actor::agent("robin")).await;
     wren.agent.memories().make_vectors().await.unwrap();
     robin.memories().make_vectors().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Clock, Error, MemoryInput, Point, sessions::RefineOptions};
+use memoir_app::{Clock, Error, Point, sessions::RefineOptions};
 use memoir_domain::{
     lifecycle::StartRefusal,
     memory::Number,
@@ -13,7 +13,7 @@ use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, cancel_by, complete, delete, person, settings, state,
+    MEMORIES, TestAgent, cancel_by, complete, delete, input, person, settings, state,
 };
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
@@ -98,10 +98,7 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
                     edited.await.map(drop)
                 }
                 "replace" => {
-                    let other = MemoryInput {
-                        content: "Lena brings the paper.".into(),
-                        ..MemoryInput::default()
-                    };
+                    let other = input("Lena brings the paper.");
                     let edits = vec![(Some(Number(2)), other)];
                     agent.memories().take_edits(edits, person).await.map(drop)
                 }

@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Error, MemoryInput};
+use memoir_app::Error;
 use memoir_store_sqlite::{
     CommitFault::{self, Busy, LostUnwritten, LostWritten},
     SqliteStore,
 };
 
-use crate::installation::{TestAgent, person, settings};
+use crate::installation::{TestAgent, input, person, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
@@ -23,10 +23,7 @@ async fn wren() -> (SqliteStore, TestAgent) {
 
 async fn save(wren: &TestAgent) -> Result<(), Error> {
     wren.clock.advance(Duration::from_secs(1));
-    let input = MemoryInput {
-        content: "Lena brings the paper on Fridays.".into(),
-        ..MemoryInput::default()
-    };
+    let input = input("Lena brings the paper on Fridays.");
     wren.agent
         .memories()
         .save(&[input], &person())

@@ -10,7 +10,7 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::keys_in_memory;
 
-use crate::installation::{TestAgent, handle_by, lens, own, person, settings};
+use crate::installation::{TestAgent, handle_by, input, lens, own, person, settings};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -154,10 +154,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
         others.push(account.agent(name).await.unwrap());
     }
     for (other, word) in others.iter().zip(["xylophone", "theodolite"]) {
-        let input = MemoryInput {
-            content: format!("Here is a {word} by the door").as_str().into(),
-            ..MemoryInput::default()
-        };
+        let input = input(&format!("Here is a {word} by the door"));
         other.memories().save(&[input], &person()).await.unwrap();
     }
     for _ in 0..2 {
@@ -179,10 +176,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
             .await
             .unwrap();
         scores.push(found.found[0].0.score);
-        let input = MemoryInput {
-            content: "hot kiln, hot kiln".into(),
-            ..MemoryInput::default()
-        };
+        let input = input("hot kiln, hot kiln");
         others[0]
             .memories()
             .save(&[input], &person())
@@ -207,10 +201,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
     for name in ["robin", "heron", "stork", "crane", "finch", "swift"] {
         account.create_agent(name, &[], &person()).await.unwrap();
         let agent = account.agent(name).await.unwrap();
-        let input = MemoryInput {
-            content: format!("{name} keeps a kiln").as_str().into(),
-            ..MemoryInput::default()
-        };
+        let input = input(&format!("{name} keeps a kiln"));
         agent.memories().save(&[input], &person()).await.unwrap();
         agents.push(own(&agent));
     }
@@ -346,7 +337,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         ..dated("The kiln is fired on Thursdays", "2025-02-20")
     })
     .await;
-    let other = save(input_of("The kiln needs a new door")).await;
+    let other = save(input("The kiln needs a new door")).await;
     let third = save(MemoryInput {
         replaces: vec![Number(second)],
         ..dated(
@@ -357,7 +348,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
     .await;
     let archival = save(MemoryInput {
         kind: Some(memoir_domain::memory::Kind::Archival),
-        ..input_of("The kiln of my grandmother was brick")
+        ..input("The kiln of my grandmother was brick")
     })
     .await;
     for process in [
@@ -438,7 +429,7 @@ async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_
     let text = wren.seen().memory(Number(5)).await.unwrap();
     let copy = MemoryInput {
         replaces: vec![Number(5)],
-        ..input_of(text.content())
+        ..input(text.content())
     };
     let saved = wren.agent.memories().save(&[copy], &me).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![Number(5)]));
@@ -470,11 +461,4 @@ async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_
         .collect();
     assert!(places.contains(&(1, "archival")), "{places:?}");
     assert!(places.contains(&(15, "core")), "{places:?}");
-}
-
-fn input_of(content: &str) -> MemoryInput {
-    MemoryInput {
-        content: content.into(),
-        ..MemoryInput::default()
-    }
 }

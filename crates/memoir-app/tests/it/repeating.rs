@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Error, KeptReply, MemoryInput, ReplyKey, RequestAttempt};
+use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
 use memoir_domain::memory::Number;
 use memoir_store_sqlite::{
     CommitFault::{LostUnwritten, LostWritten},
     SqliteStore,
 };
 
-use crate::installation::{TestAgent, person, settings};
+use crate::installation::{TestAgent, input, person, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
@@ -40,10 +40,7 @@ async fn new(wren: &TestAgent) -> RequestAttempt {
 
 async fn save(wren: &TestAgent) -> Result<Number, Error> {
     wren.clock.advance(Duration::from_secs(1));
-    let input = MemoryInput {
-        content: "Lena brings the paper on Fridays.".into(),
-        ..MemoryInput::default()
-    };
+    let input = input("Lena brings the paper on Fridays.");
     let saved = wren.agent.memories().save(&[input], &person()).await?;
     Ok(saved[0].memory.number)
 }

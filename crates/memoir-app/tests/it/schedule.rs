@@ -25,8 +25,8 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
 use crate::installation::{
-    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, intrude, lens, new_folder,
-    person, save_by, settings,
+    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, input, intrude, lens,
+    new_folder, person, save_by, settings,
 };
 
 /// The interval of the schedule.
@@ -148,10 +148,7 @@ impl Month {
         let width = usize::try_from(tokens * 4).unwrap();
         let content = format!("{:x<width$}", self.texts);
         let content = content.chars().take(width).collect::<String>();
-        let input = MemoryInput {
-            content: content.into(),
-            ..MemoryInput::default()
-        };
+        let input = input(&content);
         let agent = self.account.agent(name).await.unwrap();
         agent.memories().save(&[input], &person()).await.unwrap();
     }
@@ -477,7 +474,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_delays_no_other() {
 
 /// So many that one of them could be archived: the agent is asked.
 fn four_memories() -> [MemoryInput; 4] {
-    ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::installation::input)
+    ["A memory.", "A matter.", "A manner.", "A mirror."].map(input)
 }
 
 /// An agent under `archive` whose core memories are all protected from edits, and one under `refuse` without
@@ -556,15 +553,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         month.remember_one(name, 50).await;
     }
     let strict = month.account.agent("strict").await.unwrap();
-    let copy = MemoryInput {
-        content: lens(&strict)
-            .memory(Number(1))
-            .await
-            .unwrap()
-            .content()
-            .into(),
-        ..MemoryInput::default()
-    };
+    let copy = input(lens(&strict).memory(Number(1)).await.unwrap().content());
     strict.memories().save(&[copy], &person()).await.unwrap();
     for name in silent {
         let shown = month
@@ -626,10 +615,7 @@ async fn spec_3_16_a_session_of_the_schedule_without_its_models_key_fails_on_the
         .await
         .unwrap();
     let agent = account.agent("ann").await.unwrap();
-    let input = MemoryInput {
-        content: "One".into(),
-        ..MemoryInput::default()
-    };
+    let input = input("One");
     agent.memories().save(&[input], &person()).await.unwrap();
     clock.advance(Duration::from_secs(8 * 86_400));
     let mut scheduler = Scheduler::new(memoir.clone(), 4);

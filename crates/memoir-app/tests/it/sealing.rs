@@ -33,7 +33,8 @@ use tracing::{
 };
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, new_folder, own, person, rehearsal, shred_by, state,
+    TestAgent, complete, configure_by, delete, input, new_folder, own, person, rehearsal, shred_by,
+    state,
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
@@ -204,11 +205,8 @@ async fn save(wren: &TestAgent, input: MemoryInput) -> Number {
     wren.save(&[input]).await[0].memory.number
 }
 
-fn with(content: String) -> MemoryInput {
-    MemoryInput {
-        content: content.into(),
-        ..MemoryInput::default()
-    }
+fn with(what: &str, rest: &str) -> MemoryInput {
+    input(&text_with(what, rest))
 }
 
 /// Saves every word in its kind of text.
@@ -233,10 +231,10 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     let system = [(Field::SystemPrompt, Some(system.as_str()))];
     configure_by(agent, &system, &person()).await;
 
-    let core = with(text_with(
+    let core = with(
         "a core memory",
         "the bookbinder lies on the shelf by the door",
-    ));
+    );
     save(
         wren,
         MemoryInput {
@@ -246,19 +244,13 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         },
     )
     .await;
-    let journal = with(text_with(
-        "a journal entry",
-        "this morning was quiet and long",
-    ));
+    let journal = with("a journal entry", "this morning was quiet and long");
     let journal = MemoryInput {
         kind: Some(Kind::Journal),
         ..journal
     };
     save(wren, journal).await;
-    let protected = with(text_with(
-        "a constitutional text",
-        "a vow that is kept for all time",
-    ));
+    let protected = with("a constitutional text", "a vow that is kept for all time");
     let protected = MemoryInput {
         constitutional: true,
         ..protected
@@ -266,24 +258,21 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     save(wren, protected).await;
     let old = save(
         wren,
-        with(text_with(
+        with(
             "an original text",
             "the press was oiled on the first day of May",
-        )),
+        ),
     )
     .await;
     let discarded = save(
         wren,
-        with(text_with(
-            "a discarded memory",
-            "the cat came in from the garden",
-        )),
+        with("a discarded memory", "the cat came in from the garden"),
     )
     .await;
     let detail = canary("a removed detail");
     let detailed = save(
         wren,
-        with(format!(
+        input(&format!(
             "They met in {} on 3 May 2024 at noon.",
             capital(detail)
         )),
@@ -291,17 +280,14 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     .await;
     let shredded = save(
         wren,
-        with(text_with(
-            "a shredded memory",
-            "the key of the back door, 4711",
-        )),
+        with("a shredded memory", "the key of the back door, 4711"),
     )
     .await;
     for number in 0..6 {
         let filler = format!(
             "A long and quiet memory number {number} of a day by the sea, with nothing in it to remove."
         );
-        save(wren, with(filler)).await;
+        save(wren, input(&filler)).await;
     }
 
     let (session, _) = wren
@@ -398,17 +384,10 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
         "the {} stands by the river, as it always did",
         canary("a summary of memories")
     );
-    let original = with(text_with(
-        "an archived original",
-        &format!("the mill: {kept}"),
-    ));
+    let original = with("an archived original", &format!("the mill: {kept}"));
     let original = save(wren, original).await;
-    let replaced = save(
-        wren,
-        with(text_with("a replaced memory", "the mill is open")),
-    )
-    .await;
-    let archival = with(text_with("a memory saved as archival", "the mill is old"));
+    let replaced = save(wren, with("a replaced memory", "the mill is open")).await;
+    let archival = with("a memory saved as archival", "the mill is old");
     let archival = MemoryInput {
         kind: Some(Kind::Archival),
         ..archival
@@ -416,9 +395,8 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
     save(wren, archival).await;
     let newer = MemoryInput {
         replaces: vec![replaced, Number(999)],
-        ..with(
-            "The mill is closed, and its wheel stands still until the ice on the river is gone."
-                .to_owned(),
+        ..input(
+            "The mill is closed, and its wheel stands still until the ice on the river is gone.",
         )
     };
     let saved = agent.memories().save(&[newer], &person()).await.unwrap();
@@ -585,22 +563,22 @@ async fn provoke(
         ..query
     };
     said.error(agent.lens().recall(&long).await);
-    let too_long = with(word.repeat(1_000));
+    let too_long = input(&word.repeat(1_000));
     said.error(agent.memories().save(&[too_long], &person()).await);
     said.error(
         agent
             .memories()
-            .save(&[with(format!("{word}\0"))], &person())
+            .save(&[input(&format!("{word}\0"))], &person())
             .await,
     );
     let tagged = MemoryInput {
         tags: vec![format!("{word}\n{word}").into()],
-        ..with(word.to_owned())
+        ..input(&word)
     };
     said.error(agent.memories().save(&[tagged], &person()).await);
     let sourced = MemoryInput {
         source: Some(word.repeat(1_000).into()),
-        ..with(word.to_owned())
+        ..input(&word)
     };
     said.error(agent.memories().save(&[sourced], &person()).await);
     let prompt = word.repeat(10_001);
@@ -884,7 +862,7 @@ async fn spec_5_3_what_lies_in_the_open_of_a_memory() {
     // Enough of the memories of the same age has to stay in the prompt.
     for number in 1..=6 {
         let filler = format!("A long and quiet memory number {number} of a day by the sea.");
-        save(&wren, with(filler)).await;
+        save(&wren, input(&filler)).await;
     }
     archive(&wren, &mut said).await;
     drop(wren);

@@ -6,7 +6,7 @@ use memoir_testkit::Turn;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, new_folder, person};
+use crate::installation::{TestAgent, complete, input, new_folder, person};
 
 /// More than a page.
 const MANY: usize = 1_100;
@@ -26,9 +26,11 @@ async fn wren() -> TestAgent {
 
 fn inputs() -> Vec<MemoryInput> {
     (0..MANY)
-        .map(|number| MemoryInput {
-            content: format!("Customer {number} asked for {} sheets.", number + 7).into(),
-            ..MemoryInput::default()
+        .map(|number| {
+            input(&format!(
+                "Customer {number} asked for {} sheets.",
+                number + 7
+            ))
         })
         .collect()
 }
