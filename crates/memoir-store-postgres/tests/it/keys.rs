@@ -142,34 +142,17 @@ fn spec_5_4_a_process_that_cannot_reach_the_key_store_uses_no_key() {
     };
     let (store, _) = unlocked(&database);
     store.create(scope(), now()).unwrap();
-    database
-        .server
-        .query(
-            "postgres",
-            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", database.name()),
-        )
-        .unwrap();
-    database
-        .server
-        .query(
-            "postgres",
-            &format!(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
-                database.name()
-            ),
-        )
-        .unwrap();
+    let query = |sql: &str| database.server.query("postgres", sql).unwrap();
+    let name = database.name();
+    query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    query(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    ));
     let begun = std::time::Instant::now();
     while store.cached(scope()).unwrap().is_some() {
         assert!(begun.elapsed().as_secs() < 10, "it is used for ever");
     }
     assert!(store.key(scope()).is_err());
-    database
-        .server
-        .query(
-            "postgres",
-            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", database.name()),
-        )
-        .unwrap();
+    query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     assert!(store.key(scope()).unwrap().is_some());
 }
