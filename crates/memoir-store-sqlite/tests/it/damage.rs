@@ -238,49 +238,33 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
 #[tokio::test]
 async fn rows_that_others_changed_are_counted_as_they_are() {
     let of = |count, tokens| CountAndTokens { count, tokens };
+    let core = |count, tokens| RowCounts {
+        core: of(count, tokens),
+        ..RowCounts::default()
+    };
     for (change, expected) in [
-        (
-            "UPDATE memories SET version = 9",
-            RowCounts {
-                core: of(3, 30),
-                ..RowCounts::default()
-            },
-        ),
-        (
-            "DELETE FROM memories WHERE number = 2",
-            RowCounts {
-                core: of(2, 20),
-                ..RowCounts::default()
-            },
-        ),
+        ("UPDATE memories SET version = 9", core(3, 30)),
+        ("DELETE FROM memories WHERE number = 2", core(2, 20)),
         (
             "UPDATE memories SET tokens = 11 WHERE number = 2",
-            RowCounts {
-                core: of(3, 31),
-                ..RowCounts::default()
-            },
+            core(3, 31),
         ),
         (
             "UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved' WHERE number = 2",
             RowCounts {
-                core: of(2, 20),
                 archival: of(1, 10),
-                ..RowCounts::default()
+                ..core(2, 20)
             },
         ),
         (
             "UPDATE memories SET kind = 'dream' WHERE number = 2",
-            RowCounts {
-                core: of(2, 20),
-                ..RowCounts::default()
-            },
+            core(2, 20),
         ),
         (
             "UPDATE memories SET discarded_at = 1 WHERE number = 2",
             RowCounts {
-                core: of(2, 20),
                 discarded: 1,
-                ..RowCounts::default()
+                ..core(2, 20)
             },
         ),
     ] {
