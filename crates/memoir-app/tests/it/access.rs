@@ -41,7 +41,7 @@ impl Site {
 
     /// A token that the agent makes itself.
     async fn another(&self) -> TokenWithSecret {
-        let actor = memoir_domain::audit::Actor::agent("wren");
+        let actor = Actor::agent("wren");
         let made = self
             .agent
             .grants()

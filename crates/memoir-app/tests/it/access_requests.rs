@@ -215,12 +215,7 @@ async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_les
     assert_eq!(left(&request), 15 * MINUTE);
     wren.clock.put_forward(10 * MINUTE);
     assert_eq!(left(&request), 10 * MINUTE);
-    let ended = wren
-        .agent
-        .grants()
-        .revoke_access(request.id, &person())
-        .await;
-    let ended = ended.unwrap();
+    let ended = revoke_by(&wren.agent, request.id, &person()).await;
     assert_eq!(left(&ended), Duration::ZERO);
     let by = wren
         .agent
@@ -1347,7 +1342,7 @@ async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
         .ask_for_access(request.id)
         .await
         .unwrap();
-    let query = memoir_app::RecordFilter::default();
+    let query = RecordFilter::default();
     let records = wren.seen().records(&query).await.unwrap();
     let last = serde_json::to_value(records.last().unwrap()).unwrap();
     assert_eq!(last["action"], "access_refused");

@@ -13,7 +13,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, configure_by, handle_by, input, person};
+use crate::installation::{TestAgent, configure_by, handle_by, input, person, save_by};
 
 /// The originals of [`archivist`]: #1 to #14.
 const COUNT: u64 = 14;
@@ -288,13 +288,7 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
         replaces: vec![Number(10), Number(16)],
         ..input("The market is closed for good, and so is the mill by the river.")
     };
-    let saved = wren
-        .agent
-        .memories()
-        .save(&[newer], &me())
-        .await
-        .unwrap()
-        .remove(0);
+    let saved = save_by(&wren.agent, &[newer], &me()).await.remove(0);
     let new = saved.memory.number.0;
     assert_eq!(saved.replaced, Some(vec![Number(10), Number(16)]));
     for (number, expected) in [

@@ -364,7 +364,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     assert_eq!(read.refused_calls, 4);
 
     // The agent that drives itself reads them immediately; the store gets them with the next write.
-    wren.clock.advance(std::time::Duration::from_secs(1));
+    wren.clock.advance(Duration::from_secs(1));
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
         let rows = wren
@@ -455,10 +455,7 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let wren = TestAgent::new(&DUPLICATES).await;
-    let strict = (
-        memoir_domain::agent::Field::RefinementThreshold,
-        Some("0.9"),
-    );
+    let strict = (Field::RefinementThreshold, Some("0.9"));
     wren.configure(&[strict]).await;
     let before = {
         // The duplicate is merged before the session's core size is fixed, and stays merged.
@@ -696,8 +693,7 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 #[tokio::test]
 async fn spec_2_2_without_a_model_a_session_is_refused() {
     let wren = TestAgent::with(&DUPLICATES, settings()).await;
-    wren.configure(&[(memoir_domain::agent::Field::Model, None)])
-        .await;
+    wren.configure(&[(Field::Model, None)]).await;
     let refused = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})

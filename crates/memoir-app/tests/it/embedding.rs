@@ -915,11 +915,7 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let meanwhile = async {
         asked.notified().await;
         let me = me();
-        let shred = wren
-            .agent
-            .memories()
-            .shred(ShredWish::of(Number(1), "a secret"), &me);
-        shred.await.unwrap();
+        shred_by(&wren.agent, ShredWish::of(Number(1), "a secret"), &me).await;
         go_on.send(()).unwrap();
     };
     let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), meanwhile);

@@ -701,11 +701,12 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     // The merged memory is 9, and 10 the journal entry. The agent learns that it was merged from what is shredded.
     for (number, merged) in [(1, vec![Number(9)]), (9, Vec::new()), (2, Vec::new())] {
         folder.pass_a_minute();
-        let shredded = agent
-            .memories()
-            .shred(ShredWish::of(Number(number), "a key"), &archiving::me())
-            .await
-            .unwrap();
+        let shredded = shred_by(
+            agent,
+            ShredWish::of(Number(number), "a key"),
+            &archiving::me(),
+        )
+        .await;
         assert_eq!(shredded.summaries, merged, "{number}");
         let now = words(&everything(&wren).await);
         assert!(now < left, "{number}: {now} of {left}");
@@ -809,12 +810,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone()
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM memories")
         .unwrap();
-    let shredded = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "a key"), &person())
-        .await;
-    shredded.unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(1), "a key"), &person()).await;
     let found = wren.store.check().await.unwrap();
     assert!(found.iter().any(|one| one.problem.contains("`residues`")));
     assert!(!wren.store.finish().await.unwrap(), "held by the reader");
@@ -939,12 +935,7 @@ fn counted(verified: &memoir_app::Verification) -> (u64, u64, u64) {
 async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     let (wren, session) = summarised().await;
     let me = archiving::me();
-    let shredded = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "a slip"), &me)
-        .await;
-    let shredded = shredded.unwrap();
+    let shredded = shred_by(&wren.agent, ShredWish::of(Number(1), "a slip"), &me).await;
     // The discarded one too.
     assert_eq!(shredded.summaries, [Number(15), Number(16)]);
     assert_eq!(shredded.derived, []);
@@ -965,19 +956,11 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
         (11, 2, 0)
     );
     // A memory that no summary was ever written over.
-    let shredded = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(14), "a slip"), &me)
-        .await;
-    assert_eq!(shredded.unwrap().summaries, []);
+    let shredded = shred_by(&wren.agent, ShredWish::of(Number(14), "a slip"), &me).await;
+    assert_eq!(shredded.summaries, []);
     // With its last source the summary is discarded (SPEC 2.4); it is not shredded.
-    let shredded = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(2), "a slip"), &me)
-        .await;
-    assert_eq!(shredded.unwrap().summaries, [Number(15), Number(16)]);
+    let shredded = shred_by(&wren.agent, ShredWish::of(Number(2), "a slip"), &me).await;
+    assert_eq!(shredded.summaries, [Number(15), Number(16)]);
     let summary = wren.agent.views().memory(Number(16)).await.unwrap();
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
     assert_eq!(

@@ -70,12 +70,7 @@ async fn spec_2_5_the_model_names_what_is_to_stay() {
     assert_eq!(reflected.promoted[0].0, kept);
     let request = &script.requests()[0];
     assert_eq!(request.answer_schema.as_ref().unwrap().name, "promotions");
-    let memory = wren
-        .agent
-        .views()
-        .memory(memoir_domain::memory::Number(kept))
-        .await
-        .unwrap();
+    let memory = wren.agent.views().memory(Number(kept)).await.unwrap();
     assert_eq!(memory.kind, Kind::Core);
     assert_eq!(wren.actions().await.last().unwrap(), "reflection_completed");
     wren.check().await;
@@ -202,11 +197,7 @@ async fn spec_2_6_a_conversation_is_read_once() {
     let handed = wren.hand_over(messages, true, ActorKind::Agent).await;
     assert_eq!((handed.received, handed.known), (0, 2));
     assert_eq!(absorb(&wren, []).await.messages, 0);
-    let noted = wren
-        .seen()
-        .memory(memoir_domain::memory::Number(2))
-        .await
-        .unwrap();
+    let noted = wren.seen().memory(Number(2)).await.unwrap();
     assert_eq!(noted.content(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
     wren.check().await;
@@ -550,7 +541,7 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     let wren = TestAgent::new(&[]).await;
     let named = "builtin:careful".parse().unwrap();
     let script = memoir_testkit::ModelScript::new([]).with_name(named);
-    wren.model.set(std::sync::Arc::new(script));
+    wren.model.set(Arc::new(script));
     wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await;
     let refused = wren.agent.life().absorb(pending(), &mut |_| {}).await;
@@ -590,7 +581,7 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
     wren.hand_over(marked(40, 8_000), false, ActorKind::Agent)
         .await;
     // A question with message 20 cannot be answered.
-    let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
+    let script = Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| match marks(request).contains(&"mark020".to_owned()) {
             true => Turn::text("I would rather not."),
             false => notes(&[], &[]),
@@ -618,7 +609,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     wren.hand_over(messages, false, ActorKind::Agent).await;
     let read = |context, turns: Vec<Turn>| {
         let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
-        let script = std::sync::Arc::new(script);
+        let script = Arc::new(script);
         wren.model.set(script.clone());
         script
     };
@@ -676,7 +667,7 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     // Each a chunk of its own.
     wren.hand_over(marked(3, 100_000), true, ActorKind::Agent)
         .await;
-    let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
+    let script = Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| {
             // The notes of earlier parts precede the conversation.
             let marks = marks(request);
@@ -835,11 +826,7 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
     messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
     wren.hand_over(messages, true, ActorKind::Agent).await;
     absorb(&wren, [notes(&["Odd."], &[])]).await;
-    let noted = wren
-        .agent
-        .views()
-        .memory(memoir_domain::memory::Number(2))
-        .await;
+    let noted = wren.agent.views().memory(Number(2)).await;
     assert_eq!(noted.unwrap().created_at, wren.memoir.now());
 }
 
@@ -875,12 +862,8 @@ fn promote_replacing(number: u64, replaces: &[u64]) -> Turn {
 }
 
 async fn save_own(wren: &TestAgent, memory: MemoryInput) -> u64 {
-    let saved = wren
-        .agent
-        .memories()
-        .save(&[memory], &Actor::agent("wren"))
-        .await;
-    saved.unwrap()[0].memory.number.0
+    let saved = save_by(&wren.agent, &[memory], &Actor::agent("wren")).await;
+    saved[0].memory.number.0
 }
 
 /// The kind of a memory, and the memory above it.

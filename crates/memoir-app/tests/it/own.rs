@@ -308,7 +308,7 @@ async fn spec_3_2_the_agent_takes_up_no_session_that_memoir_drives() {
 
 #[tokio::test]
 async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() {
-    for actor in [person(), memoir_domain::audit::Actor::agent("wren")] {
+    for actor in [person(), Actor::agent("wren")] {
         let wren = TestAgent::new(&MEMORIES).await;
         let session = opened(&wren).await;
         call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;

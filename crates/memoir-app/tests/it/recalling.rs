@@ -10,7 +10,7 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::keys_in_memory;
 
-use crate::installation::{TestAgent, handle_by, input, lens, own, person, settings};
+use crate::installation::{TestAgent, handle_by, input, lens, own, person, settings, shred_by};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -114,12 +114,12 @@ async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
 async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     let wren = TestAgent::new(&["The password is xylophone", "The kiln is hot"]).await;
     assert_eq!(recalled(&wren.agent, "xylophone").await, [1]);
-    let shredded = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "a password"), &owner())
-        .await;
-    shredded.unwrap();
+    shred_by(
+        &wren.agent,
+        ShredWish::of(Number(1), "a password"),
+        &owner(),
+    )
+    .await;
     assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 0);
     assert_eq!(recalled(&wren.agent, "xylophone").await, [0; 0]);
     // One typing error: the word is no longer found.

@@ -124,21 +124,13 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
     is_valid(&wren).await;
 
     // Discarding it restores none, and names those that stay archival.
-    let discarded = wren
-        .agent
-        .memories()
-        .handle(number, Handling::Discard, &me())
-        .await;
-    assert_eq!(discarded.unwrap().sources, numbers(&[1, 2]));
+    let discarded = handle_by(&wren.agent, number, Handling::Discard, &me()).await;
+    assert_eq!(discarded.sources, numbers(&[1, 2]));
     for old in [1, 2] {
         assert_eq!(place(&wren, old).await, (Kind::Archival, None, true));
     }
-    let restored = wren
-        .agent
-        .memories()
-        .handle(number, Handling::Restore, &me())
-        .await;
-    assert_eq!(restored.unwrap().sources, numbers(&[1, 2]));
+    let restored = handle_by(&wren.agent, number, Handling::Restore, &me()).await;
+    assert_eq!(restored.sources, numbers(&[1, 2]));
     assert_eq!(
         place(&wren, 1).await,
         (Kind::Archival, Some(number.0), true)
@@ -436,12 +428,8 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
             ..input(&format!("Box {text}."))
         };
         let number = save(&wren, archival, &me()).await.memory.number;
-        let promoted = wren
-            .agent
-            .memories()
-            .handle(number, Handling::Promote, &me())
-            .await;
-        assert_eq!(promoted.unwrap().kind, Kind::Core);
+        let promoted = handle_by(&wren.agent, number, Handling::Promote, &me()).await;
+        assert_eq!(promoted.kind, Kind::Core);
     }
     assert_eq!(
         wren.agent.views().session(session.id).await.unwrap().edits,

@@ -33,7 +33,7 @@ pub struct Story {
     pub undone: SessionId,
 }
 
-pub fn memories() -> Vec<memoir_app::MemoryInput> {
+pub fn memories() -> Vec<MemoryInput> {
     let mut memories: Vec<_> = [
         "Marta prefers linen thread for the spine of every book.",
         "The workshop opens at nine, and Joaquín is always there first, before the baker.",

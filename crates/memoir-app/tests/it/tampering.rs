@@ -1344,7 +1344,7 @@ async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading(
         let agent = agent_of(&memoir, "wren").await;
         let life = agent.life();
         // A shredding says how many messages may hold the text, which has to be right.
-        let wish = memoir_app::ShredWish::of(Number(1), "It was a key.");
+        let wish = ShredWish::of(Number(1), "It was a key.");
         let refused = agent.memories().shred(wish, &Actor::agent("wren")).await;
         assert_eq!(
             refused.map_err(|error| error.code()).unwrap_err(),

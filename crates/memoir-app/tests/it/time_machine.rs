@@ -139,7 +139,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
     let preview = wren
         .agent
         .log()
-        .preview_rewind(memoir_app::Point::Time(moment.at), &person())
+        .preview_rewind(Point::Time(moment.at), &person())
         .await
         .unwrap();
     assert_eq!(
@@ -147,7 +147,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
         before,
         "a preview changes nothing"
     );
-    let point = Some(memoir_app::Point::Time(moment.at));
+    let point = Some(Point::Time(moment.at));
     let seen = wren.agent.log().look_back(point).await.unwrap();
     // A memory shredded since has no replacement, at any time.
     assert_eq!(
@@ -599,7 +599,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     assert_eq!(wren.kept().await, [1, 2, 3]);
     let first = newest.seq - 1;
-    let point = Some(memoir_app::Point::Record(first));
+    let point = Some(Point::Record(first));
     let seen = agent.log().look_back(point).await.unwrap();
     let rewound = agent
         .as_seen(seen.history.newest_seq)

@@ -147,12 +147,8 @@ async fn spec_4_3_one_memory_is_restored() {
     assert!(wren.kept().await.contains(&5));
     let me = Actor::agent("wren");
     let records = wren.actions().await.len();
-    let again = wren
-        .agent
-        .memories()
-        .handle(Number(5), Handling::Restore, &me)
-        .await;
-    assert_eq!(again.unwrap().discarded_at, None);
+    let again = handle_by(&wren.agent, Number(5), Handling::Restore, &me).await;
+    assert_eq!(again.discarded_at, None);
     assert_eq!(
         wren.actions().await.len(),
         records,
@@ -175,12 +171,8 @@ async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_ag
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     let records = wren.actions().await.len();
     // The session has removed it already.
-    let discarded = wren
-        .agent
-        .memories()
-        .handle(Number(4), Handling::Discard, &person())
-        .await;
-    assert!(discarded.unwrap().discarded_at.is_some());
+    let discarded = handle_by(&wren.agent, Number(4), Handling::Discard, &person()).await;
+    assert!(discarded.discarded_at.is_some());
     assert_eq!(wren.actions().await.len(), records + 1);
     for cascade in [false, true] {
         let refused = wren

@@ -6,7 +6,7 @@ use memoir_testkit::Turn;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, input, new_folder, person};
+use crate::installation::{TestAgent, complete, input, new_folder, person, shred_by};
 
 /// More than a page.
 const MANY: usize = 1_100;
@@ -46,12 +46,7 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     let (session, _) = wren.refine([merge, complete()]).await;
     assert_eq!(session.stats.consolidated, 2);
     // It replaces texts of records that were followed long before.
-    let gone = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(3), "gone"), &person())
-        .await;
-    gone.unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(3), "gone"), &person()).await;
     let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.mismatches, []);
     assert!(verified.records > MANY as u64);
@@ -111,12 +106,7 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
     }
     assert!(wren.agent.log().verify().await.unwrap().valid);
     // Text that was removed from the log is in no summary either.
-    let gone = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "gone"), &person())
-        .await;
-    gone.unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(1), "gone"), &person()).await;
     assert_eq!(kept().await, 0);
     wren.agent.log().look_back(None).await.unwrap();
     assert_eq!(kept().await, 2);
@@ -153,12 +143,12 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_mismatch() {
         for number in 4..24 {
             wren.remember(&format!("And another thing, {number}."))
                 .await;
-            let gone = wren
-                .agent
-                .memories()
-                .shred(ShredWish::of(Number(number), "gone"), &person())
-                .await;
-            gone.unwrap();
+            shred_by(
+                &wren.agent,
+                ShredWish::of(Number(number), "gone"),
+                &person(),
+            )
+            .await;
         }
     };
     let verifying = async {
