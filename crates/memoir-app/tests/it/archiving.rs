@@ -13,7 +13,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, configure_by, handle_by, input, person, save_by};
+use crate::installation::{TestAgent, call, configure_by, handle_by, input, person, save_by};
 
 /// The originals of [`archivist`]: #1 to #14.
 const COUNT: u64 = 14;
@@ -68,14 +68,9 @@ pub async fn open(wren: &TestAgent) -> SessionId {
     wren.agent.open_own(Mode::Full).await.unwrap().0.id
 }
 
-async fn call(wren: &TestAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
-    let result = wren.agent.call_tool(session, tool, Some(&arguments)).await;
-    serde_json::to_value(result.unwrap()).unwrap()
-}
-
 /// As [`call`], for an edit that is to succeed.
 pub async fn edit(wren: &TestAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
-    let result = call(wren, session, tool, arguments).await;
+    let result = call(&wren.agent, session, tool, arguments).await;
     assert_ne!(result["type"], "error", "{tool}: {result}");
     result
 }
@@ -185,7 +180,7 @@ async fn every_edit(wren: &TestAgent, session: SessionId) {
     ] {
         assert_eq!(place(wren, number).await, expected, "#{number}");
     }
-    let now = call(wren, session, "delete_memory", json!({"id": 4})).await;
+    let now = call(&wren.agent, session, "delete_memory", json!({"id": 4})).await;
     assert_eq!(now["code"], "not_core");
     assert!(now["error"].as_str().unwrap().contains("#17"), "{now}");
 }
@@ -215,7 +210,7 @@ async fn spec_3_13_the_breaker_returns_every_byte_of_what_was_archived() {
     let strict = [(Field::RefinementThreshold, Some("1"))];
     wren.configure(&strict).await;
     let report = json!({"summary": "Less to carry."});
-    let tripped = call(&wren, session, "complete_refinement", report).await;
+    let tripped = call(&wren.agent, session, "complete_refinement", report).await;
     assert_eq!(tripped["type"], "refinement_rolled_back");
     assert_eq!(originals(&wren).await, before);
     verify(&wren, COUNT, 0).await;
@@ -468,7 +463,7 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     let wren = archivist().await;
     let session = open(&wren).await;
     every_edit(&wren, session).await;
-    let refused = call(&wren, session, "protect_memory", json!({"id": 16})).await;
+    let refused = call(&wren.agent, session, "protect_memory", json!({"id": 16})).await;
     assert_eq!(refused["code"], "constitutional");
     complete(&wren, session).await;
     let protect = async |number| {

@@ -207,11 +207,8 @@ async fn hand_over(wren: &TestAgent) {
         speaker: "Ann".into(),
         text: text.into(),
     });
-    let handing = wren
-        .agent
-        .life()
-        .hand_over(messages.to_vec(), true, ActorKind::Agent);
-    handing.await.unwrap();
+    wren.hand_over(messages.to_vec(), true, ActorKind::Agent)
+        .await;
 }
 
 async fn an_absorption(wren: &TestAgent) {

@@ -812,14 +812,8 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     }
     // Revoked while the server responds: its vectors come too late.
     let id = wren.agree().await;
-    let asked = Arc::new(tokio::sync::Notify::new());
-    let (go_on, waits) = std::sync::mpsc::channel::<()>();
-    let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
-    server.push(ServerStep::respond(move |_| {
-        told.notify_one();
-        waits.lock().unwrap().recv().unwrap();
-        model()
-    }));
+    let (step, asked, go_on) = held();
+    server.push(step);
     let revoked = async {
         asked.notified().await;
         wren.agent.grants().revoke_access(id, &me()).await.unwrap();

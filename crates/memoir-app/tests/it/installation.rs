@@ -36,7 +36,7 @@ use memoir_testkit::{
 };
 use memoir_vault::KeyStore;
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub const MEMORIES: [&str; 6] = memoir_testkit::SIX_MEMORIES;
 
@@ -182,6 +182,15 @@ impl TestAgent {
         }
     }
 
+    /// An agent with so many memories of some length.
+    pub async fn with_notes(count: usize) -> Self {
+        let notes =
+            (0..count).map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)));
+        let notes: Vec<String> = notes.collect();
+        let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
+        Self::new(&notes).await
+    }
+
     pub async fn remember(&self, content: &str) -> u64 {
         self.save(&[input(content)]).await[0].memory.number.0
     }
@@ -269,7 +278,7 @@ impl TestAgent {
     }
 
     /// Every memory as JSON, the journal entries of Memoir's own left out.
-    pub async fn memories(&self) -> Vec<serde_json::Value> {
+    pub async fn memories(&self) -> Vec<Value> {
         let memories = self.seen().memories(true).await.unwrap();
         memories
             .into_iter()
@@ -373,6 +382,12 @@ pub async fn enqueue(agent: &AgentHandle, options: &RefineOptions) -> SessionFac
 
 pub async fn cancel_by(agent: &AgentHandle, session: SessionId, actor: &Actor) -> SessionFacts {
     agent.sessions().cancel(session, actor).await.unwrap()
+}
+
+/// What the agent's own call of a tool answers.
+pub async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
+    let answer = agent.call_tool(session, tool, Some(&arguments)).await;
+    serde_json::to_value(answer.unwrap()).unwrap()
 }
 
 /// A memory with all fields.

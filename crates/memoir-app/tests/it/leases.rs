@@ -173,11 +173,7 @@ async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
 
 #[tokio::test]
 async fn concurrent_edits_of_one_session_are_each_measured() {
-    let texts: Vec<String> = (0..40)
-        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let wren = Arc::new(TestAgent::new(&texts).await);
+    let wren = Arc::new(TestAgent::with_notes(40).await);
     let (session, running) = waiting(&wren).await;
     let calls = (5..=24u64).map(|number| {
         let wren = wren.clone();

@@ -237,11 +237,7 @@ async fn spec_2_6_a_message_is_known_by_its_identifier_and_its_content_on_each_s
 async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let message = message("a", "My sister is called Mira.");
-    let handed = wren
-        .agent
-        .life()
-        .hand_over(vec![message], true, ActorKind::Agent);
-    handed.await.unwrap();
+    wren.hand_over(vec![message], true, ActorKind::Agent).await;
     assert_eq!(
         absorb(&wren, [notes(&[], &[])]).await.saved,
         0,
@@ -308,11 +304,7 @@ async fn spec_6_1_reading_waits_for_no_other_process() {
 async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let message = message("a", "My sister is called Mira.");
-    let handed = wren
-        .agent
-        .life()
-        .hand_over(vec![message], true, ActorKind::Agent);
-    handed.await.unwrap();
+    wren.hand_over(vec![message], true, ActorKind::Agent).await;
     let drafted = || {
         Turn::text(
             "Draft: {\"journal\": [], \"core\": []}\nFinal: {\"journal\": [], \"core\": [\"Ann's sister is called Mira.\"]}",
@@ -340,11 +332,8 @@ async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
         kind,
         name: "somebody".to_owned(),
     };
-    let handing = wren
-        .agent
-        .life()
-        .hand_over(vec![message("a", told)], true, actor.kind);
-    handing.await.unwrap();
+    wren.hand_over(vec![message("a", told)], true, actor.kind)
+        .await;
     wren
 }
 

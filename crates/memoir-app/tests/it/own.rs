@@ -11,16 +11,12 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::{Driver, Mode, State},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, agent_of, complete, enqueue, handle_by, input, new_folder, person, save_by,
+    MEMORIES, TestAgent, agent_of, call, complete, enqueue, handle_by, input, new_folder, person,
+    save_by,
 };
-
-async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
-    let answer = agent.call_tool(session, tool, Some(&arguments)).await;
-    serde_json::to_value(answer.unwrap()).unwrap()
-}
 
 async fn opened(wren: &TestAgent) -> SessionId {
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
@@ -358,11 +354,7 @@ async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
 
 #[tokio::test]
 async fn spec_3_18_the_cap_is_that_of_every_session() {
-    let texts: Vec<String> = (0..60)
-        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let wren = TestAgent::new(&texts).await;
+    let wren = TestAgent::with_notes(60).await;
     let off = [(Field::LossGuard, Some("off"))];
     wren.configure(&off).await;
     let own = opened(&wren).await;

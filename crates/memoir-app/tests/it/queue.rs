@@ -161,11 +161,7 @@ async fn spec_5_1_the_driver_of_a_queued_session_gets_no_text_of_a_refusal() {
 
 #[tokio::test]
 async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are_left() {
-    let texts: Vec<String> = (0..60)
-        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let wren = TestAgent::new(&texts).await;
+    let wren = TestAgent::with_notes(60).await;
     let id = queued(&wren).await;
     stalling(&wren, 1..=4);
     let taken = take(&wren).await.unwrap();

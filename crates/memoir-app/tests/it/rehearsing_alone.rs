@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    Error, Handling, MemoryInput, OwnAgent,
+    Error, Handling, MemoryInput,
     sessions::{NotApplied, RehearsedMemory},
 };
 use memoir_domain::{
@@ -16,14 +16,9 @@ use memoir_domain::{
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, person},
+    installation::{TestAgent, call, person},
     rehearsing::MEMORIES,
 };
-
-async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
-    let answer = agent.call_tool(session, tool, Some(&arguments)).await;
-    serde_json::to_value(answer.unwrap()).unwrap()
-}
 
 async fn rehearsing(wren: &TestAgent) -> SessionId {
     let (session, _) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
@@ -519,11 +514,7 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
 
 #[tokio::test]
 async fn spec_3_11_a_rehearsal_has_ten_edits() {
-    let texts: Vec<String> = (0..60)
-        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let wren = TestAgent::new(&texts).await;
+    let wren = TestAgent::with_notes(60).await;
     let off = [(Field::LossGuard, Some("off"))];
     wren.configure(&off).await;
     let id = rehearsing(&wren).await;
