@@ -158,6 +158,11 @@ impl Evidence {
         self.judge_file(&copy).await
     }
 
+    async fn judge_change(&self, sql: &str) -> Verdict {
+        let tamper = |connection: &Connection| change(connection, sql, []);
+        self.judge(tamper).await
+    }
+
     async fn judge_file(&self, path: &Path) -> Verdict {
         let memoir = self.folder.open_at(path).memoir;
         let verified = memoir.verify_all().await;
@@ -168,14 +173,22 @@ impl Evidence {
             growth: growth.map_err(|error| error.to_string()),
         }
     }
+}
 
-    /// Makes yesterday's database readable as `old` for the tampering.
-    fn attach_yesterday(&self, connection: &Connection) {
-        let path = self.yesterday.to_str().unwrap();
-        connection
-            .execute("ATTACH DATABASE ?1 AS old", [path])
-            .unwrap();
-    }
+/// Makes another copy of the database readable as `old` for the tampering.
+fn attach(connection: &Connection, path: &Path) {
+    let path = path.to_str().unwrap();
+    let attached = connection.execute("ATTACH DATABASE ?1 AS old", [path]);
+    attached.unwrap();
+}
+
+/// Puts rows of a table back as they are in `old`.
+fn replace(connection: &Connection, table: &str, rows: &str) {
+    let sql = format!(
+        "DELETE FROM main.{table} WHERE {rows}; \
+         INSERT INTO main.{table} SELECT * FROM old.{table} WHERE {rows}"
+    );
+    connection.execute_batch(&sql).unwrap();
 }
 
 /// Made once: none of the tests changes it.
@@ -642,13 +655,9 @@ async fn spec_5_3_nothing_is_moved_or_copied_from_one_agent_to_another() {
         let row = row_of(agent, "number", number);
         format!("(SELECT body FROM memories WHERE {row})")
     };
-    let verdict = evidence
-        .judge(|connection| {
-            let row = row_of(wren, "number", 1);
-            let sql = format!("UPDATE memories SET body = {} WHERE {row}", body(magpie, 1));
-            change(connection, &sql, []);
-        })
-        .await;
+    let row = row_of(wren, "number", 1);
+    let sql = format!("UPDATE memories SET body = {} WHERE {row}", body(magpie, 1));
+    let verdict = evidence.judge_change(&sql).await;
     verdict.names(&[&ids[0], "table `memories`, memory #1,", "not authentic"]);
 
     // A whole row, in the place of another and as one more.
@@ -674,16 +683,12 @@ async fn spec_5_3_nothing_is_moved_or_copied_from_one_agent_to_another() {
         verdict.names(&[&ids[0], &format!("memory #{number},"), "not authentic"]);
     }
 
-    let verdict = evidence
-        .judge(|connection| {
-            let sql = format!(
-                "UPDATE memories SET agent_id = {} WHERE {}",
-                blob(magpie),
-                row_of(wren, "number", 12)
-            );
-            change(connection, &sql, []);
-        })
-        .await;
+    let sql = format!(
+        "UPDATE memories SET agent_id = {} WHERE {}",
+        blob(magpie),
+        row_of(wren, "number", 12)
+    );
+    let verdict = evidence.judge_change(&sql).await;
     verdict.names(&[&ids[0], &ids[1], "row #12: is missing", "memory #12,"]);
 
     for (table, named) in [
@@ -756,12 +761,8 @@ async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
         }
     }
     let in_the_middle = row_of(wren, "seq", 10);
-    let verdict = evidence
-        .judge(|connection| {
-            let sql = format!("DELETE FROM audit_records WHERE {in_the_middle}");
-            change(connection, &sql, []);
-        })
-        .await;
+    let sql = format!("DELETE FROM audit_records WHERE {in_the_middle}");
+    let verdict = evidence.judge_change(&sql).await;
     verdict.names(&["record 10: missing; record 11 is in its place"]);
     // The later ones moved up.
     let verdict = evidence
@@ -887,15 +888,9 @@ enum PutBack {
 }
 
 fn put_back(evidence: &Evidence, connection: &Connection, what: PutBack) {
-    evidence.attach_yesterday(connection);
+    attach(connection, &evidence.yesterday);
     let id = blob(&evidence.wren);
-    let replace = |table: &str, rows: &str| {
-        let sql = format!(
-            "DELETE FROM main.{table} WHERE {rows}; \
-             INSERT INTO main.{table} SELECT * FROM old.{table} WHERE {rows}"
-        );
-        connection.execute_batch(&sql).unwrap();
-    };
+    let replace = |table: &str, rows: &str| replace(connection, table, rows);
     match what {
         PutBack::AgentRow => replace("agents", &format!("id = {id}")),
         PutBack::Prompts => replace("agent_prompts", &format!("agent_id = {id}")),
@@ -941,15 +936,8 @@ async fn spec_4_2_what_is_put_back_as_it_was_is_found() {
 /// Puts the rows of a table back as they were in another copy of the database.
 fn put_rows_back(path: &Path, from: &Path, table: &str, rows: &str) {
     intrude(path, |connection| {
-        let from = from.to_str().unwrap();
-        connection
-            .execute("ATTACH DATABASE ?1 AS old", [from])
-            .unwrap();
-        let sql = format!(
-            "DELETE FROM main.{table} WHERE {rows}; \
-             INSERT INTO main.{table} SELECT * FROM old.{table} WHERE {rows}"
-        );
-        connection.execute_batch(&sql).unwrap();
+        attach(connection, from);
+        replace(connection, table, rows);
     });
 }
 
@@ -1099,25 +1087,14 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
 #[tokio::test]
 async fn spec_4_2_a_forged_log_over_all_heads_is_found() {
     let evidence = evidence().await;
-    let leaves =
-        |connection: &Connection| -> i64 { one(connection, "SELECT count(*) FROM log_leaves") };
     // Cut off; the last one first, since one that is missing in the middle leaves a gap.
-    let verdict = evidence
-        .judge(|connection| {
-            let last = leaves(connection) - 1;
-            change(
-                connection,
-                "DELETE FROM log_leaves WHERE position = ?1",
-                [last],
-            );
-        })
-        .await;
+    let sql = "DELETE FROM log_leaves WHERE position = (SELECT max(position) FROM log_leaves)";
+    let verdict = evidence.judge_change(sql).await;
     assert!(verdict.is_valid(), "what is left fits: {}", verdict.text());
     assert!(!verdict.grew());
     assert!(verdict.growth.unwrap().problem.unwrap().contains("cut off"));
-    let verdict = evidence
-        .judge(|connection| change(connection, "DELETE FROM log_leaves WHERE position = 1", []))
-        .await;
+    let sql = "DELETE FROM log_leaves WHERE position = 1";
+    let verdict = evidence.judge_change(sql).await;
     verdict.names(&["`log_leaves`", "row 1 is missing"]);
     assert!(verdict.growth.is_err());
     // Two exchanged: each fits its agent, and the root is another.
@@ -1147,31 +1124,16 @@ async fn spec_4_2_a_forged_log_over_all_heads_is_found() {
             .contains("rewritten")
     );
     // One more, of an existing agent, with a hash of no record of its.
-    let verdict = evidence
-        .judge(|connection| {
-            let next = leaves(connection);
-            change(
-                connection,
-                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-                 SELECT ?1, agent_id, seq, randomblob(32), recorded_at FROM log_leaves WHERE position = 0",
-                [next],
-            );
-        })
-        .await;
+    let sql = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+         SELECT (SELECT count(*) FROM log_leaves), agent_id, seq, randomblob(32), recorded_at \
+         FROM log_leaves WHERE position = 0";
+    let verdict = evidence.judge_change(sql).await;
     verdict.names(&["the log over all heads has another hash for this record"]);
     assert!(verdict.grew(), "added to at its end");
     // One more, of no agent.
-    let verdict = evidence
-        .judge(|connection| {
-            let next = leaves(connection);
-            change(
-                connection,
-                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-                 VALUES (?1, randomblob(16), 1, randomblob(32), 0)",
-                [next],
-            );
-        })
-        .await;
+    let sql = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+         SELECT count(*), randomblob(16), 1, randomblob(32), 0 FROM log_leaves";
+    let verdict = evidence.judge_change(sql).await;
     verdict.names(&["the database has none of that identifier"]);
 }
 
