@@ -832,15 +832,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
         }),
     )
     .await;
-    assert!(
-        wren.agent
-            .views()
-            .memory(number)
-            .await
-            .unwrap()
-            .shredded_at
-            .is_none()
-    );
+    assert!(wren.facts(number.0).await.shredded_at.is_none());
     let refused = asked(
         &wren,
         &draft(AccessKind::Shred {
@@ -861,15 +853,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     let lens = wren.seen();
     let shredded = lens.memory(number).await.unwrap();
     assert!(shredded.shredded_at.is_some() && shredded.content().is_empty());
-    assert!(
-        wren.agent
-            .views()
-            .memory(Number(3))
-            .await
-            .unwrap()
-            .shredded_at
-            .is_none()
-    );
+    assert!(wren.facts(3).await.shredded_at.is_none());
     assert_eq!(
         answer(&wren, request.id, true).await.unwrap().state,
         AccessState::Done

@@ -94,7 +94,7 @@ async fn originals(wren: &TestAgent) -> Vec<Value> {
 
 /// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (&'static str, Option<u64>, bool) {
-    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
+    let memory = wren.facts(number).await;
     (
         memory.kind.as_str(),
         memory.under.map(|under| under.0),

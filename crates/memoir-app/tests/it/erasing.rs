@@ -941,7 +941,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     assert_eq!(shredded.derived, []);
     assert_eq!(text_of(&wren, 1).await, "");
     assert!(text_of(&wren, 15).await.contains("by the wall"));
-    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
+    let summary = wren.facts(16).await;
     assert_eq!(
         (summary.discarded_at, summary.sources),
         (None, vec![Number(2)])
@@ -961,7 +961,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     // With its last source the summary is discarded (SPEC 2.4); it is not shredded.
     let shredded = shred_by(&wren.agent, ShredWish::of(Number(2), "a slip"), &me).await;
     assert_eq!(shredded.summaries, [Number(15), Number(16)]);
-    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
+    let summary = wren.facts(16).await;
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
     assert_eq!(
         counted(&wren.agent.log().verify().await.unwrap()),
@@ -974,7 +974,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
         .await
         .unwrap();
     assert_eq!(text_of(&wren, 1).await, "");
-    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
+    let summary = wren.facts(16).await;
     assert!(summary.discarded_at.is_some());
     assert_eq!(
         counted(&wren.agent.log().verify().await.unwrap()),
@@ -1011,7 +1011,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
             assert!(shredded.memory.shredded_at.is_some());
         }
         for number in [1, 15, 16, 17] {
-            let memory = wren.agent.views().memory(Number(number)).await.unwrap();
+            let memory = wren.facts(number).await;
             assert!(memory.shredded_at.is_some(), "#{number}, {is_asked}");
             assert_eq!(text_of(&wren, number).await, "");
         }
@@ -1032,7 +1032,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         }
         assert!(records.contains("about the river and walked"));
         // The other sources stay.
-        let other = wren.agent.views().memory(Number(2)).await.unwrap();
+        let other = wren.facts(2).await;
         assert_eq!((other.kind.as_str(), other.under), ("archival", None));
         assert!(text_of(&wren, 2).await.contains("about the river"));
         assert_eq!(

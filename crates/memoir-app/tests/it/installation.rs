@@ -13,9 +13,9 @@ use std::{
 
 use memoir_app::{
     Absorbed, AccessRequestFacts, AgentHandle, AgentLens, Error, HandedMessage, HandedOver,
-    Handling, InstallationSettings, Memoir, MemoryInput, OwnAgent, Random, RecordFilter, Saved,
-    SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession, ShredWish, Shredded,
-    Viewer,
+    Handling, InstallationSettings, Memoir, MemoryFacts, MemoryInput, OwnAgent, Random,
+    RecordFilter, Saved, SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession,
+    ShredWish, Shredded, Viewer,
     sessions::{AppliedRehearsal, Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -275,6 +275,12 @@ impl TestAgent {
     pub async fn absorb(&self) -> Absorbed {
         let life = self.agent.life();
         life.absorb(pending(), &mut |_| {}).await.unwrap()
+    }
+
+    /// A memory, without its text.
+    pub async fn facts(&self, number: u64) -> MemoryFacts {
+        let views = self.agent.views();
+        views.memory(Number(number)).await.unwrap()
     }
 
     /// Every memory as JSON, the journal entries of Memoir's own left out.

@@ -70,7 +70,7 @@ async fn spec_2_5_the_model_names_what_is_to_stay() {
     assert_eq!(reflected.promoted[0].0, kept);
     let request = &script.requests()[0];
     assert_eq!(request.answer_schema.as_ref().unwrap().name, "promotions");
-    let memory = wren.agent.views().memory(Number(kept)).await.unwrap();
+    let memory = wren.facts(kept).await;
     assert_eq!(memory.kind, Kind::Core);
     assert_eq!(wren.actions().await.last().unwrap(), "reflection_completed");
     wren.check().await;
@@ -857,7 +857,7 @@ async fn save_own(wren: &TestAgent, memory: MemoryInput) -> u64 {
 
 /// The kind of a memory, and the memory above it.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>) {
-    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
+    let memory = wren.facts(number).await;
     (memory.kind, memory.under.map(|under| under.0))
 }
 
@@ -922,7 +922,7 @@ async fn spec_2_5_a_promoted_entry_of_a_weaker_origin_replaces_no_stronger_one()
         last_data(&wren).await["not_replaced"],
         json!([{"number": own, "reason": "origin"}])
     );
-    let promoted = wren.agent.views().memory(Number(entry)).await.unwrap();
+    let promoted = wren.facts(entry).await;
     assert_eq!(promoted.origin, Origin::Conversation);
     assert!(wren.agent.log().verify().await.unwrap().valid);
 }

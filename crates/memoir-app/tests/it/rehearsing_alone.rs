@@ -405,14 +405,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let untouched = wren.seen().memory(Number(7)).await.unwrap();
     assert_eq!(untouched.content(), "The cat has a cushion.");
     assert!(!untouched.constitutional);
-    assert!(
-        wren.agent
-            .views()
-            .memory(Number(1))
-            .await
-            .unwrap()
-            .constitutional
-    );
+    assert!(wren.facts(1).await.constitutional);
     assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
@@ -442,14 +435,7 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
         (State::Completed, 0)
     );
     assert!(wren.kept().await.contains(&6));
-    assert!(
-        wren.agent
-            .views()
-            .memory(Number(1))
-            .await
-            .unwrap()
-            .constitutional
-    );
+    assert!(wren.facts(1).await.constitutional);
     assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
@@ -501,7 +487,7 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
     let session = &applied.session;
     assert_eq!((session.archived, session.summaries), (4, 1));
     for (number, under) in [(8, Some(9)), (10, Some(18)), (11, Some(18)), (14, None)] {
-        let memory = wren.agent.views().memory(Number(number)).await.unwrap();
+        let memory = wren.facts(number).await;
         assert_eq!(memory.kind.as_str(), "archival");
         assert_eq!(memory.under, under.map(Number), "#{number}");
     }

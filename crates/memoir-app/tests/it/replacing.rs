@@ -49,7 +49,7 @@ fn kept_out(saved: &Saved) -> Vec<(u64, &'static str)> {
 
 /// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>, bool) {
-    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
+    let memory = wren.facts(number).await;
     let under = memory.under.map(|under| under.0);
     (memory.kind, under, memory.discarded_at.is_none())
 }
@@ -91,7 +91,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
     assert_eq!(saved.memory.sources, numbers(&[1, 2]));
     let now = wren.memoir.now();
     for old in [1, 2] {
-        let memory = wren.agent.views().memory(Number(old)).await.unwrap();
+        let memory = wren.facts(old).await;
         assert_eq!(
             (memory.kind, memory.under, memory.archived_at),
             (Kind::Archival, Some(number), Some(now))
@@ -337,14 +337,7 @@ async fn with_summary() -> TestAgent {
         assert_ne!(result["type"], "error", "{result}");
     }
     wren.clock.advance(Duration::from_secs(60));
-    assert!(
-        wren.agent
-            .views()
-            .memory(Number(15))
-            .await
-            .unwrap()
-            .is_summary
-    );
+    assert!(wren.facts(15).await.is_summary);
     wren
 }
 
