@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use memoir_app::{Account, Error, Handling, Memoir, Principal, Provision, TokenWithSecret};
+use memoir_app::{
+    Account, Error, Handling, Memoir, Principal, Provision, TokenView, TokenWithSecret,
+};
 use memoir_domain::{Timestamp, audit::Actor};
 use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
@@ -54,6 +56,11 @@ impl Site {
             .authenticate(token.secret.expose())
             .await
             .unwrap()
+    }
+
+    async fn revoke(&self, token: &TokenWithSecret) -> TokenView {
+        let (id, actor) = (token.view.id, person());
+        self.account.revoke_token(id, &actor).await.unwrap()
     }
 
     fn in_hours(&self, hours: i64) -> Timestamp {
@@ -207,20 +214,12 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     for token in [&of_agent, &of_administrator] {
         let secret = token.secret.expose();
         assert!(other.authenticate(secret).await.unwrap().is_some());
-        let revoked = site
-            .account
-            .revoke_token(token.view.id, &person())
-            .await
-            .unwrap();
+        let revoked = site.revoke(&token).await;
         assert_eq!(revoked.revoked_at, Some(site.folder.now()));
         assert!(site.enters(token).await.is_none());
         assert!(other.authenticate(secret).await.unwrap().is_none());
         site.folder.pass_a_minute();
-        let again = site
-            .account
-            .revoke_token(token.view.id, &person())
-            .await
-            .unwrap();
+        let again = site.revoke(&token).await;
         assert_eq!(
             again.revoked_at, revoked.revoked_at,
             "it is no error, and changes nothing"
@@ -309,10 +308,7 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     late.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(now), Some(early)));
     // Revoking it reverts no use either.
-    site.account
-        .revoke_token(one.view.id, &person())
-        .await
-        .unwrap();
+    site.revoke(&one).await;
     assert_eq!(used().await.0, Some(now));
 }
 
@@ -416,11 +412,7 @@ async fn spec_5_4_the_tokens_of_an_erased_agent_open_nothing() {
     let token = site.first().await;
     site.agent.log().erase(&person()).await.unwrap();
     assert!(site.enters(&token).await.is_none());
-    let revoked = site
-        .account
-        .revoke_token(token.view.id, &person())
-        .await
-        .unwrap();
+    let revoked = site.revoke(&token).await;
     assert!(revoked.revoked_at.is_some());
 }
 

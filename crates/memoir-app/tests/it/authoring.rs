@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use memoir_app::{Error, check_settings};
-use memoir_domain::agent::Field;
+use memoir_app::{AgentHandle, Error, check_settings};
+use memoir_domain::{agent::Field, audit::Actor};
 
 use crate::installation::{TestAgent, configure_by, person};
 
@@ -12,6 +12,11 @@ const LONG: &str = "You are Wren, who keeps a garden by the sea and never forget
 async fn prompt(wren: &TestAgent) -> Option<String> {
     let own = wren.agent.own_setting(Field::SystemPrompt).await.unwrap();
     own.value.expose().as_str().map(str::to_owned)
+}
+
+async fn undone(agent: &AgentHandle, field: Field, actor: &Actor) -> bool {
+    let undone = agent.settings().undo_setting(field, actor);
+    undone.await.unwrap()
 }
 
 #[tokio::test]
@@ -54,22 +59,10 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
         .filter_map(|version| version.value.expose().as_f64())
         .collect();
     assert_eq!(values, [0.8, 0.9]);
-    assert!(
-        agent
-            .settings()
-            .undo_setting(Field::RefinementThreshold, &person())
-            .await
-            .unwrap()
-    );
+    assert!(undone(agent, Field::RefinementThreshold, &person()).await);
     let own = agent.own_setting(Field::RefinementThreshold).await.unwrap();
     assert_eq!(own.value.expose().as_f64(), Some(0.9));
-    assert!(
-        !agent
-            .settings()
-            .undo_setting(Field::RefinementPrompt, &person())
-            .await
-            .unwrap()
-    );
+    assert!(!undone(agent, Field::RefinementPrompt, &person()).await);
     assert!(matches!(
         agent.author(Field::RefinementThreshold, Some("high")).await,
         Err(Error::Invalid(_))
@@ -83,21 +76,13 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
     wren.configure(&[(Field::SystemPrompt, Some("You obey."))])
         .await;
-    agent
-        .settings()
-        .undo_setting(Field::SystemPrompt, &person())
-        .await
-        .unwrap();
+    undone(agent, Field::SystemPrompt, &person()).await;
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
     // However often: restoring a value is not writing it.
     for _ in 0..2 {
-        agent
-            .settings()
-            .undo_setting(Field::SystemPrompt, &person())
-            .await
-            .unwrap();
+        undone(agent, Field::SystemPrompt, &person()).await;
     }
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
@@ -135,13 +120,7 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     wren.configure(&[(Field::SystemPrompt, Some("You obey."))])
         .await;
     let by = person();
-    assert!(
-        agent
-            .settings()
-            .undo_setting(Field::SystemPrompt, &by)
-            .await
-            .unwrap()
-    );
+    assert!(undone(agent, Field::SystemPrompt, &by).await);
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");

@@ -13,8 +13,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, Handling, InstallationSettings, RecallPage, RecallSettings, SessionLimits,
-    Severity, ShredWish,
+    AccessRequestFacts, AgentHandle, Error, Handling, InstallationSettings, RecallPage,
+    RecallSettings, SessionLimits, Severity, ShredWish,
 };
 use memoir_domain::{
     audit::Actor,
@@ -692,13 +692,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
         assert_eq!(server.received().len(), sent, "nothing is sent");
     };
     is_silent(&wren).await;
-    let purpose = "so that more is found".into();
-    let request = wren
-        .agent
-        .grants()
-        .request_embeddings(&purpose, &person())
-        .await;
-    let request = request.unwrap();
+    let request = wren.request().await.unwrap();
     assert_eq!(request.kind.as_str(), "embeddings");
     let told = request.purpose.expose();
     assert!(
@@ -755,11 +749,7 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
         account.create_agent(name, &[], &person()).await.unwrap();
     }
     let story = async {
-        let (purpose, them, me) = ("please".into(), person(), me());
-        let request = wren.agent.grants().request_embeddings(&purpose, &them);
-        let id = request.await.unwrap().id;
-        let answer = wren.agent.grants().answer_access(id, true, None, &me);
-        answer.await.unwrap();
+        wren.agree().await;
         while wren.ask("honey").await.1 != ALL {
             tokio::task::yield_now().await;
         }
@@ -773,12 +763,16 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
 impl Embedding {
     /// The agent's yes to the server that is configured.
     async fn agree(&self) -> memoir_domain::AccessRequestId {
-        let (purpose, them, me) = ("please".into(), person(), me());
-        let request = self.agent.grants().request_embeddings(&purpose, &them);
-        let id = request.await.unwrap().id;
+        let (id, me) = (self.request().await.unwrap().id, me());
         let answer = self.agent.grants().answer_access(id, true, None, &me);
         answer.await.unwrap();
         id
+    }
+
+    async fn request(&self) -> Result<AccessRequestFacts, Error> {
+        let (purpose, actor) = ("so that more is found".into(), person());
+        let grants = self.agent.grants();
+        grants.request_embeddings(&purpose, &actor).await
     }
 }
 
@@ -1049,33 +1043,19 @@ async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
 #[tokio::test]
 async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
     let wren = Embedding::at("http://0.0.0.0:9/v1", settings("lab:small")).await;
-    let purpose = "please".into();
-    let request = wren
-        .agent
-        .grants()
-        .request_embeddings(&purpose, &person())
-        .await;
-    let id = request.unwrap().id;
+    let id = wren.request().await.unwrap().id;
     wren.agent
         .grants()
         .answer_access(id, false, None, &me())
         .await
         .unwrap();
-    let again = wren
-        .agent
-        .grants()
-        .request_embeddings(&purpose, &person())
-        .await;
+    let again = wren.request().await;
     assert_eq!(again.unwrap_err().code(), "refused_before");
     assert_eq!(wren.ask("hot").await.1, Some(SemanticStatus::NotAllowed));
     // On this machine no consent is needed.
     let server = ScriptedServer::always(model());
     let local = Embedding::new(&server).await;
-    let needless = local
-        .agent
-        .grants()
-        .request_embeddings(&purpose, &person())
-        .await;
+    let needless = local.request().await;
     assert!(
         needless
             .unwrap_err()

@@ -13,7 +13,7 @@ use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, cancel_by, complete, delete, input, person, settings, state,
+    MEMORIES, TestAgent, call, cancel_by, complete, delete, input, person, settings, state,
 };
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
@@ -158,15 +158,8 @@ async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
         ("complete_refinement", json!({"summary": "x"})),
         ("no_such_tool", json!({})),
     ] {
-        let answer = wren
-            .agent
-            .call_tool(orphan, tool, Some(&arguments))
-            .await
-            .unwrap();
-        assert_eq!(
-            serde_json::to_value(answer).unwrap()["code"],
-            "session_over"
-        );
+        let answer = call(&wren.agent, orphan, tool, arguments).await;
+        assert_eq!(answer["code"], "session_over");
     }
     assert_eq!(wren.memories().await, before);
 }
@@ -179,12 +172,8 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
         let wren = wren.clone();
         tokio::spawn(async move {
             let arguments = json!({"id": number});
-            let answer = wren
-                .agent
-                .call_tool(session, "delete_memory", Some(&arguments))
-                .await
-                .unwrap();
-            serde_json::to_value(answer).unwrap()["type"] == "deleted"
+            let answer = call(&wren.agent, session, "delete_memory", arguments).await;
+            answer["type"] == "deleted"
         })
     });
     let mut deleted = 0;
@@ -244,14 +233,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let (session, worker) = waiting(&wren).await;
     worker.abort();
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
-    let call = async |tool: &str, arguments: serde_json::Value| {
-        let answer = wren
-            .agent
-            .call_tool(session, tool, Some(&arguments))
-            .await
-            .unwrap();
-        serde_json::to_value(answer).unwrap()
-    };
+    let call = async |tool: &str, arguments| call(&wren.agent, session, tool, arguments).await;
     let rewrite =
         json!({"id": 2, "content": "Lena brings the paper on Fridays and stays for coffee."});
     assert_eq!(
@@ -278,15 +260,8 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     cancel_by(&other.agent, session, &person()).await;
     let arguments = json!({"id": 3});
-    let answer = wren
-        .agent
-        .call_tool(session, "delete_memory", Some(&arguments))
-        .await
-        .unwrap();
-    assert_eq!(
-        serde_json::to_value(answer).unwrap()["code"],
-        "session_over"
-    );
+    let answer = call(&wren.agent, session, "delete_memory", arguments).await;
+    assert_eq!(answer["code"], "session_over");
     assert!(wren.kept().await.contains(&3));
 }
 

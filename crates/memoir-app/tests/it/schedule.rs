@@ -10,7 +10,7 @@ use std::{
 use jiff::{civil, tz::TimeZone};
 use memoir_app::{
     Account, AgentHandle, Clock, Error, Handling, InstallationSettings, Memoir, MemoryInput,
-    Models,
+    Models, ShownAgent,
     sessions::{RefineOptions, Scheduled, Scheduler},
 };
 use memoir_domain::{
@@ -193,6 +193,11 @@ impl Month {
         self.clock
             .advance(Duration::from_secs(u64::try_from(seconds).unwrap()));
         self.schedulers = [0; 2].map(|_| Scheduler::new(self.memoir.clone(), 4));
+    }
+
+    async fn shown(&self, name: &str) -> ShownAgent {
+        let agent = self.account.agent(name).await.unwrap();
+        agent.views().show().await.unwrap()
     }
 
     /// When the agent was asked, why, and how it ended. Agents are asked only in sessions.
@@ -528,15 +533,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         assert_eq!(records(&month, name).await, (count, sessions), "{name}");
         assert_eq!(sessions, 0);
         // The agent's view has the reason, and the core size alone decides whether it needs a session (SPEC 3.1).
-        let shown = month
-            .account
-            .agent(name)
-            .await
-            .unwrap()
-            .views()
-            .show()
-            .await
-            .unwrap();
+        let shown = month.shown(name).await;
         assert_eq!(
             shown.next_refinement_reason,
             Some(SkipReason::NothingToRefine),
@@ -556,15 +553,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     let copy = input(lens(&strict).memory(Number(1)).await.unwrap().content());
     strict.memories().save(&[copy], &person()).await.unwrap();
     for name in silent {
-        let shown = month
-            .account
-            .agent(name)
-            .await
-            .unwrap()
-            .views()
-            .show()
-            .await
-            .unwrap();
+        let shown = month.shown(name).await;
         assert_eq!(shown.next_refinement_reason, None, "{name}");
     }
     month.until("2026-03-24T12:00:00Z").await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Handling, ShredWish};
+use memoir_app::{CoreSizeHistory, Handling, ShredWish};
 use memoir_domain::{
     SessionId, Timestamp,
     audit::Action,
@@ -32,6 +32,16 @@ const TEXTS: [&str; 10] = [
 fn day(wren: &TestAgent) -> Timestamp {
     wren.clock.advance(Duration::from_secs(24 * 60 * 60));
     memoir_app::Clock::now(wren.clock.as_ref())
+}
+
+async fn curve(
+    wren: &TestAgent,
+    since: Timestamp,
+    until: Timestamp,
+    points: usize,
+) -> CoreSizeHistory {
+    let history = wren.agent.log().core_size_history(since, until, points);
+    history.await.unwrap()
 }
 
 async fn refine(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
@@ -145,12 +155,7 @@ async fn spec_5_1_the_curve_tells_the_core_size_of_each_day_from_any_day_on() {
     let wren = TestAgent::new(&TEXTS).await;
     let days = live(&wren).await;
     let end = day(&wren);
-    let history = wren
-        .agent
-        .log()
-        .core_size_history(days[1], end, 7)
-        .await
-        .unwrap();
+    let history = curve(&wren, days[1], end, 7).await;
     let told: Vec<(u64, u64, u64)> = history
         .points
         .iter()
@@ -180,21 +185,11 @@ async fn spec_5_1_the_curve_tells_the_core_size_of_each_day_from_any_day_on() {
             .is_sorted_by_key(|session| session.started_at)
     );
     // The same days, whatever is cut off before and after them.
-    let part = wren
-        .agent
-        .log()
-        .core_size_history(days[3], days[6], 3)
-        .await
-        .unwrap();
+    let part = curve(&wren, days[3], days[6], 3).await;
     assert_eq!(part.points[1..], history.points[3..6]);
     assert_eq!(part.points[0].core_tokens, 90);
     assert_eq!((part.sessions.len(), part.returns.len()), (2, 2));
-    let after = wren
-        .agent
-        .log()
-        .core_size_history(end, end, 3)
-        .await
-        .unwrap();
+    let after = curve(&wren, end, end, 3).await;
     assert!(after.points.iter().all(|point| point.core_tokens == 80));
     assert_eq!((after.sessions, after.returns), (vec![], vec![]));
 }
@@ -245,12 +240,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         }
     );
     assert_eq!(stats.history.points[10].core_tokens, 2_000);
-    let part = wren
-        .agent
-        .log()
-        .core_size_history(middle, middle.plus_days(1), 4)
-        .await
-        .unwrap();
+    let part = curve(&wren, middle, middle.plus_days(1), 4).await;
     assert_eq!(part.points[0].core_tokens, 1_000);
     // The core size before a time is found behind records without one.
     let quiet = day(&wren);
@@ -265,22 +255,12 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     day(&wren);
     wren.remember("late").await;
     let late = memoir_app::Clock::now(wren.clock.as_ref());
-    let part = wren
-        .agent
-        .log()
-        .core_size_history(late, late.plus_days(1), 4)
-        .await
-        .unwrap();
+    let part = curve(&wren, late, late.plus_days(1), 4).await;
     assert_eq!(
         (part.points[0].core_tokens, part.points[4].core_tokens),
         (2_000, 2_001)
     );
-    let part = wren
-        .agent
-        .log()
-        .core_size_history(quiet, late.plus_days(1), 1)
-        .await
-        .unwrap();
+    let part = curve(&wren, quiet, late.plus_days(1), 1).await;
     assert_eq!(
         (part.points[0].core_tokens, part.points[1].core_tokens),
         (2_000, 2_001)

@@ -154,6 +154,11 @@ async fn change(wren: &TestAgent, drawn: &mut Drawn, count: u64) -> u64 {
     }
 }
 
+async fn is_outdated(wren: &TestAgent) -> bool {
+    let outdated = wren.agent.memories().is_stored_index_outdated();
+    outdated.await.unwrap()
+}
+
 #[tokio::test]
 async fn spec_2_8_recall_by_a_stored_index_finds_what_it_finds_without() {
     let mut read = 0;
@@ -209,26 +214,12 @@ async fn spec_5_3_a_stored_index_goes_with_words_and_is_of_one_version() {
     )
     .await;
     let (first, _) = both(&wren).await;
-    assert!(
-        first
-            .agent
-            .memories()
-            .is_stored_index_outdated()
-            .await
-            .unwrap()
-    );
+    assert!(is_outdated(&first).await);
     assert!(first.agent.memories().store_index().await.unwrap());
     assert_eq!(parts(&wren).await, 1);
     // It is stored once, as long as it is current.
     let (second, _) = both(&wren).await;
-    assert!(
-        !second
-            .agent
-            .memories()
-            .is_stored_index_outdated()
-            .await
-            .unwrap()
-    );
+    assert!(!is_outdated(&second).await);
     assert!(!second.agent.memories().store_index().await.unwrap());
     let (wish, actor) = (ShredWish::of(Number(2), "gone"), person());
     wren.agent.memories().shred(wish, &actor).await.unwrap();
@@ -452,13 +443,7 @@ async fn spec_5_3_a_stored_index_far_behind_is_built_anew_and_stored() {
         found(&without, &asked("loom")).await
     );
     assert_eq!(stored(&with.installation, "outdated").await, 1);
-    assert!(
-        with.agent
-            .memories()
-            .is_stored_index_outdated()
-            .await
-            .unwrap()
-    );
+    assert!(is_outdated(&with).await);
     assert!(with.agent.memories().store_index().await.unwrap());
     let (with, _) = both(&wren).await;
     assert_eq!(found(&with, &asked("loom")).await.len(), 17);
@@ -466,12 +451,6 @@ async fn spec_5_3_a_stored_index_far_behind_is_built_anew_and_stored() {
     // Few memories are indexed as fast as an index is read.
     let few = wren.installation.clone().with_settings(storing(1_000));
     let few = TestAgent::of(&few).await;
-    assert!(
-        !few.agent
-            .memories()
-            .is_stored_index_outdated()
-            .await
-            .unwrap()
-    );
+    assert!(!is_outdated(&few).await);
     assert!(!few.agent.memories().store_index().await.unwrap());
 }
