@@ -233,11 +233,11 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let (session, worker) = waiting(&wren).await;
     worker.abort();
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
-    let call = async |tool: &str, arguments| call(&wren.agent, session, tool, arguments).await;
+    let edit = async |tool: &str, arguments| call(&wren.agent, session, tool, arguments).await;
     let rewrite =
         json!({"id": 2, "content": "Lena brings the paper on Fridays and stays for coffee."});
     assert_eq!(
-        call("update_memory", rewrite.clone()).await["type"],
+        edit("update_memory", rewrite.clone()).await["type"],
         "updated"
     );
     // A stricter threshold of another process is effective immediately (SPEC 2.7), for an edit that the old one
@@ -248,10 +248,10 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     )];
     other.configure(&strict).await;
     assert_eq!(
-        call("update_memory", rewrite.clone()).await["type"],
+        edit("update_memory", rewrite.clone()).await["type"],
         "refinement_rolled_back"
     );
-    assert_eq!(call("update_memory", rewrite).await["code"], "session_over");
+    assert_eq!(edit("update_memory", rewrite).await["code"], "session_over");
     wren.check().await;
 
     let wren = TestAgent::new(&MEMORIES).await;
