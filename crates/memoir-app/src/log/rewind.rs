@@ -173,10 +173,11 @@ impl Point {
 mod tests {
     use std::time::Duration;
 
-    use memoir_domain::{AgentId, AgentScope};
-
     use super::*;
-    use crate::{core::AgentHandle, tests::memoir};
+    use crate::{
+        core::AgentHandle,
+        tests::{memoir, scope},
+    };
 
     #[tokio::test]
     async fn two_whole_pasts_are_in_memory_at_a_time() {
@@ -214,22 +215,9 @@ mod tests {
         let actor = Actor::administrator("test");
         account.create_agent("wren", &[], &actor).await.unwrap();
         let agent = account.agent("wren").await.unwrap();
-        let scope = |agent| AgentScope {
-            account: account.id(),
-            agent: AgentId::from_bytes([agent; 16]),
-        };
-        let one = memoir
-            .state::<Limits>()
-            .verifications
-            .take(scope(1))
-            .await
-            .unwrap();
-        let other = memoir
-            .state::<Limits>()
-            .verifications
-            .take(scope(2))
-            .await
-            .unwrap();
+        let limits = memoir.state::<Limits>();
+        let one = limits.verifications.take(scope(1)).await.unwrap();
+        let other = limits.verifications.take(scope(2)).await.unwrap();
         let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().verify());
         assert!(waited.await.is_err(), "a third one was verified");
         drop(one);

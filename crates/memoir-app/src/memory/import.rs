@@ -634,7 +634,7 @@ mod tests {
     use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::core::{Memoir, settings::InstallationSettings};
+    use crate::core::{AgentHandle, Memoir, settings::InstallationSettings};
 
     fn now() -> Timestamp {
         "2026-11-03T10:00:00Z".parse().unwrap()
@@ -836,6 +836,10 @@ mod tests {
         );
         let account = memoir.account("default").await.unwrap();
         let owner = Actor::owner();
+        let export = async |agent: &AgentHandle| {
+            let seen = agent.views().seen_by(crate::shown::Viewer::Agent);
+            seen.as_agent().unwrap().export().await.unwrap()
+        };
         let lines = [
             r#"{"content": "Before", "number": 40}"#,
             SOURCE,
@@ -858,12 +862,7 @@ mod tests {
             let imported = imported.unwrap();
             assert_eq!(imported, preview);
             assert_eq!((imported.imported, imported.core.core_tokens), (5, 8));
-            let own = agent
-                .views()
-                .seen_by(crate::shown::Viewer::Agent)
-                .as_agent()
-                .unwrap();
-            let lines = own.export().await.unwrap();
+            let lines = export(&agent).await;
             let written: Vec<String> = lines
                 .iter()
                 .map(|line| serde_json::to_string(line).unwrap())
@@ -892,11 +891,6 @@ mod tests {
         let undone = agent.memories().undo_import(&owner, false).await.unwrap();
         assert_eq!(undone.discarded, 5);
         assert!(agent.log().verify().await.unwrap().valid);
-        let own = agent
-            .views()
-            .seen_by(crate::shown::Viewer::Agent)
-            .as_agent()
-            .unwrap();
-        assert!(own.export().await.unwrap().is_empty());
+        assert!(export(&agent).await.is_empty());
     }
 }
