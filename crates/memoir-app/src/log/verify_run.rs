@@ -144,7 +144,10 @@ mod tests {
     use memoir_domain::audit::Actor;
 
     use super::*;
-    use crate::{log::Limits, tests::memoir};
+    use crate::{
+        log::Limits,
+        tests::{memoir, scope},
+    };
 
     /// The account's run once it has ended.
     async fn ended(account: &Account) -> VerificationRun {
@@ -171,15 +174,9 @@ mod tests {
         other.create_agent("owl", &[], &actor).await.unwrap();
         assert_eq!(account.verification(), None);
         // Both places are taken, so that the run waits.
-        let mut turns = Vec::new();
-        for agent in [1, 2] {
-            let scope = AgentScope {
-                account: account.id(),
-                agent: AgentId::from_bytes([agent; 16]),
-            };
-            let verifications = &memoir.state::<Limits>().verifications;
-            turns.push(verifications.take(scope).await.unwrap());
-        }
+        let verifications = &memoir.state::<Limits>().verifications;
+        let one = verifications.take(scope(1)).await.unwrap();
+        let two = verifications.take(scope(2)).await.unwrap();
         assert!(account.begin_verification().await.unwrap());
         assert!(!account.begin_verification().await.unwrap());
         assert!(!other.begin_verification().await.unwrap());
@@ -188,7 +185,7 @@ mod tests {
         let own = memoir.store.scopes().await.unwrap();
         let own = own.iter().filter(|scope| scope.account == account.id());
         assert_eq!(waiting.total, own.count());
-        drop(turns);
+        drop((one, two));
         let run = ended(&account).await;
         assert_eq!((run.verified, run.total), (waiting.total, waiting.total));
         assert_eq!((run.damaged, run.unverified), (Vec::new(), Vec::new()));
