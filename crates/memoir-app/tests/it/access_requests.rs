@@ -21,7 +21,7 @@ use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
     OWNER, TestAgent, agent_of, complete, configure_by, delete, draft, input, journal, lens,
-    new_folder, person, reading, request_by, revoke_by, shred_by,
+    new_folder, person, reading, request_by, revoke_by, shred_by, tamper,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -1227,13 +1227,8 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     intruder.execute_batch(&format!("{attach} {keep}")).unwrap();
     revoke_by(&wren.agent, request.id, &me()).await;
     drop(wren);
-    crate::installation::intrude(&folder.database(), |connection| {
-        connection
-            .execute_batch(&format!(
-                "{attach} REPLACE INTO access_requests SELECT * FROM outside.kept"
-            ))
-            .unwrap();
-    });
+    let put_back = format!("{attach} REPLACE INTO access_requests SELECT * FROM outside.kept");
+    tamper(&folder.database(), &put_back);
     let wren = TestAgent::of(&folder.open()).await;
     let error = lens_of(&wren).memory(Number(1)).await.unwrap_err();
     assert!(error.to_string().contains("was put back"), "{error}");

@@ -9,7 +9,7 @@ use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
 use rusqlite::Connection;
 
-use crate::installation::{OWNER, intrude, new_folder};
+use crate::installation::{OWNER, intrude, new_folder, tamper};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -200,9 +200,7 @@ async fn spec_5_5_a_removed_user_who_was_put_back_is_named_and_one_who_is_gone_t
     .await;
     assert!(!log.signs_in(PASSWORD).await);
     log.is_named("the row was put back").await;
-    intrude(&log.folder.database(), |connection| {
-        connection.execute("DELETE FROM users", []).unwrap();
-    });
+    tamper(&log.folder.database(), "DELETE FROM users");
     log.is_named("is missing").await;
     assert!(log.memoir.is_closed().await.unwrap());
     // A second first user is refused.
@@ -251,9 +249,7 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
         ),
     ] {
         let log = AccountLog::new().await;
-        intrude(&log.folder.database(), |connection| {
-            connection.execute_batch(change).unwrap();
-        });
+        tamper(&log.folder.database(), change);
         let all = log.memoir.verify_all().await.unwrap();
         let named: Vec<String> = all
             .iter()
@@ -270,13 +266,8 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
     }
     // The whole log is gone, while the users exist.
     let log = AccountLog::new().await;
-    intrude(&log.folder.database(), |connection| {
-        connection
-            .execute_batch(
-                "DELETE FROM audit_records; DELETE FROM agent_prompts; DELETE FROM agents;",
-            )
-            .unwrap();
-    });
+    let sql = "DELETE FROM audit_records; DELETE FROM agent_prompts; DELETE FROM agents;";
+    tamper(&log.folder.database(), sql);
     log.is_named("the log was cut off").await;
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memoir_app::{ContextRequest, MemoryInput, Severity};
 use memoir_domain::{agent::Field, memory::Number};
 
-use crate::installation::{TestAgent, input, intrude, new_folder};
+use crate::installation::{TestAgent, input, intrude, new_folder, tamper};
 
 fn note(number: usize, tags: &[&str]) -> MemoryInput {
     MemoryInput {
@@ -126,11 +126,7 @@ async fn spec_2_3_the_share_is_that_of_the_last_bound_and_read_without_text() {
     );
     assert!(found.finding.contains(&finding), "{}", found.finding);
     // No body is opened for it.
-    intrude(&folder.database(), |connection| {
-        connection
-            .execute("UPDATE memories SET body = x'00'", [])
-            .unwrap();
-    });
+    tamper(&folder.database(), "UPDATE memories SET body = x'00'");
     let shown = 400 - explained.left_out.len() as u64;
     assert_eq!(share().await.shown, shown);
     assert!(

@@ -24,8 +24,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        OWNER, TestAgent, agent_of, complete, draft, input, intrude, new_folder, own, person,
-        rehearsal, request_by, save_by, shred_by, state,
+        OWNER, TestAgent, agent_of, complete, draft, input, new_folder, own, person, rehearsal,
+        request_by, save_by, shred_by, state, tamper,
     },
     story::{self, first_part, second_part},
 };
@@ -472,11 +472,8 @@ async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
         .await
         .unwrap();
     drop(wren);
-    intrude(&folder.database(), |connection| {
-        connection
-            .execute("UPDATE agents SET erased_at = 1 WHERE name = 'magpie'", [])
-            .unwrap();
-    });
+    let sql = "UPDATE agents SET erased_at = 1 WHERE name = 'magpie'";
+    tamper(&folder.database(), sql);
     let memoir = folder.open().memoir;
     let account = memoir.account("default").await.unwrap();
     let refused = account.create_agent("magpie", &[], &person()).await;
@@ -831,11 +828,7 @@ async fn a_row_that_only_says_that_it_was_erased_is_found() {
     wren.remember("Marta prefers linen thread.").await;
     let scope = wren.agent.scope();
     drop(wren);
-    intrude(&folder.database(), |connection| {
-        connection
-            .execute("UPDATE agents SET erased_at = 1", [])
-            .unwrap();
-    });
+    tamper(&folder.database(), "UPDATE agents SET erased_at = 1");
     let memoir = folder.open().memoir;
     let verified = memoir.verify_all().await.unwrap();
     assert!(!verified[0].valid);

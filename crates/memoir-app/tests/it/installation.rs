@@ -471,3 +471,10 @@ pub fn intrude(path: &Path, tamper: impl FnOnce(&Connection)) {
         connection.execute_batch(sql).unwrap();
     }
 }
+
+/// The same, by statements.
+pub fn tamper(path: &Path, statements: &str) {
+    intrude(path, |connection| {
+        connection.execute_batch(statements).unwrap()
+    });
+}

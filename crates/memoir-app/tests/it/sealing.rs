@@ -34,7 +34,7 @@ use tracing::{
 
 use crate::installation::{
     TestAgent, complete, configure_by, delete, input, new_folder, own, person, rehearsal, shred_by,
-    state,
+    state, tamper,
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
@@ -750,11 +750,9 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
     let memoir = folder.open().memoir;
     let mut scheduler = memoir_app::sessions::Scheduler::new(memoir.clone(), 4);
     scheduler.queue_due().await.unwrap();
-    crate::installation::intrude(&folder.database(), |connection| {
-        let sql = "UPDATE sessions SET state = 'open', lease_until = 1, lease_holder = 1 \
-                   WHERE id = (SELECT min(id) FROM sessions)";
-        connection.execute(sql, []).unwrap();
-    });
+    let sql = "UPDATE sessions SET state = 'open', lease_until = 1, lease_holder = 1 \
+               WHERE id = (SELECT min(id) FROM sessions)";
+    tamper(&folder.database(), sql);
     memoir.close_lapsed_sessions().await.unwrap();
     let traced = TRACED
         .lock()

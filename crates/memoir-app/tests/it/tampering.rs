@@ -28,7 +28,7 @@ use tokio::sync::OnceCell;
 use crate::{
     installation::{
         OWNER, TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person,
-        rehearsal, save_by, shred_by,
+        rehearsal, save_by, shred_by, tamper,
     },
     story::{REWRITTEN, Story, first_part, second_part},
 };
@@ -1201,15 +1201,9 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
             .unwrap()
             .is_some()
     );
-    intrude(&folder.database(), |connection| {
-        connection
-            .execute("UPDATE tokens SET revoked_at = NULL", [])
-            .unwrap();
-        // The agent's token, made an administrator's.
-        connection
-            .execute("UPDATE tokens SET agent_id = NULL", [])
-            .unwrap();
-    });
+    // The agent's token, made an administrator's, too.
+    let sql = "UPDATE tokens SET revoked_at = NULL; UPDATE tokens SET agent_id = NULL";
+    tamper(&folder.database(), sql);
     for secret in [secret.as_str(), own.secret.expose()] {
         assert_eq!(wren.memoir.authenticate(secret).await.unwrap(), None);
     }
@@ -1691,7 +1685,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
     for (sql, not_met_by, named, counted) in cases {
         let copy = folder.path().join("tampered");
         fs::copy(&untouched, &copy).unwrap();
-        intrude(&copy, |connection| connection.execute_batch(&sql).unwrap());
+        tamper(&copy, &sql);
         for (read, error) in every_read(&folder, &copy).await {
             let Some(error) = error else {
                 assert!(not_met_by.contains(&read), "{sql}: {read} did not fail");

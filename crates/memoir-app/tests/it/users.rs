@@ -10,7 +10,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::InstallationFolder;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::installation::{OWNER, intrude, new_folder};
+use crate::installation::{OWNER, new_folder, tamper};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -561,9 +561,7 @@ async fn spec_5_3_a_users_row_that_was_changed_signs_no_user_in() {
         let site = Site::new().await;
         let (device, visitor) = site.set_up(&site.ada().await).await;
         site.wait();
-        intrude(&site.folder.database(), |connection| {
-            connection.execute_batch(change).unwrap();
-        });
+        tamper(&site.folder.database(), change);
         let code = device.code(site.folder.now());
         assert!(
             is_refused(&site.by_rest("Ada", PASSWORD, None).await),
