@@ -73,10 +73,7 @@ pub(crate) const TAMPERED: &str = "tampered";
 impl Failure {
     /// Whether the stored data was modified outside Memoir.
     pub(crate) fn is_tampered(&self) -> bool {
-        match self {
-            Self::ShownFailure(failure) => failure.code == Some(TAMPERED),
-            Self::PipeClosed => false,
-        }
+        matches!(self, Self::ShownFailure(failure) if failure.code == Some(TAMPERED))
     }
 
     pub(crate) fn new(message: impl Into<String>) -> Self {

@@ -9,14 +9,13 @@ use std::{
 use memoir_app::Error;
 use memoir_store_postgres::{DatabaseIdentity, PostgresKeys, PostgresStore};
 use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock, unlock_rows};
-use zeroize::Zeroizing;
 
 use crate::{
     config::{Config, KeysUrl},
     database,
     failure::Failure,
     options::Global,
-    private_file,
+    parse, private_file,
 };
 
 /// Holds the master key itself.
@@ -108,11 +107,9 @@ pub(crate) fn source(global: &Global, config: &Config) -> Result<MasterSource, F
 /// # Errors
 /// It holds something else.
 pub(crate) fn from_environment(name: &str) -> Result<Option<MasterKey>, Failure> {
-    let Some(text) = std::env::var_os(name).filter(|text| !text.is_empty()) else {
+    let Some(text) = parse::secret_variable(name) else {
         return Ok(None);
     };
-    // A value that is not UTF-8 is no key, and the message reports that without showing it.
-    let text = Zeroizing::new(text.into_string().unwrap_or_default());
     MasterKey::from_text(&text, name)
         .map(Some)
         .map_err(|error| Failure::from(Error::from(error)).hint(match name {
@@ -140,7 +137,8 @@ pub(crate) fn store_path(database: &Path) -> PathBuf {
     beside(database, ".keys")
 }
 
-fn beside(database: &Path, ending: &str) -> PathBuf {
+/// The path of a file beside the database, whose name has that ending more.
+pub(crate) fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(database);
     name.push(ending);
     PathBuf::from(name)

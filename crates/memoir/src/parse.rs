@@ -124,6 +124,13 @@ pub(crate) fn typed_line(prompt: &str, what: &str) -> Result<Zeroizing<String>, 
     }
 }
 
+/// A secret in a variable of the environment; `None` where it is not set or empty. One that is not UTF-8 is an empty
+/// text, which every reader refuses, so that no message shows it.
+pub(crate) fn secret_variable(name: &str) -> Option<Zeroizing<String>> {
+    let secret = std::env::var_os(name).filter(|secret| !secret.is_empty())?;
+    Some(Zeroizing::new(secret.into_string().unwrap_or_default()))
+}
+
 /// A text among the arguments; invalid parts are replaced (SPEC 2.1).
 pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
     OsStringValueParser::new()

@@ -45,11 +45,12 @@ impl Traces {
         // The command reads the file too, and reports an error of it.
         let configured = Config::read(global.config.as_deref()).ok();
         let configured = configured.and_then(|config| config.otlp_endpoint);
-        if configured.is_none() && !has_endpoint() {
+        let has_endpoint = endpoint_variable().is_some();
+        if configured.is_none() && !has_endpoint {
             return None;
         }
         // The environment takes precedence over the configuration.
-        match provider(configured.filter(|_| !has_endpoint()), runtime) {
+        match provider(configured.filter(|_| !has_endpoint), runtime) {
             Ok(provider) => Some(Self(provider)),
             Err(problem) => {
                 terminal::note(&format!("traces are not sent: {problem}"));
@@ -99,10 +100,6 @@ pub(crate) fn endpoint_variable() -> Option<&'static str> {
     ]
     .into_iter()
     .find(|name| variable(name).is_some())
-}
-
-fn has_endpoint() -> bool {
-    endpoint_variable().is_some()
 }
 
 fn is_switched_off() -> bool {

@@ -1,13 +1,10 @@
 //! The progress of a running session: lines for people, or with `--json` objects for programs.
 
-use std::sync::Arc;
-
 use memoir_app::{
     SessionFacts,
     sessions::{Progress, drive::Measure},
 };
 use memoir_domain::{SessionId, memory::Number, session::State, tools::RefusalCode};
-use parking_lot::Mutex;
 
 use crate::{
     output,
@@ -24,22 +21,7 @@ pub(crate) struct ProgressPrinter {
     edits: u32,
     /// The removable core size at the beginning, in tokens.
     removable_tokens: u64,
-    running: RunningSession,
-}
-
-/// The running session, for the code that must cancel it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
-
-impl RunningSession {
-    pub(crate) fn id(&self) -> Option<SessionId> {
-        // The value is written in one step, so a panic elsewhere leaves it whole.
-        *self.0.lock()
-    }
-
-    fn set(&self, id: Option<SessionId>) {
-        *self.0.lock() = id;
-    }
+    running: Option<SessionId>,
 }
 
 impl ProgressPrinter {
@@ -48,20 +30,20 @@ impl ProgressPrinter {
             json,
             edits: 0,
             removable_tokens: 0,
-            running: RunningSession::default(),
+            running: None,
         }
     }
 
-    /// The running session.
-    pub(crate) fn running(&self) -> RunningSession {
-        self.running.clone()
+    /// The running session, for the code that must cancel it.
+    pub(crate) fn running(&self) -> Option<SessionId> {
+        self.running
     }
 
     /// Processes `progress`.
     pub(crate) fn see(&mut self, progress: &Progress) {
         match progress {
-            Progress::Begun { session, .. } => self.running.set(Some(*session)),
-            Progress::Ended { .. } => self.running.set(None),
+            Progress::Begun { session, .. } => self.running = Some(*session),
+            Progress::Ended { .. } => self.running = None,
             _ => {}
         }
         if self.json {

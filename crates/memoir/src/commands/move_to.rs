@@ -286,9 +286,7 @@ async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
 
 /// The temporary path of an incomplete file.
 fn draft(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".moving");
-    name.into()
+    keys::beside(path, ".moving")
 }
 
 /// The tables that identify an installation: an independently continued copy of this one has the same accounts, and

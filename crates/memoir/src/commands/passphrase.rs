@@ -21,14 +21,8 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
         let text = Zeroizing::new(parse::text_file(path, MOST_BYTES)?);
         return read(&text, &format!("`{}`", path.display())).map(Some);
     }
-    match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
-        Some(text) => {
-            // A value that is not UTF-8 is refused as an empty passphrase, without being shown.
-            let text = Zeroizing::new(text.into_string().unwrap_or_default());
-            read(&text, VARIABLE).map(Some)
-        }
-        None => Ok(None),
-    }
+    let given = parse::secret_variable(VARIABLE);
+    given.map(|text| read(&text, VARIABLE)).transpose()
 }
 
 /// The given passphrase, or one that the user types.

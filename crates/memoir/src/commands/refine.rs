@@ -104,7 +104,6 @@ pub(crate) async fn drive(
     watcher: &mut ProgressPrinter,
     author: &Actor,
 ) -> Result<Ran, Failure> {
-    let running = watcher.running();
     let mut observer = |progress: &Progress| watcher.see(progress);
     let work = agent.refine(options, &mut observer);
     match unless_interrupted(work).await {
@@ -115,7 +114,7 @@ pub(crate) async fn drive(
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
     }
-    let Some(id) = running.id() else {
+    let Some(id) = watcher.running() else {
         return Ok(Ran::Interrupted);
     };
     terminal::note("cancelling the session; its edits stay");

@@ -145,9 +145,8 @@ pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const MOST_BYTES: u64 = 8_192;
     let text = if let Some(path) = file {
         Zeroizing::new(parse::text_file(path, MOST_BYTES)?)
-    } else if let Some(text) = std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
-        // A value that is not UTF-8 is refused as an empty password, so that no message shows it.
-        Zeroizing::new(text.into_string().unwrap_or_default())
+    } else if let Some(text) = parse::secret_variable(VARIABLE) {
+        text
     } else {
         parse::typed_line("the password (it shows while you type):", "the password")?
     };

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use clap::Command;
 
+use crate::show::wrap;
+
 /// Each command in one group, in the order in which a user meets them.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("First", &["demo", "setup", "doctor", "config", "help"]),
@@ -97,21 +99,7 @@ fn wrapped(about: &str) -> String {
     const ROOM: usize = 64;
     // The indentation is that of a name of twelve columns and three blanks around it.
     const BESIDE: &str = "\n               ";
-    let mut text = String::new();
-    let mut line = 0;
-    for word in about.split(' ') {
-        let length = word.chars().count();
-        if line > 0 && line + 1 + length > ROOM {
-            text.push_str(BESIDE);
-            line = 0;
-        } else if line > 0 {
-            text.push(' ');
-            line += 1;
-        }
-        text.push_str(word);
-        line += length;
-    }
-    text
+    wrap(about, ROOM).join(BESIDE)
 }
 
 #[cfg(test)]

@@ -32,14 +32,9 @@ impl HookEvent {
     }
 
     /// The name on the command line.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::SessionStart => "session-start",
-            Self::UserPrompt => "user-prompt",
-            Self::Stop => "stop",
-            Self::PreCompact => "pre-compact",
-            Self::SessionEnd => "session-end",
-        }
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 

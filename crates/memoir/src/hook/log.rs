@@ -34,7 +34,7 @@ impl Log {
             (_, true) => " (storing the index)",
             _ => "",
         };
-        let (client, event) = (arguments.client.name(), arguments.event.as_str());
+        let (client, event) = (arguments.client.name(), arguments.event.name());
         Self::of(format!("{client} {event}{part}"))
     }
 

@@ -65,8 +65,8 @@ impl ProgramCall {
     /// The line for a shell, which ends with status 0 also where the binary is missing: a program would refuse its
     /// user's prompts otherwise.
     pub(super) fn hook(&self, event: HookEvent, client: hook::Client) -> String {
-        let (program, client) = (self.program(), client.name());
-        let words = [&program, "hook", event.as_str(), "--client", &client];
+        let (program, event, client) = (self.program(), event.name(), client.name());
+        let words = [&program, "hook", &event, "--client", &client];
         let words = words
             .into_iter()
             .chain(self.arguments.iter().map(String::as_str));
