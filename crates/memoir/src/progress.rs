@@ -10,6 +10,15 @@ use crate::terminal;
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
 
+/// A bar of that length; `None` for an unknown one.
+pub(crate) fn bar(length: Option<u64>, template: &str, target: ProgressDrawTarget) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(length, target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// A bar that appears after a second, and is removed when this is dropped.
 pub(crate) struct ProgressLine {
     pub(crate) bar: ProgressBar,
@@ -19,10 +28,7 @@ pub(crate) struct ProgressLine {
 impl ProgressLine {
     /// A bar of that length; `None` for an unknown one. Must be called within a runtime.
     pub(crate) fn start(length: Option<u64>, template: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        let bar = bar(length, template, ProgressDrawTarget::hidden());
         let shown = bar.clone();
         let coming = tokio::spawn(async move {
             tokio::time::sleep(PATIENCE).await;

@@ -4,7 +4,7 @@ use memoir_app::{Examination, Severity};
 use memoir_service::{Webhook, WebhookProblem};
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, show::examination::fine};
 
 /// Most webhooks.
 const MOST: usize = 32;
@@ -126,15 +126,12 @@ pub(crate) fn examine(sections: &[WebhookSection]) -> Vec<Examination> {
         .map(|(place, section)| {
             let name = format!("`webhooks` number {}", place + 1);
             match section.webhook() {
-                Ok(webhook) => Examination {
-                    area: "webhook",
-                    severity: Severity::Ok,
-                    finding: format!(
-                        "{name} notifies `{}` when sessions end (nothing was sent)",
-                        webhook.host()
-                    ),
-                    advice: None,
-                },
+                Ok(webhook) => {
+                    let host = webhook.host();
+                    let finding =
+                        format!("{name} notifies `{host}` when sessions end (nothing was sent)");
+                    fine("webhook", finding)
+                }
                 Err(problem) => {
                     let (message, advice) = section.problem_and_hint(&problem);
                     Examination {

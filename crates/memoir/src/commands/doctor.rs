@@ -15,7 +15,10 @@ use crate::{
     installation, keys,
     options::Global,
     output, setup,
-    show::{List, examination},
+    show::{
+        List,
+        examination::{self, fine},
+    },
     terminal::{self, safe},
     webhooks,
 };
@@ -61,20 +64,14 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
     let mut found = Vec::new();
     let config = match Config::read(global.config.as_deref()) {
         Ok(config) => {
-            found.push(Examination {
-                area: "configuration",
-                severity: Severity::Ok,
-                finding: match &config.path {
-                    Some(path) => format!("`{}` can be read", path.display()),
-                    None => match crate::config::default_path() {
-                        Some(path) => {
-                            format!("there is no `{}`; the defaults count", path.display())
-                        }
-                        None => "there is none; the defaults count".to_owned(),
-                    },
-                },
-                advice: None,
-            });
+            let finding = match (&config.path, crate::config::default_path()) {
+                (Some(path), _) => format!("`{}` can be read", path.display()),
+                (None, Some(path)) => {
+                    format!("there is no `{}`; the defaults count", path.display())
+                }
+                (None, None) => "there is none; the defaults count".to_owned(),
+            };
+            found.push(fine("configuration", finding));
             config
         }
         Err(failure) => {
@@ -83,12 +80,7 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         }
     };
     let paths = config::installation_paths(global, &config).map(|paths| {
-        paths.map(|(name, path)| Examination {
-            area: "paths",
-            severity: Severity::Ok,
-            finding: format!("{name}: `{path}`"),
-            advice: None,
-        })
+        paths.map(|(name, path)| fine("paths", format!("{name}: `{path}`")))
     });
     match paths {
         Ok(paths) => found.splice(0..0, paths).for_each(drop),
@@ -118,15 +110,9 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         // The models and the schedule are examined all the same, and nothing is made.
         let (memoir, closed) = installation::in_memory(global)?;
         let path = database::path(global.database.as_deref())?;
-        found.push(Examination {
-            area: "database",
-            severity: Severity::Ok,
-            finding: format!(
-                "there is none yet; `{}` is made on first use",
-                path.display()
-            ),
-            advice: None,
-        });
+        let path = path.display();
+        let finding = format!("there is none yet; `{path}` is made on first use");
+        found.push(fine("database", finding));
         found.push(access(closed));
         found.extend(examine_memoir(&memoir, global, call).await?);
         return Ok(found);
@@ -207,10 +193,8 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
 fn by_words(config: &Config) -> Option<Examination> {
     let is_unset = config.embeddings.is_none() && embeddings::lacks_file(config);
     is_unset.then(|| Examination {
-        area: "embeddings",
-        severity: Severity::Ok,
-        finding: "memories are found by words alone".to_owned(),
         advice: Some(embeddings::SUGGESTION.to_owned()),
+        ..fine("embeddings", "memories are found by words alone".to_owned())
     })
 }
 
@@ -224,15 +208,11 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
         true => String::new(),
         false => format!(" in `{}`", keys.name()),
     };
-    Ok(Examination {
-        area: "key",
-        severity: Severity::Ok,
-        finding: format!(
-            "master key {} from {origin} opens the key store{place}; keep a copy of it apart from the database",
-            keys.key_id()
-        ),
-        advice: None,
-    })
+    let finding = format!(
+        "master key {} from {origin} opens the key store{place}; keep a copy of it apart from the database",
+        keys.key_id()
+    );
+    Ok(fine("key", finding))
 }
 
 /// Who can read agents' texts on this machine.

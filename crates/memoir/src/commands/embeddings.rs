@@ -147,14 +147,12 @@ fn remove(global: &Global) -> Outcome {
     let path = folder.join(KNOWN_FILES[0].file_name);
     let is_removed =
         private_file::remove(&path).map_err(|error| Failure::file("remove", &path, &error))?;
-    if global.json {
-        output::json(&json!({"file": path, "removed": is_removed}))?;
-    } else {
+    let removed = json!({"file": path, "removed": is_removed});
+    output::show(global.json, &removed, || {
         let shown = safe(&path.display().to_string()).into_owned();
-        output::print(&match is_removed {
+        match is_removed {
             true => format!("removed `{shown}`\n"),
             false => format!("there is no file `{shown}`\n"),
-        })?;
-    }
-    Ok(Ending::Done)
+        }
+    })
 }

@@ -14,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{
     AgentHandle,
     import::{self, CoreAfter, Imported},
@@ -29,6 +28,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
+    progress::bar,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -344,14 +344,11 @@ async fn watched<T>(
     count: &AtomicU64,
     work: impl Future<Output = Result<T, memoir_app::Error>>,
 ) -> Result<T, Failure> {
-    let bar = ProgressBar::with_draw_target(total, terminal::bars());
-    let form = match total {
+    let template = match total {
         Some(_) => "{bar:32} {human_pos} of {human_len}, {per_sec}",
         None => "{spinner} {human_pos} memories, {per_sec}",
     };
-    if let Ok(style) = ProgressStyle::with_template(form) {
-        bar.set_style(style);
-    }
+    let bar = bar(total, template, terminal::bars());
     tokio::pin!(work);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {

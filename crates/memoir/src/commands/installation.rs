@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     closing,
     commands::user::password,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -62,17 +62,15 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         }
     }
     let is_closed = installation.memoir.is_closed().await?;
-    if global.json {
-        output::json(&json!({"closed": is_closed}))?;
-    } else {
-        output::print(match is_closed {
+    output::show(global.json, &json!({"closed": is_closed}), || {
+        match is_closed {
             true => "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN\n",
             false => {
                 "open: every user of this database and its master key can read all agents' text\n"
             }
-        })?;
-    }
-    Ok(Ending::Done)
+        }
+        .to_owned()
+    })
 }
 
 /// The actor who opens the installation.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use memoir_domain::session::Driver;
 use memoir_store::{
     Store,
@@ -26,6 +26,7 @@ use crate::{
     installation, keys,
     options::Global,
     output, private_file,
+    progress::bar,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -110,7 +111,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
         store.note_move(true).await?;
     }
-    let bar = bar();
+    // The current step on stderr, shown on a terminal only.
+    let bar = bar(None, "{msg}: {human_pos} rows, {per_sec}", terminal::bars());
     let mut moved = Vec::new();
     for table in TABLES {
         fill(table, &from, &there, &bar).await?;
@@ -408,13 +410,4 @@ async fn compare(
 
 fn key(table: &Table, row: &Cells) -> Cells {
     row[..table.key].to_vec()
-}
-
-/// The current step on stderr, shown on a terminal only.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, terminal::bars());
-    if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos} rows, {per_sec}") {
-        bar.set_style(style);
-    }
-    bar
 }

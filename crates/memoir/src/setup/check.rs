@@ -82,14 +82,13 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
     let finding = match (is_set_up, record.call()) {
         (true, _) => Some(examined(global, program, folders, &record)),
         // It was set up, and its files were replaced since.
-        (false, Some(_)) => Some(Finding {
-            severity: Severity::Warning,
-            text: "was set up, but Memoir is missing in its settings now".to_owned(),
-            advice: Some(format!(
+        (false, Some(_)) => Some(Finding::warning(
+            "was set up, but Memoir is missing in its settings now",
+            format!(
                 "`memoir setup {0}` sets it up again; `memoir setup {0} --remove` forgets it",
                 program.name()
-            )),
-        }),
+            ),
+        )),
         (false, None) => None,
     };
     ProgramState {
@@ -108,6 +107,16 @@ struct Finding {
     /// The end of a sentence that begins with the program.
     text: String,
     advice: Option<String>,
+}
+
+impl Finding {
+    fn warning(text: impl Into<String>, advice: String) -> Self {
+        Self {
+            severity: Severity::Warning,
+            text: text.into(),
+            advice: Some(advice),
+        }
+    }
 }
 
 /// The commands in the program's files.
@@ -192,13 +201,10 @@ fn examined(
     let mut passing = programs().filter_map(|path| Some((path, Passing::of(path)?)));
     if let Some((path, passing)) = passing.next() {
         let path = path.display();
-        return Finding {
-            severity: Severity::Warning,
-            text: format!("calls `{path}`, which {}", passing.why()),
-            advice: Some(format!(
-                "install Memoir for good and call its {again}, or give `--copy` with it"
-            )),
-        };
+        return Finding::warning(
+            format!("calls `{path}`, which {}", passing.why()),
+            format!("install Memoir for good and call its {again}, or give `--copy` with it"),
+        );
     }
     let memory = match &report.agent {
         Some(agent) => format!("the memory of `{agent}`"),
@@ -208,44 +214,36 @@ fn examined(
     let is_here = commands.iter().flatten().all(|word| word != "--url");
     let own = database::place(global).unwrap_or_default();
     if is_here && place != own {
-        return Finding {
-            severity: Severity::Warning,
-            text: format!("works with {memory} in `{place}`, and this command opens `{own}`"),
-            advice: Some(format!(
+        return Finding::warning(
+            format!("works with {memory} in `{place}`, and this command opens `{own}`"),
+            format!(
                 "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
-            )),
-        };
+            ),
+        );
     }
     if let Some(other) = configured.foreign {
-        return Finding {
-            severity: Severity::Warning,
-            text: format!(
-                "works with {memory}, but its server `memoir` is another program's: `{other}`"
-            ),
-            advice: Some(format!(
+        return Finding::warning(
+            format!("works with {memory}, but its server `memoir` is another program's: `{other}`"),
+            format!(
                 "give that server another name; {again} registers Memoir's own in its place, and its `--remove` puts \
                  that one back"
-            )),
-        };
+            ),
+        );
     }
     if let Some(event) = configured.lacks {
-        return Finding {
-            severity: Severity::Warning,
-            text: format!("works with {memory}, but has no hook of Memoir for `{event}`"),
-            advice: Some(format!("{again} writes it anew")),
-        };
+        return Finding::warning(
+            format!("works with {memory}, but has no hook of Memoir for `{event}`"),
+            format!("{again} writes it anew"),
+        );
     }
     if let Some((file, setting)) = configured.switched_off {
-        return Finding {
-            severity: Severity::Warning,
-            text: format!(
-                "works with {memory}, but runs no hook: `{setting}` is set in `{}`",
-                file.display()
-            ),
-            advice: Some(format!(
+        let file = file.display();
+        return Finding::warning(
+            format!("works with {memory}, but runs no hook: `{setting}` is set in `{file}`"),
+            format!(
                 "take `{setting}` out of the file, and call {again}; without hooks a session begins without memory"
-            )),
-        };
+            ),
+        );
     }
     called(program, record, &memory)
 }
@@ -259,11 +257,7 @@ fn unknown(foreign: Option<String>, again: &str) -> Finding {
         None => "has something of Memoir that setup did not write, and that cannot be run here"
             .to_owned(),
     };
-    Finding {
-        severity: Severity::Warning,
-        text,
-        advice: Some(format!("{again} writes it anew")),
-    }
+    Finding::warning(text, format!("{again} writes it anew"))
 }
 
 /// The finding for a program whose memory is reached: whether it calls.

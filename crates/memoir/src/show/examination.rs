@@ -4,6 +4,16 @@ use memoir_app::{Examination, Severity};
 
 use crate::terminal::{CYAN, GREEN, RED, YELLOW, safe};
 
+/// A finding that all is well.
+pub(crate) fn fine(area: &'static str, finding: String) -> Examination {
+    Examination {
+        area,
+        severity: Severity::Ok,
+        finding,
+        advice: None,
+    }
+}
+
 /// The finding, with its hint on a line of its own.
 pub(crate) fn line(finding: &Examination) -> String {
     let (style, word) = match finding.severity {

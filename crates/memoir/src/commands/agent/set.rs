@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{PROMPT_BYTES, create, show};
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -103,23 +103,17 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let value = value.as_ref().map(PrivateText::expose);
     let view = assign(global, &arguments.agent, field, value).await?;
-    if global.json {
-        output::json(&view)?;
-    } else {
+    let ending = output::show(global.json, &view, || {
         // The agent's name is no part of its settings.
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,
             field => view.setting(field).unwrap_or(&Value::Null),
         };
-        output::print(&format!(
-            "{} is {}",
-            field.as_str(),
-            show::value(field, set)
-        ))?;
-    }
+        format!("{} is {}", field.as_str(), show::value(field, set))
+    })?;
     warn(&view);
-    Ok(Ending::Done)
+    Ok(ending)
 }
 
 /// Lists the settings with their values.
@@ -153,13 +147,10 @@ pub(super) fn warn(agent: &ShownAgent) {
 pub(crate) async fn pause(global: &Global, agent: &str, paused: bool) -> Outcome {
     let value = if paused { "true" } else { "false" };
     let view = assign(global, agent, Field::Paused, Some(value)).await?;
-    if global.json {
-        output::json(&view)?;
-    } else {
-        let state = if paused { "paused" } else { "on the schedule" };
-        output::print(&format!("`{}` is {state}", terminal::safe(&view.name)))?;
-    }
-    Ok(Ending::Done)
+    let state = if paused { "paused" } else { "on the schedule" };
+    output::show(global.json, &view, || {
+        format!("`{}` is {state}", terminal::safe(&view.name))
+    })
 }
 
 async fn assign(
