@@ -13,7 +13,7 @@ use serde::{
     de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::{Problem, Service};
+use crate::{Problem, Service, limits::too_large};
 
 /// A JSON body, whatever its content type: many clients send that of a form.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -73,10 +73,7 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         .await
         .map_err(|error| {
             if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                Problem::new(
-                    "body_too_large",
-                    format!("the body is over the limit of {limit} bytes; send it in parts"),
-                )
+                too_large(limit)
             } else {
                 Problem::invalid("the body could not be read to its end")
             }

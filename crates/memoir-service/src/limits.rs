@@ -106,6 +106,7 @@ pub(crate) struct BodyRoom {
 }
 
 /// The memory of one body, until its request is over.
+#[derive(Default)]
 pub(crate) struct HeldRoom {
     _permit: Option<OwnedSemaphorePermit>,
     /// The one long body of a party.
@@ -143,10 +144,7 @@ impl BodyRoom {
         let length = stated_length(headers).unwrap_or(options.body_bytes);
         // Passed without room: `body_within` refuses it by the stated length before it stores a byte.
         if length > options.body_bytes {
-            return Ok(HeldRoom {
-                _permit: None,
-                _share: None,
-            });
+            return Ok(HeldRoom::default());
         }
         // The party's own share first: while it waits it holds no shared room.
         let share = match length <= SHORT_BODY {
@@ -207,11 +205,7 @@ async fn body_with_room(
     body: Body,
 ) -> Result<(Bytes, HeldRoom), Problem> {
     if body.is_end_stream() {
-        let none = HeldRoom {
-            _permit: None,
-            _share: None,
-        };
-        return Ok((Bytes::new(), none));
+        return Ok((Bytes::new(), HeldRoom::default()));
     }
     let held = room.take(whose, options, headers).await?;
     let bytes = body_within(options.body_bytes, options.request_time, headers, body).await?;
@@ -281,7 +275,7 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     }
 }
 
-fn too_large(limit: usize) -> Problem {
+pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         "body_too_large",
         format!("the body is over the limit of {limit} bytes; send it in parts"),
@@ -451,9 +445,12 @@ fn keys_of((account, name): (&str, &str), address: IpAddr) -> [[u8; 32]; 2] {
     ]
 }
 
-fn digest(parts: &[&str]) -> [u8; 32] {
+/// A digest of several texts.
+pub(crate) fn digest<T: AsRef<[u8]>>(parts: &[T]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
+        let part = part.as_ref();
+        // Lengths before the parts, so that a letter that moves from one into the next is another text.
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }

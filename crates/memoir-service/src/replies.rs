@@ -15,10 +15,10 @@ use axum::{
 };
 use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 
 use crate::{
-    Problem, Service, caller::Caller, requests::ProblemCode, routes::repeated::RepeatedRequest,
+    Problem, Service, caller::Caller, limits::digest, requests::ProblemCode,
+    routes::repeated::RepeatedRequest,
 };
 
 /// Most characters of a key.
@@ -130,8 +130,8 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
     Ok(Some(ReplyKey {
         account: caller.principal.account,
         agent: caller.principal.agent,
-        key_digest: digest([token.as_bytes().as_slice(), key]),
-        request_digest: digest([method, path, query.as_bytes(), body]),
+        key_digest: digest(&[token.as_bytes().as_slice(), key]),
+        request_digest: digest(&[method, path, query.as_bytes(), body]),
     }))
 }
 
@@ -231,15 +231,4 @@ fn read(kept: &[u8]) -> Option<(HeaderList, &[u8])> {
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     let (head, body) = rest.split_at_checked(length)?;
     Some((serde_json::from_slice(head).ok()?, body))
-}
-
-fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        // Lengths before the parts, so that a letter that moves from the path into the query is
-        // another request.
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part);
-    }
-    hasher.finalize().into()
 }

@@ -181,7 +181,11 @@ impl Sink {
 
     /// Must be called before a new event: a token that was revoked before it must not receive it.
     pub(crate) async fn begin(&mut self) -> Result<(), StreamOver> {
-        self.ask().await
+        if !self.listener.is_still_let_in().await {
+            return Err(StreamOver);
+        }
+        self.admitted_at = Instant::now();
+        Ok(())
     }
 
     /// Must be called regularly while there are no events.
@@ -198,16 +202,7 @@ impl Sink {
         if self.admitted_at.elapsed() < ADMITTED_EVERY {
             return Ok(());
         }
-        self.ask().await
-    }
-
-    /// Whether the token is still valid.
-    async fn ask(&mut self) -> Result<(), StreamOver> {
-        if !self.listener.is_still_let_in().await {
-            return Err(StreamOver);
-        }
-        self.admitted_at = Instant::now();
-        Ok(())
+        self.begin().await
     }
 
     async fn send(&mut self, text: String) -> Result<(), StreamOver> {
