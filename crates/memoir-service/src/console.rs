@@ -1,7 +1,7 @@
 //! The service's functions for the console's pages: signing in by the rules of the other interfaces, and waking its
 //! workers.
 
-use std::{net::IpAddr, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use axum::{
@@ -24,7 +24,6 @@ use crate::{
         live,
         sign_in::{self, Admitted, SignInSecret, Typed},
     },
-    server::Peer,
     streams::Listener,
 };
 
@@ -62,7 +61,7 @@ impl Host for Service {
     }
 
     fn check_transport(&self, head: &Parts) -> Result<(), SignInRefusal> {
-        sign_in::check_transport(self, &head.headers, peer(head)).map_err(refusal)
+        sign_in::check_transport(self, head).map_err(refusal)
     }
 
     async fn sign_in(
@@ -81,7 +80,7 @@ impl Host for Service {
             secret: SignInSecret::Cookie,
             expires_at: self.memoir.now().plus_seconds(seconds),
         };
-        let admitted = sign_in::check(self, &head.headers, peer(head), &typed).await;
+        let admitted = sign_in::check(self, head, &typed).await;
         Ok(match admitted.map_err(refusal)? {
             Admitted::In(made) => Admission::In(made),
             Admitted::CodeNeeded(passage) => Admission::CodeNeeded(passage),
@@ -97,7 +96,7 @@ impl Host for Service {
     ) -> Result<TokenWithSecret, SignInRefusal> {
         self.check_transport(head)?;
         let ends = self.memoir.now().plus_seconds(seconds);
-        let made = sign_in::check_code(self, &head.headers, peer(head), half, code, ends).await;
+        let made = sign_in::check_code(self, head, half, code, ends).await;
         made.map_err(refusal)
     }
 
@@ -109,8 +108,7 @@ impl Host for Service {
         code: &PrivateText,
     ) -> Result<VerifiedUser, SignInRefusal> {
         self.check_transport(head)?;
-        let given = (password, code);
-        let proven = sign_in::prove(self, &head.headers, peer(head), visitor, given).await;
+        let proven = sign_in::prove(self, head, visitor, (password, code)).await;
         proven.map_err(refusal)
     }
 
@@ -201,11 +199,6 @@ async fn make_first(
     tracing::info!("the first administrator was made by the link");
     let ends = memoir.now().plus_seconds(seconds);
     Ok(Some(account.sign_in_new_user(user.id, ends).await?))
-}
-
-/// The client's address.
-fn peer(head: &Parts) -> Option<IpAddr> {
-    head.extensions.get::<Peer>().map(|peer| peer.0.ip())
 }
 
 fn refusal(problem: Problem) -> SignInRefusal {

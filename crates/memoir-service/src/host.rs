@@ -44,11 +44,18 @@ pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Probl
     }
 }
 
+/// Whether a request is sent to a loopback address, or to `localhost`. A page of another site whose name resolves to
+/// this machine (DNS rebinding) sends its own name.
+pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
+    host_in(headers).is_some_and(|host| is_local(&host))
+}
+
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     // A request in absolute form names its host there, and `Host` does not count (RFC 9112, 3.2.2).
-    if let Some(authority) = uri.authority() {
-        return Some(name_of(authority));
-    }
+    uri.authority().map(name_of).or_else(|| host_in(headers))
+}
+
+fn host_in(headers: &HeaderMap) -> Option<String> {
     let host = headers.get(header::HOST)?.to_str().ok()?;
     Some(name_of(&host.parse().ok()?))
 }
@@ -66,7 +73,7 @@ fn is_local(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+            .is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! They are off where the service has no address for clients ([`crate::ServiceOptions`]). Errors follow OAuth: a JSON
 //! object with `error`. Neither they nor any log contain a code or a token.
 
-use std::{net::IpAddr, time::Instant};
+use std::time::Instant;
 
 use axum::{
     Router,
@@ -22,10 +22,10 @@ use memoir_app::{
     Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
 use memoir_domain::{mend, quote};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Problem, Service, host, limits, routes::sign_in, server::Peer};
+use crate::{Problem, Service, host, limits, routes::sign_in};
 
 /// The largest body of a client.
 // A registration of five addresses is under 4 KiB, and a form with a client of the longest
@@ -133,8 +133,7 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
 fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
     // Before counting: a page of another site must not use up the visitor's own limit.
     host::check(parts, &service.options)?;
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    let address: IpAddr = sign_in::address(service, &parts.headers, peer);
+    let address = sign_in::address(service, parts);
     if service.strangers.admits(address, Instant::now()) {
         return Ok(());
     }
@@ -202,19 +201,6 @@ struct Registration {
     response_types: Option<Vec<String>>,
 }
 
-/// The registered client (RFC 7591, 3.2.1).
-#[derive(Serialize)]
-struct Registered {
-    client_id: String,
-    client_id_issued_at: i64,
-    client_name: String,
-    redirect_uris: Vec<String>,
-    token_endpoint_auth_method: &'static str,
-    grant_types: [&'static str; 2],
-    response_types: [&'static str; 1],
-    scope: &'static str,
-}
-
 async fn register(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
     if !connecting(&service)?.takes_registrations {
         let description = "clients do not register themselves here; an administrator names them";
@@ -256,16 +242,17 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
     let seconds = client
         .registered_at
         .map_or(0, |at| at.microseconds() / 1_000_000);
-    let registered = Registered {
-        client_id: client.id,
-        client_id_issued_at: seconds,
-        client_name: client.name,
-        redirect_uris: given.redirect_uris,
-        token_endpoint_auth_method: "none",
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        scope: SCOPE,
-    };
+    // RFC 7591, 3.2.1.
+    let registered = json!({
+        "client_id": client.id,
+        "client_id_issued_at": seconds,
+        "client_name": client.name,
+        "redirect_uris": given.redirect_uris,
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "scope": SCOPE,
+    });
     Ok((StatusCode::CREATED, axum::Json(registered)).into_response())
 }
 

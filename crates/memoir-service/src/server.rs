@@ -17,7 +17,7 @@ use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::{HeaderMap, header, uri::Authority},
+    http::request::Parts,
     response::{IntoResponse, Response},
 };
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -51,18 +51,11 @@ const STOP_BODY_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Whether a request is sent to a loopback address, or to `localhost`. A page of another site whose name resolves to
-/// this machine (DNS rebinding) sends its own name.
-pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST);
-    let authority = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    authority.is_some_and(|authority| {
-        let host = authority.host();
-        let literal = host.trim_start_matches('[').trim_end_matches(']');
-        let address = literal.parse::<IpAddr>();
-        host.eq_ignore_ascii_case("localhost")
-            || address.is_ok_and(|address| address.to_canonical().is_loopback())
-    })
+impl Peer {
+    /// The address in the request's head; `None` where the request came over no connection.
+    pub(crate) fn of(head: &Parts) -> Option<IpAddr> {
+        head.extensions.get::<Self>().map(|peer| peer.0.ip())
+    }
 }
 
 /// Serves until `stop` completes, and then ends in order: no new connections, running requests finish, running sessions
@@ -205,8 +198,13 @@ impl ConnectionServer {
         let stream = WriteTimeoutStream::new(stream, self.answer_time, self.stopped.clone());
         let is_answering = stream.is_answering.clone();
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request =
-                request.map(|body| Body::new(DeadlineBody::new(body, self.stopped.clone())));
+            let mut request = request.map(|body| {
+                Body::new(DeadlineBody {
+                    body,
+                    stopped: self.stopped.clone(),
+                    waiting: None,
+                })
+            });
             request.extensions_mut().insert(peer);
             let answer = self.clone().answer(request);
             let is_answering = is_answering.clone();
@@ -405,16 +403,6 @@ struct DeadlineBody {
     body: Incoming,
     stopped: watch::Receiver<bool>,
     waiting: Option<Wait>,
-}
-
-impl DeadlineBody {
-    fn new(body: Incoming, stopped: watch::Receiver<bool>) -> Self {
-        Self {
-            body,
-            stopped,
-            waiting: None,
-        }
-    }
 }
 
 impl HttpBody for DeadlineBody {

@@ -12,11 +12,7 @@ use axum::{
 use memoir_app::{DEFAULT_ACCOUNT, Error};
 use prometheus::{TEXT_FORMAT, TextEncoder};
 
-use crate::{
-    Problem, Service,
-    caller::Caller,
-    server::{Peer, is_sent_to_loopback},
-};
+use crate::{Problem, Service, caller::Caller, host::is_sent_to_loopback, server::Peer};
 
 /// The headers that proxies add to a request.
 const FORWARDED: [&str; 5] = [
@@ -58,8 +54,7 @@ pub(super) async fn show(
 /// Whether the request comes from this machine, and neither through a proxy on it nor from another site's page in a
 /// browser on it.
 fn is_of_this_machine(parts: &Parts) -> bool {
-    let peer = parts.extensions.get::<Peer>();
-    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
+    Peer::of(parts).is_some_and(|peer| peer.to_canonical().is_loopback())
         && is_sent_to_loopback(&parts.headers)
         && !is_forwarded(&parts.headers)
 }

@@ -12,7 +12,7 @@ use std::{
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use memoir_app::{
@@ -28,8 +28,9 @@ use super::guard;
 use crate::{
     Problem, Service,
     extract::{self, Object},
+    host::is_sent_to_loopback,
     limits,
-    server::{Peer, is_sent_to_loopback},
+    server::Peer,
 };
 
 /// How long the token lasts.
@@ -85,8 +86,7 @@ pub(crate) async fn sign_in(State(service): State<Service>, request: Request) ->
 
 async fn attempt(service: &Service, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    check_transport(service, &parts.headers, peer)?;
+    check_transport(service, &parts)?;
     // Before the body is read and the attempt counted: another site must not use up the visitor's own attempts.
     check_site(&parts.headers)?;
     guard::check_parameters(&parts)?;
@@ -101,7 +101,7 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         secret: SignInSecret::Token(given.code.as_ref()),
         expires_at,
     };
-    let made = match check(service, &parts.headers, peer, &typed).await? {
+    let made = match check(service, &parts, &typed).await? {
         Admitted::In(made) => made,
         Admitted::CodeNeeded(_) => return Err(code_needed()),
     };
@@ -144,12 +144,11 @@ pub(crate) enum Admitted {
 /// There were too many attempts, others are being checked, or no user has that name and password.
 pub(crate) async fn check(
     service: &Service,
-    headers: &HeaderMap,
-    peer: Option<IpAddr>,
+    head: &Parts,
     typed: &Typed<'_>,
 ) -> Result<Admitted, Problem> {
     let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
-    let attempt = SignInAttempt::begin(service, headers, peer, (account, typed.name))?;
+    let attempt = SignInAttempt::begin(service, head, (account, typed.name))?;
     let message = match typed.secret {
         SignInSecret::Token(Some(_)) => WRONG_SOMEWHERE,
         SignInSecret::Token(None) | SignInSecret::Cookie => NO_SUCH_ADMINISTRATOR,
@@ -163,14 +162,13 @@ pub(crate) async fn check(
 /// There were too many attempts, or the code is wrong.
 pub(crate) async fn check_code(
     service: &Service,
-    headers: &HeaderMap,
-    peer: Option<IpAddr>,
+    head: &Parts,
     half: &HalfSignedIn,
     code: &PrivateText,
     expires_at: Timestamp,
 ) -> Result<TokenWithSecret, Problem> {
     let who = (half.account_name(), half.name.as_str());
-    let attempt = SignInAttempt::begin(service, headers, peer, who)?;
+    let attempt = SignInAttempt::begin(service, head, who)?;
     let memoir = &service.memoir;
     let came_to = memoir.sign_in_with_code(half, code, expires_at).await?;
     match attempt.end(came_to, WRONG_CODE)? {
@@ -187,14 +185,13 @@ pub(crate) async fn check_code(
 /// There were too many attempts, others are being checked, or the proof is wrong.
 pub(crate) async fn prove(
     service: &Service,
-    headers: &HeaderMap,
-    peer: Option<IpAddr>,
+    head: &Parts,
     visitor: &memoir_app::SignedInUser,
     (password, code): (&PrivateText, &PrivateText),
 ) -> Result<VerifiedUser, Problem> {
     let account = visitor.account_name().await?;
     let who = (account.as_str(), visitor.user.name.as_str());
-    let attempt = SignInAttempt::begin(service, headers, peer, who)?;
+    let attempt = SignInAttempt::begin(service, head, who)?;
     let proof = match Password::from_text(password.expose()) {
         Ok(password) => {
             let _turn = turn(service).await?;
@@ -220,13 +217,8 @@ pub(crate) struct SignInAttempt<'a> {
 }
 
 impl<'a> SignInAttempt<'a> {
-    fn begin(
-        service: &'a Service,
-        headers: &HeaderMap,
-        peer: Option<IpAddr>,
-        who: (&'a str, &'a str),
-    ) -> Result<Self, Problem> {
-        let address = address(service, headers, peer);
+    fn begin(service: &'a Service, head: &Parts, who: (&'a str, &'a str)) -> Result<Self, Problem> {
+        let address = address(service, head);
         if service.attempts.admits(who, address) {
             return Ok(Self {
                 service,
@@ -355,12 +347,8 @@ fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Passwords travel over this machine only, or encrypted. A proxy must confirm that, also on this machine: a request
 /// without its header may have come to the proxy unencrypted.
-pub(crate) fn check_transport(
-    service: &Service,
-    headers: &HeaderMap,
-    peer: Option<IpAddr>,
-) -> Result<(), Problem> {
-    let protocols = headers.get_all("x-forwarded-proto");
+pub(crate) fn check_transport(service: &Service, head: &Parts) -> Result<(), Problem> {
+    let protocols = head.headers.get_all("x-forwarded-proto");
     // A proxy that appends to the client's header, instead of replacing it, leaves both values.
     let is_sealed = protocols
         .iter()
@@ -370,10 +358,10 @@ pub(crate) fn check_transport(
         is_given && is_sealed
     } else {
         // An undeclared proxy may report that the password came to it unencrypted.
-        let is_near = peer.is_some_and(|peer| peer.to_canonical().is_loopback());
+        let is_near = Peer::of(head).is_some_and(|peer| peer.to_canonical().is_loopback());
         service.is_local && is_near && is_sealed
     };
-    if is_safe && (service.options.behind_proxy || is_sent_to_loopback(headers)) {
+    if is_safe && (service.options.behind_proxy || is_sent_to_loopback(&head.headers)) {
         return Ok(());
     }
     if is_safe {
@@ -399,13 +387,15 @@ fn forwarded_address(text: &str) -> Option<IpAddr> {
 }
 
 /// The address of the attempt: the last one of the proxy, since the client controls all before that.
-pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
-    let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
+pub(crate) fn address(service: &Service, head: &Parts) -> IpAddr {
+    let forwarded = head.headers.get_all("x-forwarded-for");
+    let forwarded = forwarded.into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)
         .and_then(|value| forwarded_address(value.to_str().ok()?.rsplit(',').next()?));
     // Attempts without an address share one count.
-    let address = last.or(peer).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let address = last.or(Peer::of(head));
+    let address = address.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     match address.to_canonical() {
         // A client with one address of version 6 has 2^64.
         IpAddr::V6(address) => {
