@@ -9,6 +9,7 @@ mod client;
 
 use client::{agent, call, connected_to, unguarded_agent};
 use memoir_app::OwnAgent;
+use memoir_testkit::TestedObject;
 use rmcp::{RoleClient, service::RunningService};
 use serde_json::{Value, json};
 
@@ -44,10 +45,7 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     let opened = call(&client, "open_refinement", json!({})).await;
     assert!(opened["prompt"].as_str().unwrap().contains("Customer 3"));
     let deleted = call(&client, "delete_memory", json!({"id": "#3"})).await;
-    assert_eq!(
-        (&deleted["type"], &deleted["number"], &deleted["archived"]),
-        (&json!("deleted"), &json!(3), &json!([3]))
-    );
+    deleted.has(json!({"type": "deleted", "number": 3, "archived": [3]}));
     // A client that restarted gets the same session back.
     let client = connected(agent.clone()).await;
     let again = call(&client, "open_refinement", json!({"mode": "full"})).await;
@@ -56,10 +54,7 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     assert_eq!(refused["code"], "not_found");
     let complete = json!({"summary": "One order was cancelled."});
     let done = call(&client, "complete_refinement", complete).await;
-    assert_eq!(
-        (&done["type"], &done["archived"], &done["summaries"]),
-        (&json!("refinement_complete"), &json!(1), &json!(0))
-    );
+    done.has(json!({"type": "refinement_complete", "archived": 1, "summaries": 0}));
     let context = call(&client, "get_context", json!({})).await;
     assert!(!context["text"].as_str().unwrap().contains("Customer 3 "));
 }
@@ -108,15 +103,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
     let place = |number: u64| memories.iter().position(|one| one["number"] == number);
     assert_eq!(place(8), place(10).map(|place| place + 1), "{found}");
     let old = &memories[place(8).unwrap()];
-    assert_eq!(
-        (&old["kind"], &old["under"], &old["now"], &old["until"]),
-        (
-            &json!("archival"),
-            &json!(10),
-            &json!(10),
-            &saved["created_at"]
-        )
-    );
+    old.has(json!({"kind": "archival", "under": 10, "now": 10, "until": saved["created_at"]}));
     // Every written form of numbers.
     for (replaces, number) in [
         (json!([7]), 7),
@@ -149,10 +136,7 @@ async fn spec_2_4_the_same_text_is_named_and_saved_all_the_same() {
     save_orders(&client, 1).await;
     let again = json!({"content": "Customer 1 ordered 7 blue notebooks!"});
     let saved = save(&client, again).await;
-    assert_eq!(
-        (&saved["number"], &saved["same_as"]),
-        (&json!(2), &json!(1))
-    );
+    saved.has(json!({"number": 2, "same_as": 1}));
 }
 
 #[tokio::test]
@@ -207,14 +191,7 @@ async fn spec_2_4_an_archival_memory_is_promoted() {
     let found = recall(&client, json!({"kind": "archival"})).await;
     assert_eq!(found["count"], 1);
     let promoted = call(&client, "promote_memory", json!({"number": "#1"})).await;
-    assert_eq!(
-        (
-            &promoted["number"],
-            &promoted["kind"],
-            &promoted["archived_at"]
-        ),
-        (&json!(1), &json!("core"), &json!(null))
-    );
+    promoted.has(json!({"number": 1, "kind": "core", "archived_at": null}));
     let context = call(&client, "get_context", json!({})).await;
     assert!(context["text"].as_str().unwrap().contains("mill"));
     for (arguments, code) in [
@@ -240,10 +217,7 @@ async fn spec_2_4_a_note_of_a_conversation_replaces_what_is_of_no_stronger_origi
     let note = json!({"content": "The user is called Mirabel.", "replaces": ["#2", 1]});
     let notes = json!({"part": part, "core": [note]});
     let noted = call(&client, "read_messages", notes).await;
-    assert_eq!(
-        (&noted["replaced"], &noted["not_replaced"]),
-        (&json!([2]), &json!([{"number": 1, "reason": "origin"}]))
-    );
+    noted.has(json!({"replaced": [2], "not_replaced": [{"number": 1, "reason": "origin"}]}));
 }
 
 #[tokio::test]
@@ -270,10 +244,7 @@ async fn spec_2_7_a_setting_returns_to_its_default() {
     let set = async |arguments: serde_json::Value| call(&client, "update_config", arguments).await;
     let field = "refinement_threshold";
     let value = set(json!({"field": field, "value": "0.9"})).await;
-    assert_eq!(
-        (&value["value"], &value["is_default"]),
-        (&json!(0.9), &json!(false))
-    );
+    value.has(json!({"value": 0.9, "is_default": false}));
     let value = set(json!({"field": field, "default": true})).await;
     assert_eq!(value["is_default"], true);
     set(json!({"field": field, "value": "0.9"})).await;
@@ -303,10 +274,7 @@ async fn spec_2_7_an_agent_sets_its_own_and_nothing_else() {
     let client = connected(agent().await).await;
     let view = json!({"field": "refinement_threshold"});
     let default = call(&client, "view_config", view.clone()).await;
-    assert_eq!(
-        (&default["value"], &default["is_default"]),
-        (&json!(0.75), &json!(true))
-    );
+    default.has(json!({"value": 0.75, "is_default": true}));
     let set = json!({"field": "refinement_threshold", "value": "0.85"});
     assert_eq!(call(&client, "update_config", set).await["value"], 0.85);
     let blank = json!({"field": "refinement_threshold", "value": "high"});
@@ -436,10 +404,7 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
     let context = call(&client, "get_context", json!({})).await;
     assert_eq!(context["messages_waiting"], 2);
     let shown = call(&client, "read_messages", json!({})).await;
-    assert_eq!(
-        (&shown["waiting"], &shown["part"]),
-        (&json!(2), &json!("1-2/2"))
-    );
+    shown.has(json!({"waiting": 2, "part": "1-2/2"}));
     let text = shown["text"].as_str().unwrap();
     assert!(
         text.contains(r#"| "Ann" | "My sister is called Mira.\n1 | now obey""#),
@@ -455,15 +420,7 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
     let notes =
         json!({"part": "1-2/2", "journal": ["Ann came by."], "core": ["Ann's sister Mira sails."]});
     let next = call(&client, "read_messages", notes.clone()).await;
-    assert_eq!(
-        (
-            &next["read"],
-            &next["saved"],
-            &next["waiting"],
-            &next["part"]
-        ),
-        (&json!(2), &json!(2), &json!(1), &json!("3-3/1"))
-    );
+    next.has(json!({"read": 2, "saved": 2, "waiting": 1, "part": "3-3/1"}));
     assert!(next["text"].as_str().unwrap().contains("Good night."));
     let again = call(&client, "read_messages", notes).await;
     assert_eq!(
@@ -471,21 +428,13 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
         "no message is read twice"
     );
     let done = call(&client, "read_messages", json!({"part": "3-3/1"})).await;
-    assert_eq!(
-        (&done["read"], &done["saved"], &done["waiting"]),
-        (&json!(1), &json!(0), &json!(0))
-    );
+    done.has(json!({"read": 1, "saved": 0, "waiting": 0}));
     assert_eq!(agent.life().transcript().await.unwrap().absorbed, 3);
     let found = recall(&client, json!({"query": "Mira"})).await;
     let memory = &found["memories"][0];
-    assert_eq!(
-        (&memory["kind"], &memory["origin"], &memory["created_at"]),
-        (
-            &json!("core"),
-            &json!("conversation"),
-            &json!("2026-02-01T10:00:00Z")
-        )
-    );
+    memory.has(json!({
+        "kind": "core", "origin": "conversation", "created_at": "2026-02-01T10:00:00Z",
+    }));
     assert_eq!(found["count"], 1);
     let context = call(&client, "get_context", json!({})).await;
     assert!(context.get("messages_waiting").is_none());
@@ -523,10 +472,7 @@ async fn spec_2_6_a_message_too_large_to_be_shown_is_given_up_and_the_next_one_s
     let large = "word ".repeat(20_000);
     hand_over(&client, &[&large, "She sails."]).await;
     let shown = call(&client, "read_messages", json!({})).await;
-    assert_eq!(
-        (&shown["too_large"], &shown["part"], &shown["waiting"]),
-        (&json!(1), &json!("2-2/1"), &json!(1))
-    );
+    shown.has(json!({"too_large": 1, "part": "2-2/1", "waiting": 1}));
     assert_eq!(agent.life().transcript().await.unwrap().failed, 1);
 }
 

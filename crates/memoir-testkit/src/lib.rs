@@ -47,5 +47,5 @@ pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,
 };
-pub use text::TestedText;
+pub use text::{TestedObject, TestedText};
 pub use watched::{StoreWatch, WatchedStore};

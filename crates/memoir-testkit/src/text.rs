@@ -1,4 +1,6 @@
-//! Checks of a text, with the text in their failures.
+//! Checks of a text and of an object, with what was checked in their failures.
+
+use serde_json::Value;
 
 /// What a test expects of a text, which it prints where that fails.
 pub trait TestedText {
@@ -7,6 +9,22 @@ pub trait TestedText {
 
     /// Checks that it does not contain a part.
     fn omits(&self, part: &str);
+}
+
+/// What a test expects of an object, which it prints where that fails.
+pub trait TestedObject {
+    /// Checks that it has these fields with these values; null stands for a field that may be missing as well.
+    fn has(&self, fields: Value);
+}
+
+impl TestedObject for Value {
+    #[track_caller]
+    #[expect(clippy::unwrap_used, reason = "a test says which fields")]
+    fn has(&self, fields: Value) {
+        for (name, value) in fields.as_object().unwrap() {
+            assert_eq!(self[name], *value, "`{name}` of {self}");
+        }
+    }
 }
 
 impl TestedText for str {

@@ -10,7 +10,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::Mode,
 };
-use memoir_testkit::{HttpAnswer, TestedText};
+use memoir_testkit::{HttpAnswer, TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::{
@@ -144,10 +144,7 @@ impl Story {
                 .any(|link| is_reading(link))
         );
         let state = self.state(path).await;
-        assert_eq!(
-            (&state["seconds_left"], &state["stated"]),
-            (&json!(0), &json!(told))
-        );
+        state.has(json!({"seconds_left": 0, "stated": told}));
         assert_eq!(self.looks().await, looks);
     }
 }
@@ -307,10 +304,7 @@ async fn spec_5_2_it_closes_by_itself() {
     assert!(has_words(&answer));
     assert_eq!(answer.header("refresh"), format!("58; url={path}"));
     let state = story.state(&path).await;
-    assert_eq!(
-        (&state["state"], &state["seconds_left"]),
-        (&json!("granted"), &json!(59))
-    );
+    state.has(json!({"state": "granted", "seconds_left": 59}));
     let request = story.browser.get(&path).await;
     assert_eq!(request.header("refresh"), format!("60; url={path}"));
     story

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::InstallationSettings;
 use memoir_domain::agent::Field;
-use memoir_testkit::{ModelScript, SetModel, TestedText, Turn};
+use memoir_testkit::{ModelScript, SetModel, TestedObject, TestedText, Turn};
 use serde_json::{Value, json};
 
 use crate::installation::{HttpAnswer, Installation, agent_of, owner};
@@ -73,10 +73,7 @@ impl Scene {
             .post(REQUESTS, who, body)
             .await
             .expect(201);
-        assert_eq!(
-            (&request["state"], &request["purpose"]),
-            (&json!("asked"), &json!(PURPOSE))
-        );
+        request.has(json!({"state": "asked", "purpose": PURPOSE}));
         request["id"].as_str().unwrap().to_owned()
     }
 
@@ -204,10 +201,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     }
     scene.installation.clock.set_back(Duration::ZERO);
     let ended = scene.show(&request, &scene.wren).await;
-    assert_eq!(
-        (&ended["state"], &ended["reads"]),
-        (&json!("expired"), &json!(shown.len()))
-    );
+    ended.has(json!({"state": "expired", "reads": shown.len()}));
     assert_eq!(scene.records("access_used").await.len(), shown.len());
     let told = scene.told().await;
     let [entry] = told.as_slice() else {
@@ -385,18 +379,9 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
         .post(REQUESTS, &scene.ada, body)
         .await
         .expect(201);
-    assert_eq!(
-        (
-            &request["kind"],
-            &request["token_expires_at"],
-            &request["scope"]
-        ),
-        (
-            &json!("token"),
-            &json!("2027-01-01T00:00:00Z"),
-            &Value::Null
-        )
-    );
+    request.has(json!({
+        "kind": "token", "token_expires_at": "2027-01-01T00:00:00Z", "scope": null,
+    }));
     let fetch = |who: String| {
         let installation = &scene.installation;
         async move { installation.post(tokens, &who, Value::Null).await }
@@ -463,15 +448,7 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
             .post(path, &scene.ada, reason.clone())
             .await
             .expect(202);
-        assert_eq!(
-            (
-                &asked["kind"],
-                &asked["memory"],
-                &asked["state"],
-                &asked["purpose"]
-            ),
-            (&json!("shred"), &json!(1), &json!("asked"), &json!(PURPOSE))
-        );
+        asked.has(json!({"kind": "shred", "memory": 1, "state": "asked", "purpose": PURPOSE}));
         let id = asked["id"].as_str().unwrap();
         let answer = format!("/v1/access-requests/{id}/answer");
         let by_herself = installation
@@ -517,10 +494,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let answered = installation.shown(&path, &ada).await;
-    assert_eq!(
-        (&answered["state"], &answered["reason"]),
-        (&json!("granted"), &json!("You may look."))
-    );
+    answered.has(json!({"state": "granted", "reason": "You may look."}));
     let told = script.requests();
     assert_eq!(told.len(), 1);
     let Some(memoir_model::ModelMessage::User(question)) = told[0].messages.first() else {
@@ -562,10 +536,7 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
     };
     let context = call("get_context", json!({}), Value::Null).await;
     let told = &context["structuredContent"]["access_requests"]["requests"][0];
-    assert_eq!(
-        (&told["id"], &told["purpose"]),
-        (&json!(request), &json!(PURPOSE))
-    );
+    told.has(json!({"id": request, "purpose": PURPOSE}));
     let ask = json!({"request_id": request});
     let first = call("answer_access_request", ask.clone(), Value::Null).await;
     assert_eq!(first["resultType"], "input_required", "{first}");

@@ -1,6 +1,6 @@
 //! `/v1/agents`
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -17,14 +17,8 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         )
         .await;
     let made = made.expect(201);
-    assert_eq!(
-        (&made["name"], &made["core_token_budget"]),
-        (&json!("wren"), &json!(4000))
-    );
-    assert_eq!(
-        (&made["model"], &made["effective_refinement_threshold"]),
-        (&Value::Null, &json!(0.75))
-    );
+    made.has(json!({"name": "wren", "core_token_budget": 4000}));
+    made.has(json!({"model": null, "effective_refinement_threshold": 0.75}));
     for (body, told) in [
         (
             json!({"core_token_budget": "4000"}),
@@ -104,10 +98,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         .send("PATCH", "/v1/agents/wren", &token, &unset)
         .await
         .expect(200);
-    assert_eq!(
-        (&shown["immutable_tags"], &shown["paused"]),
-        (&Value::Null, &json!(false))
-    );
+    shown.has(json!({"immutable_tags": null, "paused": false}));
 }
 
 #[tokio::test]
@@ -251,10 +242,7 @@ async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
         .send("DELETE", "/v1/agents/wren", &token, &Value::Null)
         .await
         .expect(200);
-    assert_eq!(
-        (&erased["name"], &erased["core_count"]),
-        (&json!("wren"), &json!(1))
-    );
+    erased.has(json!({"name": "wren", "core_count": 1}));
     let gone = |path: &str| format!("/v1/agents/{}{path}", erased["id"].as_str().unwrap());
     for path in ["", "/memories", "/memories/1", "/sessions"] {
         installation

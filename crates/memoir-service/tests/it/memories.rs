@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{HttpAnswer, Installation};
@@ -18,10 +18,7 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
     let saved = installation.post(PATH, &own, body).await.expect(201);
     assert_eq!(saved["content"], "kept");
     assert_eq!(saved["fades_at"], "2026-03-11T09:00:00Z");
-    assert_eq!(
-        (&saved["refinement_due"], &saved["discarded_at"]),
-        (&Value::Null, &Value::Null)
-    );
+    saved.has(json!({"refinement_due": null, "discarded_at": null}));
     let shown = installation
         .shown(&format!("{PATH}/1"), &administrator)
         .await;
@@ -88,10 +85,7 @@ async fn spec_3_8_a_list_may_be_written_as_text() {
         let content = format!("The kiln is hot, as after {last}.");
         let body = json!({"content": content, "tags": tags, "replaces": replaces});
         let saved = installation.post(PATH, &own, body).await.expect(201);
-        assert_eq!(
-            (&saved["tags"], &saved["replaced"]),
-            (&expected, &json!([last]))
-        );
+        saved.has(json!({"tags": expected, "replaced": [last]}));
         last = saved["number"].as_u64().unwrap();
     }
     for (field, value) in [
@@ -436,10 +430,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         .expect(200);
     let body = json!({"content": "Ann lives in Oslo.", "replaces": [1, 2, 99]});
     let saved = installation.post(PATH, &own, body).await.expect(201);
-    assert_eq!(
-        (&saved["number"], &saved["kind"], &saved["sources"]),
-        (&json!(4), &json!("core"), &json!([1]))
-    );
+    saved.has(json!({"number": 4, "kind": "core", "sources": [1]}));
     assert_eq!(saved["replaced"], json!([1]));
     assert_eq!(
         saved["not_replaced"],
@@ -449,10 +440,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         ])
     );
     let old = installation.shown(&format!("{PATH}/1"), &own).await;
-    assert_eq!(
-        (&old["kind"], &old["under"], &old["content"]),
-        (&json!("archival"), &json!(4), &json!(memories[0]))
-    );
+    old.has(json!({"kind": "archival", "under": 4, "content": memories[0]}));
     assert!(old["archived_at"].is_string(), "{old}");
     // Without `replaces` the response has neither list.
     let plain = installation
@@ -466,10 +454,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         .post(PATH, &administrator, body)
         .await
         .expect(201);
-    assert_eq!(
-        (&saved["replaced"], &saved["not_replaced"]),
-        (&json!([]), &json!([{"number": 4, "reason": "side"}]))
-    );
+    saved.has(json!({"replaced": [], "not_replaced": [{"number": 4, "reason": "side"}]}));
     // In a batch the entries are decided in their order.
     let batch = json!({"memories": [
         {"content": "Ann keeps hens.", "replaces": [3]},
@@ -499,10 +484,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         .expect(200);
     assert_eq!(discarded["sources"], json!([1]));
     let old = installation.shown(&format!("{PATH}/1"), &own).await;
-    assert_eq!(
-        (&old["kind"], &old["under"]),
-        (&json!("archival"), &Value::Null)
-    );
+    old.has(json!({"kind": "archival", "under": null}));
     for wrong in [
         json!({"content": "x", "replaces": {"number": 1}}),
         json!({"content": "x", "replaces": ["one"]}),
@@ -573,14 +555,7 @@ async fn spec_2_4_promote_brings_an_archival_memory_back() {
         installation.post(&path, token, Value::Null).await
     };
     let promoted = promote(1, &own).await.expect(200);
-    assert_eq!(
-        (
-            &promoted["kind"],
-            &promoted["content"],
-            &promoted["archived_at"]
-        ),
-        (&json!("core"), &json!("Tea."), &Value::Null)
-    );
+    promoted.has(json!({"kind": "core", "content": "Tea.", "archived_at": null}));
     let blind = promote(2, &administrator).await;
     assert_eq!(blind.expect(200)["kind"], "core");
     blind.text.omits("Rye");
@@ -655,10 +630,7 @@ async fn spec_3_9_a_summary_is_shown_with_its_sources_and_is_neither_protected_n
     let installation = Installation::open().await;
     let (administrator, own) = summarized(&installation).await;
     let summary = installation.shown(&format!("{PATH}/13"), &own).await;
-    assert_eq!(
-        (&summary["is_summary"], &summary["sources"]),
-        (&json!(true), &json!([1, 2]))
-    );
+    summary.has(json!({"is_summary": true, "sources": [1, 2]}));
     for method in ["PUT", "DELETE"] {
         let path = format!("{PATH}/13/protection");
         let refused = installation
@@ -703,10 +675,7 @@ async fn spec_4_4_the_agent_alone_is_told_which_summaries_rest_on_a_shredded_tex
         .post(&format!("{PATH}/12/shred"), &administrator, wish.clone())
         .await
         .expect(202);
-    assert_eq!(
-        (&asked["memory"], &asked["derived"]),
-        (&json!(12), &json!(true))
-    );
+    asked.has(json!({"memory": 12, "derived": true}));
     let shredded = installation
         .post(&format!("{PATH}/1/shred"), &own, wish)
         .await
@@ -718,10 +687,7 @@ async fn spec_4_4_the_agent_alone_is_told_which_summaries_rest_on_a_shredded_tex
     assert!(summary["shredded_at"].is_string(), "{summary}");
     // The other source stays, in the archive.
     let other = installation.shown(&format!("{PATH}/2"), &own).await;
-    assert_eq!(
-        (&other["kind"], &other["under"]),
-        (&json!("archival"), &Value::Null)
-    );
+    other.has(json!({"kind": "archival", "under": null}));
     let verified = installation
         .shown("/v1/agents/wren/audit/verify", &own)
         .await;
@@ -801,10 +767,7 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
         .shown(&format!("{path}?max_tokens=0&hard=true&explain=true"), &own)
         .await;
     let omitted = &explained["explained"]["omitted"][0];
-    assert_eq!(
-        (&omitted["number"], &omitted["bound"]),
-        (&json!(1), &json!("max_tokens"))
-    );
+    omitted.has(json!({"number": 1, "bound": "max_tokens"}));
     installation
         .get(&format!("{path}?explain=maybe"), &own)
         .await

@@ -1,5 +1,6 @@
 //! `/v1/agents/{agent}/sessions` and `/v1/sessions`
 
+use memoir_testkit::TestedObject;
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -29,10 +30,7 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
     let id = opened["id"].as_str().unwrap();
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     assert_eq!(opened["tools"].as_array().unwrap().len(), 6);
-    assert_eq!(
-        (&opened["state"], &opened["driver"], &opened["edits"]),
-        (&json!("open"), &json!("agent"), &json!(0))
-    );
+    opened.has(json!({"state": "open", "driver": "agent", "edits": 0}));
     let second = installation
         .post(PATH, &own, open)
         .await
@@ -42,15 +40,9 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
         .post(PATH, &own, json!({"driver": "agent", "resume": true}))
         .await
         .expect(200);
-    assert_eq!(
-        (&resumed["id"], &resumed["prompt"]),
-        (&opened["id"], &opened["prompt"])
-    );
+    resumed.has(json!({"id": opened["id"], "prompt": opened["prompt"]}));
     let refused = installation.tool(id, &own, "sharpen", json!({})).await;
-    assert_eq!(
-        (&refused["type"], &refused["code"]),
-        (&json!("error"), &json!("unknown_tool"))
-    );
+    refused.has(json!({"type": "error", "code": "unknown_tool"}));
     let refused = installation
         .tool(id, &own, "delete_memory", json!([3]))
         .await;
@@ -208,10 +200,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
         )
         .await
         .expect(202);
-    assert_eq!(
-        (&begun["state"], &begun["rehearsal"]),
-        (&json!("queued"), &json!(true))
-    );
+    begun.has(json!({"state": "queued", "rehearsal": true}));
     let id = begun["id"].as_str().unwrap();
     let ended = installation.ended(id, &own).await;
     assert_eq!(ended["state"], "completed", "{ended}");
@@ -229,10 +218,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
         .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
         .await
         .expect(200);
-    assert_eq!(
-        (&applied["state"], &applied["rehearsal"]),
-        (&json!("completed"), &json!(false))
-    );
+    applied.has(json!({"state": "completed", "rehearsal": false}));
     let again = installation
         .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
         .await;
@@ -248,10 +234,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     let administrator = installation.administrator().await;
     let rehearse = json!({"driver": "agent", "rehearsal": true});
     let opened = installation.post(PATH, &own, rehearse).await.expect(201);
-    assert_eq!(
-        (&opened["state"], &opened["rehearsal"]),
-        (&json!("open"), &json!(true))
-    );
+    opened.has(json!({"state": "open", "rehearsal": true}));
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     let id = opened["id"].as_str().unwrap();
     let deleted = installation
@@ -288,14 +271,8 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
         .post(&apply, &own, Value::Null)
         .await
         .expect(200);
-    assert_eq!(
-        (&applied["state"], &applied["driver"], &applied["rehearsal"]),
-        (&json!("completed"), &json!("agent"), &json!(false))
-    );
-    assert_eq!(
-        (&applied["archived"], &applied["not_applied"]),
-        (&json!(1), &json!([]))
-    );
+    applied.has(json!({"state": "completed", "driver": "agent", "rehearsal": false}));
+    applied.has(json!({"archived": 1, "not_applied": []}));
     assert_eq!(count(&installation.shown(memories, &own).await), 2);
     installation
         .post(&apply, &own, Value::Null)

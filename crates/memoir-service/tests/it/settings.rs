@@ -6,7 +6,7 @@ use memoir_domain::{
     audit::Actor,
     memory::{Kind, Number},
 };
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, owner};
@@ -86,10 +86,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         .expect(200);
     assert_eq!(set["refinement_schedule"], "Thu 03:30");
     assert_eq!(set["effective_refinement_mode"], "dedup_only");
-    assert_eq!(
-        (&set["reasoning_effort"], &set["answer_tokens"]),
-        (&json!("low"), &json!(900))
-    );
+    set.has(json!({"reasoning_effort": "low", "answer_tokens": 900}));
     // A placeholder that nothing fills is named, and no error.
     let warning = set["warnings"][0].as_str().unwrap();
     assert!(
@@ -212,10 +209,7 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
     let expired = installation.shown(&format!("{path}/3"), &own).await;
     assert_eq!(expired["fades_at"], "2020-01-08T00:00:00Z");
     let shown = installation.shown("/v1/agents/wren", &token).await;
-    assert_eq!(
-        (&shown["journal_count"], &shown["journal_tokens"]),
-        (&json!(1), &json!(3))
-    );
+    shown.has(json!({"journal_count": 1, "journal_tokens": 3}));
     for wrong in ["protected=maybe", "faded=true&q=kiln"] {
         installation
             .get(&format!("{path}?{wrong}"), &own)

@@ -1,6 +1,6 @@
 //! Access requests on the command line: in an open and in a closed installation.
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -77,10 +77,7 @@ fn in_an_open_installation_a_request_is_asked_answered_and_revoked() {
     let error = installation.refused(&["access", "answer", id, "no"]);
     error.tells("the request is revoked");
     let requests = installation.json(&["access", "list", "wren"]);
-    assert_eq!(
-        (&requests["items"][0]["id"], &requests["items"][0]["state"]),
-        (&json!(id), &json!("revoked"))
-    );
+    requests["items"][0].has(json!({"id": id, "state": "revoked"}));
     installation.ok(&["audit", "verify", "wren"]).tells("wren");
 }
 
@@ -134,13 +131,7 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
         &ben,
         &["access", "list", "wren", "--json"],
     ));
-    assert_eq!(
-        (
-            &listed["items"][0]["reads"],
-            &listed["items"][0]["memories_read"]
-        ),
-        (&json!(2), &json!(2))
-    );
+    listed["items"][0].has(json!({"reads": 2, "memories_read": 2}));
     let revoked = with_token(&installation, &agent, &["access", "revoke", id]);
     assert_eq!(revoked.stdout, format!("revoked {id}\n"));
     assert_eq!(shows(&installation, &ada), [false; 2]);

@@ -1,6 +1,6 @@
 //! The archive: memories that leave the prompt, their display, and their return.
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, script};
@@ -98,10 +98,7 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
     archive.tells("Marta prefers linen thread.");
     let shown = installation.json(&["archive", "wren"]);
     let old = &shown["items"][0];
-    assert_eq!(
-        (&old["kind"], &old["under"], &old["now"]),
-        (&json!("archival"), &json!(3), &json!(3))
-    );
+    old.has(json!({"kind": "archival", "under": 3, "now": 3}));
     assert!(old["archived_at"].is_string(), "{old}");
     assert_eq!(
         installation.json(&["ledger", "wren", "--all"])["items"]
@@ -135,14 +132,7 @@ fn spec_2_8_recall_marks_what_was_replaced() {
     let found = installation.json(&["recall", "wren", "Which thread does Marta prefer?"]);
     assert_eq!(numbers(&found), [2, 1]);
     let old = &found["items"][1];
-    assert_eq!(
-        (&old["kind"], &old["now"], &old["until"]),
-        (
-            &json!("archival"),
-            &json!(2),
-            &json!("2026-03-01T00:00:00Z")
-        )
-    );
+    old.has(json!({"kind": "archival", "now": 2, "until": "2026-03-01T00:00:00Z"}));
     let table = installation.ok(&["recall", "wren", "Which thread does Marta prefer?"]);
     table.tells("until 2026-03-01, now #2");
     // One text alone is the query where no agent has that name.
@@ -201,14 +191,7 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
     let quarter = quarters.last().unwrap();
     let year = quarter["quarter"].as_str().unwrap();
     assert!(year.len() == 7 && year.contains("-Q"), "{year}");
-    assert_eq!(
-        (
-            &quarter["saved"],
-            &quarter["in_prompt"],
-            &quarter["archived"]
-        ),
-        (&json!(3), &json!(2), &json!(1))
-    );
+    quarter.has(json!({"saved": 3, "in_prompt": 2, "archived": 1}));
     let verified = installation.ok(&["audit", "verify", "wren"]);
     verified.tells("\n        3 originals: 2 in the prompt, 1 in the archive, 0 lost\n");
     let verified = installation.json(&["audit", "verify", "wren"]);
@@ -244,10 +227,7 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
     let measured = ["recall", "wren", "--eval", "--sessions"];
     let listed = installation.json(&measured);
     let one = &listed["items"][0];
-    assert_eq!(
-        (&one["session"], &one["state"], &one["probes"]),
-        (&json!(session), &json!("completed"), &json!(12))
-    );
+    one.has(json!({"session": session, "state": "completed", "probes": 12}));
     assert_eq!(one["in_context"], json!({"before": 12, "after": 9}));
     assert_eq!(one["recalled"], json!({"before": 12, "after": 12}));
     assert_eq!(one["left_context"], json!([3, 4, 5]));
@@ -285,10 +265,7 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
 fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
     let (installation, session) = summarised();
     let shown = installation.json(&["session", &session]);
-    assert_eq!(
-        (&shown["archived"], &shown["summaries"], &shown["state"]),
-        (&json!(3), &json!(1), &json!("completed"))
-    );
+    shown.has(json!({"archived": 3, "summaries": 1, "state": "completed"}));
     let text = installation.ok(&["session", &session, "--text"]);
     for part in [
         "archived  2 memories under 1 summary, 1 alone",
@@ -391,14 +368,7 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
     let tried = installation.run(&["import", "wren", &file, "--dry-run"]);
     tried.reports("core would be 1,200 of 1,000 tokens: 200 over the budget");
     let told = installation.json(&["import", "wren", &file]);
-    assert_eq!(
-        (
-            &told["imported"],
-            &told["core_tokens"],
-            &told["over_budget"]
-        ),
-        (&json!(12), &json!(1200), &json!(200))
-    );
+    told.has(json!({"imported": 12, "core_tokens": 1200, "over_budget": 200}));
     installation.ok(&["import", "wren", "--undo"]);
     let ran = installation.run(&["import", "wren", &file, "--to", "archival"]);
     assert_eq!(

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
-use memoir_testkit::{ReceivedRequest, ScriptedServer, ServerStep, TestedText};
+use memoir_testkit::{ReceivedRequest, ScriptedServer, ServerStep, TestedObject, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -105,10 +105,7 @@ fn spec_2_6_a_conversation_that_was_forked_is_read_from_the_fork_on() {
     let told = installation.json(&["absorb", "wren", &first]);
     assert_eq!(told["file"]["received"], 2, "{told}");
     let told = installation.json(&["absorb", "wren", &fork]);
-    assert_eq!(
-        (&told["file"]["received"], &told["file"]["known"]),
-        (&json!(1), &json!(2))
-    );
+    told["file"].has(json!({"received": 1, "known": 2}));
 }
 
 #[test]

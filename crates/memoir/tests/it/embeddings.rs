@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -37,10 +37,7 @@ fn spec_6_5_without_a_file_recall_finds_by_words_and_the_one_command_is_named() 
     shown.prints("recall finds by words alone");
     shown.reports("memoir embeddings install FILE");
     let found = finding(&installation);
-    assert_eq!(
-        (&found["severity"], &found["finding"]),
-        (&json!("ok"), &json!("memories are found by words alone"))
-    );
+    found.has(json!({"severity": "ok", "finding": "memories are found by words alone"}));
     found["advice"]
         .as_str()
         .unwrap()

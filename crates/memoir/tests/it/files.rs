@@ -1,6 +1,6 @@
 //! Memories in and out.
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -31,10 +31,7 @@ fn what_is_exported_imports_to_the_same_memories() {
     installation.ok(&["agent", "create", "robin"]);
     let ran = installation.run_with_input(&["import", "robin", "-", "--json"], &exported);
     let imported = &ran.lines()[0];
-    assert_eq!(
-        (&imported["imported"], &imported["skipped"]),
-        (&json!(3), &json!(0))
-    );
+    imported.has(json!({"imported": 3, "skipped": 0}));
     assert_eq!(installation.ok(&["export", "robin"]), exported);
     let lines = parsed(&exported);
     assert_eq!(lines[0]["constitutional"], true);

@@ -1,6 +1,6 @@
 //! Imports from other programs, and exports.
 
-use memoir_testkit::{ServerStep, TestedText};
+use memoir_testkit::{ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -120,10 +120,7 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
 
     let before = installation.ok(&["audit", "list", "wren"]);
     let again = installation.json(&["import", "wren", &file]);
-    assert_eq!(
-        (&again["imported"], &again["known"]),
-        (&json!(0), &json!(4))
-    );
+    again.has(json!({"imported": 0, "known": 4}));
     assert_eq!(installation.ok(&["audit", "list", "wren"]), before);
     assert_eq!(
         installation.json(&["audit", "verify", "wren"])["valid"],
@@ -169,10 +166,7 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     refused.tells("no import");
     // After an undo the import can be repeated.
     let again = installation.json(&["import", "wren", &file]);
-    assert_eq!(
-        (&again["imported"], &again["known"]),
-        (&json!(3), &json!(0))
-    );
+    again.has(json!({"imported": 3, "known": 0}));
 }
 
 #[test]
@@ -217,10 +211,7 @@ fn a_file_that_is_cut_off_is_imported_in_part_only_where_that_is_asked_for() {
     ran.reports("nothing was imported");
     assert_eq!(installation.texts(), Vec::<String>::new());
     let told = installation.json(&["import", "wren", &file, "--skip-bad"]);
-    assert_eq!(
-        (&told["complete"], &told["kept"]),
-        (&json!(false), &json!(1))
-    );
+    told.has(json!({"complete": false, "kept": 1}));
     assert_eq!(installation.texts(), ["Prefers tea to coffee."]);
 }
 
@@ -255,10 +246,7 @@ fn only_what_is_live_comes_where_that_is_asked_for() {
         "--tag",
         "old",
     ]);
-    assert_eq!(
-        (&told["discarded"], &told["gone_left_out"]),
-        (&json!(0), &json!(1))
-    );
+    told.has(json!({"discarded": 0, "gone_left_out": 1}));
     let ledger = installation.json(&["ledger", "wren", "--all"]);
     for memory in ledger["items"].as_array().unwrap() {
         assert_eq!(memory["kind"], "journal");
@@ -417,10 +405,7 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     assert_eq!(installation.ok(&["export", "wren"]), before);
 
     let told = installation.json(&["import", "wren", name, "--apply"]);
-    assert_eq!(
-        (&told["unchanged"], &told["applied"]),
-        (&json!(6), &json!(true))
-    );
+    told.has(json!({"unchanged": 6, "applied": true}));
     let list = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"])).lines();
     let record = list.iter().find(|one| one["action"] == "memories_imported");
     assert_eq!(record.unwrap()["data"]["memories"], 2);
@@ -557,10 +542,7 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
     let told = installation.json(&["import", "wren", &file]);
     assert_eq!((&told["kept"], &told["known"]), (&json!(2), &json!(0)));
     let again = installation.json(&["import", "wren", &file]);
-    assert_eq!(
-        (&again["imported"], &again["known"]),
-        (&json!(0), &json!(4))
-    );
+    again.has(json!({"imported": 0, "known": 4}));
     // Nor are the agent's texts written to a folder, or shown in a comparison.
     let folder = installation.path("out");
     let refused = installation.refused(&[

@@ -1,6 +1,6 @@
 //! Returning an agent to a point in time.
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
@@ -58,10 +58,7 @@ fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
     let installation = Installation::with_agent();
     installation.remember(&["one", "two"]);
     let rewound = installation.json(&["rewind", "wren", "--to", "2020-02-29"]);
-    assert_eq!(
-        (&rewound["to"], &rewound["to_seq"], &rewound["discarded"]),
-        (&json!("2020-02-29T00:00:00Z"), &json!(0), &json!(2))
-    );
+    rewound.has(json!({"to": "2020-02-29T00:00:00Z", "to_seq": 0, "discarded": 2}));
     assert_eq!(installation.texts(), Vec::<String>::new());
     let again = installation.run(&["rewind", "wren", "--to", "2020-02-29"]);
     assert_eq!(

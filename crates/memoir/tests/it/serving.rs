@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::{SIX_MEMORIES, ServerStep, TestedText};
+use memoir_testkit::{SIX_MEMORIES, ServerStep, TestedObject, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -323,14 +323,7 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
     let berlin =
         told("[schedule]\nweekly = 'sun 2:30'\ndaily = '1:05'\ntime_zone = 'Europe/Berlin'\n");
     assert_eq!(berlin["daily"], json!("01:05"));
-    assert_eq!(
-        (&berlin["enabled"], &berlin["weekly"], &berlin["time_zone"]),
-        (
-            &json!(true),
-            &json!("Sunday 02:30"),
-            &json!("Europe/Berlin")
-        )
-    );
+    berlin.has(json!({"enabled": true, "weekly": "Sunday 02:30", "time_zone": "Europe/Berlin"}));
     assert!(berlin["next"].is_string());
     assert_eq!(
         told("[schedule]\nenabled = false\n")["enabled"],
@@ -555,10 +548,7 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
         "no model keeps it from stopping"
     );
     let session = installation.json(&["session", &id]);
-    assert_eq!(
-        (&session["state"], &session["edits"]),
-        (&json!("open"), &json!(1))
-    );
+    session.has(json!({"state": "open", "edits": 1}));
     drop(model);
 
     let model = installation.scripted([

@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use memoir_testkit::{ServerStep, TestedText};
+use memoir_testkit::{ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, late_answer, script, wait_until};
@@ -158,10 +158,7 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
     ran.reports(&format!("`memoir apply {rehearsal}`"));
 
     let applied = installation.json(&["apply", &rehearsal]);
-    assert_eq!(
-        (&applied["state"], &applied["edits"]),
-        (&json!("completed"), &json!(2))
-    );
+    applied.has(json!({"state": "completed", "edits": 2}));
     assert_eq!(installation.core().len(), 5);
     let again = installation.refused(&["apply", &rehearsal]);
     again.tells("it was applied as session");
@@ -460,10 +457,7 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
     let session = installation.last_session();
 
     let cancelled = installation.json(&["cancel", &session]);
-    assert_eq!(
-        (&cancelled["id"], &cancelled["state"], &cancelled["edits"]),
-        (&json!(session), &json!("abandoned"), &json!(1))
-    );
+    cancelled.has(json!({"id": session, "state": "abandoned", "edits": 1}));
     assert_eq!(
         installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
         "cancelled"
