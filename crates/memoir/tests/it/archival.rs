@@ -8,15 +8,10 @@ use crate::installation::{Installation, Ran, script};
 /// An agent with the default loss guard and the smallest budget.
 fn installation() -> Installation {
     let installation = Installation::new();
-    installation.ok(&[
-        "agent",
-        "create",
+    installation.create(
         "wren",
-        "--model",
-        "builtin:careful",
-        "--core-token-budget",
-        "1000",
-    ]);
+        &["--model=builtin:careful", "--core-token-budget=1000"],
+    );
     installation
 }
 
@@ -53,11 +48,8 @@ fn over_the_budget() -> Installation {
 }
 
 fn numbers(listed: &Value) -> Vec<u64> {
-    let items = listed["items"].as_array().unwrap();
-    items
-        .iter()
-        .map(|memory| memory["number"].as_u64().unwrap())
-        .collect()
+    let items = listed["items"].as_array().unwrap().iter();
+    items.map(|one| one["number"].as_u64().unwrap()).collect()
 }
 
 #[test]
@@ -100,35 +92,18 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
     let old = &shown["items"][0];
     old.has(json!({"kind": "archival", "under": 3, "now": 3}));
     assert!(old["archived_at"].is_string(), "{old}");
-    assert_eq!(
-        installation.json(&["ledger", "wren", "--all"])["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        3
-    );
+    assert_eq!(installation.items(&["ledger", "wren", "--all"]).len(), 3);
     assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [2, 3]);
 }
 
 #[test]
 fn spec_2_8_recall_marks_what_was_replaced() {
     let installation = installation();
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Marta prefers linen thread.",
-        "--at",
-        "2026-01-01",
-    ]);
-    installation.ok(&[
-        "remember",
-        "wren",
+    installation.remember_with("Marta prefers linen thread.", &["--at", "2026-01-01"]);
+    installation.remember_with(
         "Marta prefers silk thread.",
-        "--at",
-        "2026-03-01",
-        "--replaces",
-        "1",
-    ]);
+        &["--at", "2026-03-01", "--replaces", "1"],
+    );
     let found = installation.json(&["recall", "wren", "Which thread does Marta prefer?"]);
     assert_eq!(numbers(&found), [2, 1]);
     let old = &found["items"][1];
@@ -146,13 +121,7 @@ fn spec_2_4_promoting_brings_memories_back_into_the_prompt() {
     let installation = installation();
     installation.remember(&["Marta prefers linen thread."]);
     installation.ok(&["remember", "Silk thread now.", "--replaces", "1"]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Old bills are in the loft.",
-        "--kind",
-        "archival",
-    ]);
+    installation.remember_with("Old bills are in the loft.", &["--kind", "archival"]);
     assert_eq!(
         installation.ok(&["promote", "wren", "1", "#3"]),
         "promoted #1 #3\n"
@@ -277,10 +246,8 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
     let sessions = installation.ok(&["sessions", "wren"]);
     sessions.tells("archived");
     sessions.tells("summaries");
-    let archive = installation.json(&["archive", "wren"]);
-    let links: Vec<(u64, Value)> = archive["items"]
-        .as_array()
-        .unwrap()
+    let archive = installation.items(&["archive", "wren"]);
+    let links: Vec<(u64, Value)> = archive
         .iter()
         .map(|memory| (memory["number"].as_u64().unwrap(), memory["now"].clone()))
         .collect();
@@ -388,12 +355,9 @@ fn spec_2_4_an_export_carries_the_archive_into_another_agent() {
     installation.ok(&["agent", "create", "robin"]);
     installation.ok(&["import", "robin", &file]);
     let of = |agent: &str| {
-        let all = installation.json(&["archive", agent]);
-        let items = all["items"].as_array().unwrap().clone();
-        items
-            .iter()
-            .map(|memory| (memory["content"].clone(), memory["now"].is_null()))
-            .collect::<Vec<_>>()
+        let all = installation.items(&["archive", agent]).into_iter();
+        let links = all.map(|memory| (memory["content"].clone(), memory["now"].is_null()));
+        links.collect::<Vec<_>>()
     };
     assert_eq!(of("robin"), of("wren"));
     installation.ok(&["ledger", "robin"]).tells("summary of 2");
@@ -412,8 +376,7 @@ fn spec_4_4_a_summary_that_came_with_an_import_is_named_at_shredding() {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let file = installation.write("memories.jsonl", lines);
     installation.ok(&["import", "wren", &file]);
-    let numbered = installation.json(&["ledger", "wren", "--all"]);
-    let numbered = numbered["items"].as_array().unwrap();
+    let numbered = installation.items(&["ledger", "wren", "--all"]);
     let of = |content: &str| {
         let memory = numbered.iter().find(|memory| memory["content"] == content);
         memory.unwrap()["number"].to_string()

@@ -127,13 +127,8 @@ fn accounts_share_nothing() {
     installation.ok(&["--account", "lab", "agent", "create", "wren"]);
     installation.ok(&["remember", "wren", "mine", "--account", "LAB"]);
     assert_eq!(installation.texts(), Vec::<String>::new());
-    let names: Vec<_> = installation.json(&["account", "list"])["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|account| account["name"].clone())
-        .collect();
-    assert_eq!(names, ["default", "lab"]);
+    let accounts = installation.each(&["account", "list"], "name");
+    assert_eq!(accounts, ["default", "lab"]);
 }
 
 #[test]
@@ -411,31 +406,15 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
 #[test]
 fn recall_finds_by_words_time_kind_and_tag() {
     let installation = Installation::with_agent();
-    installation.ok(&[
-        "remember",
-        "wren",
-        "linen thread",
-        "--at",
-        "2026-01-01",
-        "--tag",
-        "bench",
-    ]);
-    installation.ok(&[
-        "remember",
-        "wren",
+    installation.remember_with("linen thread", &["--at", "2026-01-01", "--tag", "bench"]);
+    installation.remember_with(
         "thread of linen",
-        "--at",
-        "2026-02-01",
-        "--kind",
-        "journal",
-    ]);
+        &["--at", "2026-02-01", "--kind", "journal"],
+    );
     let found = |arguments: &[&str]| -> Vec<String> {
-        let found = installation.json(&[&["recall", "wren"], arguments].concat());
-        let items = found["items"].as_array().unwrap().clone();
-        items
-            .iter()
-            .map(|memory| memory["number"].to_string())
-            .collect()
+        let items = installation.items(&[&["recall", "wren"], arguments].concat());
+        let number = |memory: &Value| memory["number"].to_string();
+        items.iter().map(number).collect()
     };
     assert_eq!(found(&["linen thread"]), ["1", "2"]);
     assert_eq!(found(&["\"thread of\""]), ["2"]);
@@ -594,10 +573,8 @@ fn doctor_calls_each_model_where_that_is_asked_for() {
 #[test]
 fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_model() {
     let installation = Installation::with_agent();
-    let sound = installation.json(&["doctor"]);
-    let severities: Vec<_> = sound["items"]
-        .as_array()
-        .unwrap()
+    let sound = installation.items(&["doctor"]);
+    let severities: Vec<_> = sound
         .iter()
         .map(|finding| {
             (

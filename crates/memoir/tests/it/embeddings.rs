@@ -11,11 +11,9 @@ const FILE: &str = ".local/share/memoir/models/e5-small-q4.bin";
 
 /// The finding of `memoir doctor` on embeddings; null where there is none.
 fn finding(installation: &Installation) -> Value {
-    let ran = installation.run(&["doctor", "--json"]);
-    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let found = found["items"].as_array().unwrap().iter();
-    let of = |finding: &&Value| finding["area"] == "embeddings";
-    found.clone().find(of).cloned().unwrap_or_default()
+    let mut found = installation.findings().into_iter();
+    let of = |finding: &Value| finding["area"] == "embeddings";
+    found.find(of).unwrap_or_default()
 }
 
 #[test]

@@ -82,13 +82,7 @@ fn each_limit_is_reported_with_the_given_size() {
         refused.tells(told);
     }
     assert_eq!(installation.texts(), Vec::<String>::new());
-    assert_eq!(
-        installation.json(&["agent", "list"])["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(installation.items(&["agent", "list"]).len(), 1);
 }
 
 #[test]
@@ -318,13 +312,7 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
         let refused = installation.refused(&arguments);
         refused.tells(told);
     }
-    assert_eq!(
-        installation.json(&["sessions", "wren"])["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        0
-    );
+    assert_eq!(installation.items(&["sessions", "wren"]).len(), 0);
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
     let doctor = installation.run(&["doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:?}");

@@ -17,8 +17,8 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
     );
     let protected = installation.json(&["ledger", "wren", "--protected"]);
     assert_eq!(protected["items"][0]["constitutional"], true);
-    let others = installation.json(&["ledger", "wren", "--protected=false"]);
-    assert_eq!(others["items"].as_array().unwrap().len(), 0);
+    let others = installation.items(&["ledger", "wren", "--protected=false"]);
+    assert_eq!(others.len(), 0);
     let refused = installation.run(&["discard", "wren", "1"]);
     assert_eq!(refused.code, Some(1));
     installation.ok(&["unprotect", "wren", "1"]);
@@ -67,8 +67,8 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     let history = installation.ok(&["history", "2", "3"]);
     history.tells("Two.");
     history.tells("Three.");
-    let histories = installation.json(&["history", "wren", "2", "3"]);
-    assert_eq!(histories["items"].as_array().unwrap().len(), 2);
+    let histories = installation.items(&["history", "wren", "2", "3"]);
+    assert_eq!(histories.len(), 2);
     installation.ok(&["unprotect", "1"]);
     let shredded = installation.run_with_input(&["shred", "wren", "1", "3"], "1\n2\n");
     assert_eq!(shredded.code, Some(1));
@@ -111,13 +111,7 @@ fn all_settings_are_listed_with_their_defaults() {
 #[test]
 fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
     let installation = Installation::new();
-    installation.ok(&[
-        "agent",
-        "create",
-        "wren",
-        "--refinement-schedule",
-        "Thu 3:30",
-    ]);
+    installation.create("wren", &["--refinement-schedule", "Thu 3:30"]);
     let shown = installation.ok(&["agent", "show", "wren"]);
     for told in [
         "Thu 03:30",
@@ -137,13 +131,7 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
 fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "The kiln is hot.",
-        "--origin",
-        "external",
-    ]);
+    installation.remember_with("The kiln is hot.", &["--origin", "external"]);
     installation.ok(&["remember", "wren", "The kiln is old."]);
     for shown in [
         installation.ok(&["ledger", "wren"]),
@@ -156,9 +144,9 @@ fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
     }
     let context = installation.ok(&["context", "wren"]);
     context.tells("\n(origin external from here on)\n#1 \"The kiln is hot.\"\n");
-    let found = installation.json(&["recall", "wren", "kiln", "--origin", "external"]);
-    assert_eq!(found["items"].as_array().unwrap().len(), 1);
-    assert_eq!(found["items"][0]["number"], 1);
+    let found = installation.items(&["recall", "wren", "kiln", "--origin", "external"]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0]["number"], 1);
     let refused = installation.run(&["recall", "wren", "kiln", "--origin", "heaven"]);
     assert_eq!(refused.code, Some(2));
 }
@@ -167,26 +155,13 @@ fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
 fn spec_2_3_an_expired_entry_is_marked() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Long ago.",
-        "--kind",
-        "journal",
-        "--at",
-        "2020-01-01",
-    ]);
+    installation.remember_with("Long ago.", &["--kind", "journal", "--at", "2020-01-01"]);
     let ledger = installation.ok(&["ledger", "wren", "--all"]);
     ledger.tells("expired");
     let expired = installation.json(&["ledger", "wren", "--expired"]);
     assert_eq!(expired["items"][0]["content"], "Long ago.");
-    assert_eq!(
-        installation.json(&["ledger", "wren", "--expired=false"])["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        0
-    );
+    let others = installation.items(&["ledger", "wren", "--expired=false"]);
+    assert_eq!(others.len(), 0);
 }
 
 /// An editor that notes the file's state, and applies the rest of its line to it.

@@ -81,23 +81,9 @@ fn ask(installation: &Installation, session: &str, text: &str) -> Ran {
 #[test]
 fn spec_2_8_a_replaced_memory_at_a_prompt_says_until_when_it_held() {
     let installation = Installation::with_agent();
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Ines prefers linen thread.",
-        "--at",
-        "2026-01-01",
-    ]);
+    installation.remember_with("Ines prefers linen thread.", &["--at", "2026-01-01"]);
     let silk = "Ines prefers silk thread.";
-    installation.ok(&[
-        "remember",
-        "wren",
-        silk,
-        "--at",
-        "2026-03-01",
-        "--replaces",
-        "1",
-    ]);
+    installation.remember_with(silk, &["--at", "2026-03-01", "--replaces", "1"]);
     let ran = ask(&installation, "s-1", "Which thread does Ines prefer?");
     let shown = injected(&ran, "UserPromptSubmit");
     shown.tells(
@@ -159,13 +145,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
         "",
         "it has them before it"
     );
-    installation.ok(&[
-        "remember",
-        "wren",
-        "The bees swarmed in May.\nTwice.",
-        "--at",
-        "2026-05-03",
-    ]);
+    installation.remember_with("The bees swarmed in May.\nTwice.", &["--at", "2026-05-03"]);
     let ran = ask(&installation, "s-1", "Tell me of the bees!");
     let text = injected(&ran, "UserPromptSubmit");
     assert!(
@@ -1156,13 +1136,7 @@ fn spec_5_1_a_project_has_an_agent_of_its_own_made_at_its_first_session() {
         let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
         begin_with(&installation, &begun, &["--per-project"]);
     }
-    let agents = installation.json(&["agent", "list"]);
-    let mut names: Vec<&str> = agents["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|agent| agent["name"].as_str().unwrap())
-        .collect();
+    let mut names = agents(&installation);
     names.sort_unstable();
     assert!(
         names[0].starts_with("other-") && names[1].starts_with("shop-"),
@@ -1181,11 +1155,7 @@ fn begin_in(installation: &Installation, folder: &std::path::Path, session: &str
 
 /// The names of all agents.
 fn agents(installation: &Installation) -> Vec<String> {
-    let agents = installation.json(&["agent", "list"]);
-    let items = agents["items"].as_array().unwrap().iter();
-    items
-        .map(|agent| agent["name"].as_str().unwrap().to_owned())
-        .collect()
+    installation.each(&["agent", "list"], "name")
 }
 
 /// A project with a memory, and its agent.
@@ -1241,12 +1211,8 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
         let told = begin_in(&installation, &moved, "s-3");
         let adopt = format!("memoir project adopt {agent}");
         assert!(told.contains(&adopt) && !told.contains("HUNTER"), "{told}");
-        let listed = installation.json(&["project", "list"]);
-        let gone = listed["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|item| item["gone"] == true);
+        let listed = installation.items(&["project", "list"]);
+        let gone = listed.iter().filter(|item| item["gone"] == true);
         let gone: Vec<&Value> = gone.map(|item| &item["agent"]).collect();
         assert_eq!(gone, [&agent]);
         let doctor = installation.ok(&["doctor"]);
@@ -1270,13 +1236,10 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
 #[test]
 fn each_program_is_answered_in_its_own_dialect() {
     let installation = Installation::with_agent();
-    installation.ok(&[
-        "remember",
-        "wren",
+    installation.remember_with(
         "Ines keeps bees behind the greenhouse.",
-        "--at",
-        "2026-05-03",
-    ]);
+        &["--at", "2026-05-03"],
+    );
     let mut answers = String::new();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
     let mut fixtures: Vec<_> = fs::read_dir(folder)

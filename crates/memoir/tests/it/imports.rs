@@ -9,12 +9,9 @@ use crate::installation::{Installation, Ran};
 
 /// The newest memory with that text.
 fn of(installation: &Installation, text: &str) -> Value {
-    let all = installation.json(&["ledger", "wren", "--all"]);
-    let mut items = all["items"].as_array().unwrap().iter();
-    items
-        .rfind(|memory| memory["content"].as_str().unwrap().contains(text))
-        .unwrap_or_else(|| panic!("{text}: {all}"))
-        .clone()
+    let mut all = installation.items(&["ledger", "wren", "--all"]).into_iter();
+    all.rfind(|memory| memory["content"].as_str().unwrap().contains(text))
+        .unwrap_or_else(|| panic!("{text}"))
 }
 
 #[test]
@@ -71,8 +68,7 @@ fn spec_2_4_an_external_memory_stays_external_as_a_page() {
         let folder = format!("pages-{format}");
         installation.ok(&["export", "wren", "--format", format, "--output", &folder]);
         installation.ok(&["import", "robin", &folder]);
-        let all = installation.json(&["ledger", "robin", "--all"]);
-        let items = all["items"].as_array().unwrap();
+        let items = installation.items(&["ledger", "robin", "--all"]);
         for (text, origin) in [
             ("The page says so.", "external"),
             ("Kai says so.", "import"),

@@ -35,15 +35,10 @@ impl Installation {
     pub(crate) fn with_agent() -> Self {
         let installation = Self::new();
         // The archive is tested by itself; elsewhere its limits must not restrict scripted edits.
-        installation.ok(&[
-            "agent",
-            "create",
+        installation.create(
             "wren",
-            "--model",
-            "builtin:careful",
-            "--loss-guard",
-            "off",
-        ]);
+            &["--model", "builtin:careful", "--loss-guard", "off"],
+        );
         installation
     }
 
@@ -105,18 +100,46 @@ impl Installation {
         ran.stderr
     }
 
+    /// The items of the list that a command prints.
+    pub(crate) fn items(&self, arguments: &[&str]) -> Vec<Value> {
+        self.json(arguments)["items"].as_array().unwrap().clone()
+    }
+
+    /// A field of each of those items.
+    pub(crate) fn each(&self, arguments: &[&str], field: &str) -> Vec<String> {
+        let items = self.items(arguments).into_iter();
+        items
+            .map(|item| item[field].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// What `memoir doctor` finds, whatever its status.
+    pub(crate) fn findings(&self) -> Vec<Value> {
+        let ran = self.run(&["doctor", "--json"]);
+        let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+        found["items"].as_array().unwrap().clone()
+    }
+
+    /// Makes an agent with these options.
+    pub(crate) fn create(&self, name: &str, options: &[&str]) {
+        self.ok(&[&["agent", "create", name], options].concat());
+    }
+
     pub(crate) fn remember(&self, texts: &[&str]) {
         for text in texts {
-            self.ok(&["remember", "wren", text]);
+            self.remember_with(text, &[]);
         }
+    }
+
+    /// Saves a memory with these options.
+    pub(crate) fn remember_with(&self, text: &str, options: &[&str]) {
+        self.ok(&[&["remember", "wren", text], options].concat());
     }
 
     /// The active memories' texts, oldest first.
     pub(crate) fn texts(&self) -> Vec<String> {
-        let ledger = self.json(&["ledger", "wren", "--all"]);
-        let items = ledger["items"].as_array().unwrap();
-        items
-            .iter()
+        let all = self.items(&["ledger", "wren", "--all"]);
+        all.iter()
             .filter(|memory| memory["discarded_at"].is_null())
             .map(|memory| memory["content"].as_str().unwrap().to_owned())
             .collect()
@@ -124,12 +147,7 @@ impl Installation {
 
     /// The core memories' texts, oldest first.
     pub(crate) fn core(&self) -> Vec<String> {
-        let ledger = self.json(&["ledger", "wren"]);
-        let items = ledger["items"].as_array().unwrap();
-        items
-            .iter()
-            .map(|memory| memory["content"].as_str().unwrap().to_owned())
-            .collect()
+        self.each(&["ledger", "wren"], "content")
     }
 
     /// The last session's identifier.

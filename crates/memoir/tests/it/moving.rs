@@ -30,8 +30,7 @@ fn spec_2_1_tags_that_find_no_place_beside_the_users_are_counted() {
     }
     let told = installation.json(&arguments);
     assert_eq!(told["tags_left_out"], 3, "{told}");
-    let kept = installation.json(&["ledger", "wren", "--all"]);
-    for memory in kept["items"].as_array().unwrap() {
+    for memory in installation.items(&["ledger", "wren", "--all"]) {
         assert_eq!(memory["tags"].as_array().unwrap().len(), 16, "{memory}");
     }
 }
@@ -99,14 +98,8 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
         installation.texts(),
         ["Prefers tea to coffee.", "Lives in Lisbon."]
     );
-    let all = installation.json(&["ledger", "wren", "--all"]);
-    let of = |text: &str| {
-        let mut items = all["items"].as_array().unwrap().iter();
-        items
-            .find(|memory| memory["content"] == text)
-            .unwrap()
-            .clone()
-    };
+    let all = installation.items(&["ledger", "wren", "--all"]);
+    let of = |text: &str| all.iter().find(|one| one["content"] == text).unwrap();
     let tea = of("Prefers tea to coffee.");
     assert_eq!(tea["origin"], "import");
     assert_eq!(tea["source"], "mem0:8a1f");
@@ -247,8 +240,7 @@ fn only_what_is_live_comes_where_that_is_asked_for() {
         "old",
     ]);
     told.has(json!({"discarded": 0, "gone_left_out": 1}));
-    let ledger = installation.json(&["ledger", "wren", "--all"]);
-    for memory in ledger["items"].as_array().unwrap() {
+    for memory in installation.items(&["ledger", "wren", "--all"]) {
         assert_eq!(memory["kind"], "journal");
         assert_eq!(memory["tags"][0], "old");
     }
@@ -270,15 +262,10 @@ fn with_odd_memories() -> Installation {
             "remember", "wren", text, "--tag", "a, b", "--tag", "\"c\": d",
         ]);
     }
-    installation.ok(&[
-        "remember",
-        "wren",
+    installation.remember_with(
         "A day at sea.",
-        "--kind",
-        "journal",
-        "--at",
-        "2026-03-01",
-    ]);
+        &["--kind", "journal", "--at", "2026-03-01"],
+    );
     installation
 }
 
@@ -454,12 +441,8 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
     ran.reports("HARBOUR_KEY");
     ran.reports("--system-prompt");
     ran.stderr.omits("s3cret");
-    let ledger = installation.json(&["ledger", "wren"]);
-    let persona = ledger["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|memory| memory["content"] == "I am Evie.");
+    let mut core = installation.items(&["ledger", "wren"]).into_iter();
+    let persona = core.find(|memory| memory["content"] == "I am Evie.");
     assert_eq!(persona.unwrap()["constitutional"], true);
     installation.ok(&["import", "wren", "--undo"]);
     assert_eq!(installation.texts(), Vec::<String>::new());
@@ -476,13 +459,7 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
 fn spec_3_12_a_page_takes_no_original_away() {
     let installation = Installation::with_agent();
     installation.remember(&["Marta prefers linen thread."]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Marta prefers silk thread.",
-        "--replaces",
-        "1",
-    ]);
+    installation.remember_with("Marta prefers silk thread.", &["--replaces", "1"]);
     let folder = installation.path("out");
     let name = folder.to_str().unwrap();
     installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);

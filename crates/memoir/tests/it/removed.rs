@@ -82,10 +82,8 @@ fn spec_3_12_a_removed_memory_is_a_problem_of_the_program_and_hides_no_other_fin
 
 /// The areas that `memoir doctor` examined.
 fn areas(installation: &Installation) -> Vec<String> {
-    let ran = installation.run(&["doctor", "--json"]);
-    let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    let items = found["items"].as_array().unwrap().iter();
-    let mut areas: Vec<String> = items
+    let found = installation.findings().into_iter();
+    let mut areas: Vec<String> = found
         .map(|one| one["area"].as_str().unwrap().to_owned())
         .collect();
     areas.sort_unstable();

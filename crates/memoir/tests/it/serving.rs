@@ -356,11 +356,7 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     );
 
     let listed = installation.json(&["token", "list"]);
-    let items = listed["items"].as_array().unwrap();
-    let roles: Vec<_> = items
-        .iter()
-        .map(|item| item["role"].as_str().unwrap())
-        .collect();
+    let roles = installation.each(&["token", "list"], "role");
     assert_eq!(roles, ["agent", "admin"]);
     let shown = format!("{listed}{}", installation.ok(&["token", "list"]));
     assert!(!shown.contains(secret) && !shown.contains(admin));
@@ -625,13 +621,7 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
         .collect();
     assert!(!acknowledged.is_empty());
 
-    let ledger = installation.json(&["ledger", "kite"]);
-    let kept: std::collections::HashSet<String> = ledger["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|memory| memory["content"].as_str().unwrap().to_owned())
-        .collect();
+    let kept = installation.each(&["ledger", "kite"], "content");
     for content in &acknowledged {
         assert!(kept.contains(content));
     }

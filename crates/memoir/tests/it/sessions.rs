@@ -222,8 +222,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     assert_eq!(installation.core(), before);
     let again = installation.refused(&["rollback", &first]);
     again.tells("it was undone already");
-    let sessions = installation.json(&["sessions", "wren"]);
-    for session in sessions["items"].as_array().unwrap() {
+    for session in installation.items(&["sessions", "wren"]) {
         assert!(session["undone_at"].is_string(), "{session}");
     }
 }
@@ -252,15 +251,10 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
 /// Two due agents: `robin`, whose model follows the script, and after it `wren`, whose model removes a duplicate.
 fn make_two_due(installation: &Installation) {
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
-        installation.ok(&[
-            "agent",
-            "create",
+        installation.create(
             agent,
-            "--refinement-trigger-tokens",
-            "1",
-            "--model",
-            model,
-        ]);
+            &["--refinement-trigger-tokens", "1", "--model", model],
+        );
         // So many that one of them could be removed: the agent is asked.
         for text in [
             "more than one",
@@ -281,13 +275,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let _server = installation.scripted([ServerStep::html(), ServerStep::html()]);
     make_two_due(&installation);
     // Only duplicates may leave, and there are none: the agent is not asked, and that is no failure.
-    installation.ok(&[
-        "agent",
-        "create",
-        "kite",
-        "--refinement-trigger-tokens",
-        "1",
-    ]);
+    installation.create("kite", &["--refinement-trigger-tokens", "1"]);
     installation.ok(&["agent", "set", "kite", "model", "lab:small"]);
     installation.ok(&["agent", "set", "kite", "loss_guard", "refuse"]);
     installation.ok(&["remember", "kite", "more than one token"]);

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::{
@@ -127,13 +127,8 @@ fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
             again.tells("is set up already; nothing was changed");
         }
         assert_eq!(others(&installation), after);
-        let listed = installation.json(&["setup"]);
-        for item in listed["items"].as_array().unwrap() {
-            assert_eq!(
-                (&item["found"], &item["set_up"]),
-                (&json!(true), &json!(true)),
-                "{item}"
-            );
+        for item in installation.items(&["setup"]) {
+            item.has(json!({"found": true, "set_up": true}));
         }
         for program in PROGRAMS {
             installation.ok(&["setup", program, "--remove", "--yes"]);
@@ -1085,14 +1080,9 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
         let told = json!({"session_id": session, "cwd": folder}).to_string();
         let ran = installation.run_with_input(&hook, &told);
         ran.stdout.omits("closed");
-        let agents = installation.json(&["agent", "list"]);
-        let agents = agents["items"].as_array().unwrap();
-        let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
-        installation.ok(&[
-            "remember",
-            shop["name"].as_str().unwrap(),
-            "Ines keeps bees.",
-        ]);
+        let agents = installation.each(&["agent", "list"], "name");
+        let shop = agents.iter().find(|name| *name != "wren").unwrap();
+        installation.ok(&["remember", shop, "Ines keeps bees."]);
         if session == "s-2" {
             ran.prints("bees");
         }
@@ -1111,8 +1101,7 @@ fn spec_5_5_a_projects_token_that_cannot_be_stored_is_named_in_the_log() {
     let told = json!({"session_id": "s-1", "cwd": folder}).to_string();
     let ran = installation.run_with_input(&[&hook[..], &whose].concat(), &told);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let agents = installation.json(&["agent", "list"]);
-    assert_eq!(agents["items"].as_array().unwrap().len(), 2);
+    assert_eq!(installation.items(&["agent", "list"]).len(), 2);
     let log = fs::read_to_string(installation.path(".local/state/memoir/hook.log")).unwrap();
     log.tells("the first token of `shop-");
     log.tells("tokens.json` holds no tokens");
@@ -1132,10 +1121,8 @@ fn spec_5_5_closing_keeps_the_memory_of_each_projects_agent() {
             installation.run_with_input(&[&hook[..], &whose].concat(), &told)
         };
         begin("s-1");
-        let agents = installation.json(&["agent", "list"]);
-        let agents = agents["items"].as_array().unwrap();
-        let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
-        let shop = shop["name"].as_str().unwrap();
+        let agents = installation.each(&["agent", "list"], "name");
+        let shop = agents.iter().find(|name| *name != "wren").unwrap();
         installation.ok(&["remember", shop, "Ines keeps bees."]);
         if by_configuration {
             installation.write(".config/memoir/config.toml", "closed = true\n");

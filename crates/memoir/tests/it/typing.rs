@@ -197,16 +197,10 @@ fn words_of_other_programs_lead_to_the_command_that_is_meant() {
 fn times_are_typed_in_words_and_a_range_does_not_end_before_it_begins() {
     let installation = Installation::with_agent();
     installation.remember(&["Ines keeps bees."]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "Ines sold a hive.",
-        "--at",
-        "3 days ago",
-    ]);
+    installation.remember_with("Ines sold a hive.", &["--at", "3 days ago"]);
     let found = |range: &[&str]| {
-        let found = installation.json(&[&["recall", "wren"], range].concat());
-        found["items"].as_array().unwrap().len()
+        let recall = [&["recall", "wren"], range].concat();
+        installation.items(&recall).len()
     };
     assert_eq!(found(&["--since", "10 minutes ago"]), 1);
     assert!(found(&["--since", "last monday", "--until", "now"]) >= 1);

@@ -24,10 +24,7 @@ fn add(installation: &Installation, name: &str) {
 }
 
 fn names(installation: &Installation) -> Vec<String> {
-    let users = installation.json(&["user", "list"]);
-    let items = users["items"].as_array().unwrap();
-    let name = |user: &Value| user["name"].as_str().unwrap().to_owned();
-    items.iter().map(name).collect()
+    installation.each(&["user", "list"], "name")
 }
 
 /// The service's whole response to a request under its own name.

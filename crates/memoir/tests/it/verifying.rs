@@ -47,13 +47,7 @@ fn exported() -> Exported {
     let (installation, _) = summarised();
     installation.ok(&["agent", "create", "robin"]);
     installation.ok(&["protect", "wren", "6"]);
-    installation.ok(&[
-        "remember",
-        "wren",
-        "“Tee” um vier — wie immer!",
-        "--replaces",
-        "7",
-    ]);
+    installation.remember_with("“Tee” um vier — wie immer!", &["--replaces", "7"]);
     installation.ok(&["discard", "wren", "8"]);
     let ran = installation.run(&["audit", "checkpoint"]);
     let public_key = ran.stderr.lines().last().unwrap().to_owned();

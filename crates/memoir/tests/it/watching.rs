@@ -195,15 +195,7 @@ impl Scene {
         let telemetry = format!("[telemetry]\notlp_endpoint = \"{}\"\n", collector.address);
         installation.write(path, format!("{telemetry}{config}"));
         let agent = format!("wren-{CANARY}");
-        installation.ok(&[
-            "agent",
-            "create",
-            &agent,
-            "--model",
-            "lab:small",
-            "--loss-guard",
-            "off",
-        ]);
+        installation.create(&agent, &["--model", "lab:small", "--loss-guard", "off"]);
         let token = token(&installation, &["--role", "agent", "--agent", &agent]);
         let service = Running::start(&installation, &[]);
         let scene = Self {
@@ -429,11 +421,5 @@ fn a_failing_collector_disturbs_nothing_and_is_logged_once() {
     let mut command = installation.command(&["refine", "wren"]);
     let ran = Ran::of(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     ran.reports("traces are not sent: ");
-    assert_eq!(
-        installation.json(&["sessions", "wren"])["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(installation.items(&["sessions", "wren"]).len(), 1);
 }
