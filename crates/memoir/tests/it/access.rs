@@ -20,10 +20,6 @@ fn closed() -> (Installation, [String; 3]) {
     (installation, tokens)
 }
 
-fn with_token(installation: &Installation, token: &str, arguments: &[&str]) -> Ran {
-    Ran::of(installation.command(arguments).env("MEMOIR_TOKEN", token))
-}
-
 fn json_of(ran: &Ran) -> Value {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     serde_json::from_str(&ran.stdout).unwrap()
@@ -31,13 +27,13 @@ fn json_of(ran: &Ran) -> Value {
 
 fn ask(installation: &Installation, token: &str, more: &[&str]) -> Value {
     let start = ["access", "ask", "wren", "--purpose", PURPOSE, "--json"];
-    json_of(&with_token(installation, token, &[&start, more].concat()))
+    json_of(&installation.with_token(token, &[&start, more].concat()))
 }
 
 /// The commands that show texts under a grant, and whether each did.
 fn shows(installation: &Installation, token: &str) -> [bool; 2] {
     [&["ledger", "wren"][..], &["recall", "wren", "heard"]].map(|arguments| {
-        let ran = with_token(installation, token, arguments);
+        let ran = installation.with_token(token, arguments);
         format!("{ran:?}").contains(WORD)
     })
 }
@@ -116,28 +112,25 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
     let id = request["id"].as_str().unwrap();
     let yes = ["access", "answer", id, "yes"];
     for other in ["", &ada, &ben] {
-        let error = with_token(&installation, other, &yes).error();
+        let error = installation.with_token(other, &yes).error();
         error.tells("only `wren` itself can answer");
     }
     assert_eq!(shows(&installation, &ada), [false; 2]);
-    let answered = with_token(&installation, &agent, &yes);
+    let answered = installation.with_token(&agent, &yes);
     assert_eq!(answered.stdout, format!("granted {id}\n"));
     assert_eq!(shows(&installation, &ada), [true; 2]);
     for other in ["", &ben] {
         assert_eq!(shows(&installation, other), [false; 2]);
     }
-    let listed = json_of(&with_token(
-        &installation,
-        &ben,
-        &["access", "list", "wren", "--json"],
-    ));
+    let listed = installation.with_token(&ben, &["access", "list", "wren", "--json"]);
+    let listed = json_of(&listed);
     listed["items"][0].has(json!({"reads": 2, "memories_read": 2}));
-    let revoked = with_token(&installation, &agent, &["access", "revoke", id]);
+    let revoked = installation.with_token(&agent, &["access", "revoke", id]);
     assert_eq!(revoked.stdout, format!("revoked {id}\n"));
     assert_eq!(shows(&installation, &ada), [false; 2]);
     // An agent cannot request access.
     let own = ["access", "ask", "wren", "--purpose", PURPOSE];
-    let refused = with_token(&installation, &agent, &own);
+    let refused = installation.with_token(&agent, &own);
     assert_eq!(
         (refused.code, refused.stderr.as_str()),
         (
@@ -151,18 +144,18 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
 fn spec_5_5_a_token_that_was_asked_for_is_made_once() {
     let (installation, [agent, ada, ben]) = closed();
     let make = ["token", "create", "--role", "agent", "--agent", "wren"];
-    let error = with_token(&installation, &ada, &make).error();
+    let error = installation.with_token(&ada, &make).error();
     error.tells("memoir access ask AGENT");
     let request = ask(&installation, &ada, &["--token"]);
     let id = request["id"].as_str().unwrap();
     assert_eq!(request["kind"], "token");
-    with_token(&installation, &agent, &["access", "answer", id, "yes"]);
-    assert_eq!(with_token(&installation, &ben, &make).code, Some(1));
-    let made = with_token(&installation, &ada, &make);
+    installation.with_token(&agent, &["access", "answer", id, "yes"]);
+    assert_eq!(installation.with_token(&ben, &make).code, Some(1));
+    let made = installation.with_token(&ada, &make);
     assert_eq!(made.code, Some(0), "{made:?}");
-    let context = with_token(&installation, made.stdout.trim_end(), &["context", "wren"]);
+    let context = installation.with_token(made.stdout.trim_end(), &["context", "wren"]);
     assert!(context.stdout.contains(WORD));
-    assert_eq!(with_token(&installation, &ada, &make).code, Some(1));
+    assert_eq!(installation.with_token(&ada, &make).code, Some(1));
 }
 
 #[test]
@@ -170,8 +163,8 @@ fn spec_4_4_a_shredding_that_was_asked_for_is_done_with_the_answer() {
     let (installation, [agent, ada, _]) = closed();
     let request = ask(&installation, &ada, &["--shred", "1"]);
     let id = request["id"].as_str().unwrap();
-    let answered = with_token(&installation, &agent, &["access", "answer", id, "yes"]);
+    let answered = installation.with_token(&agent, &["access", "answer", id, "yes"]);
     assert_eq!(answered.stdout, format!("done {id}\n"));
-    let ledger = with_token(&installation, &agent, &["ledger", "wren", "--all"]);
+    let ledger = installation.with_token(&agent, &["ledger", "wren", "--all"]);
     ledger.stdout.omits(WORD);
 }

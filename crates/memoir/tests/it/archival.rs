@@ -3,7 +3,7 @@
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran, script};
+use crate::installation::{Installation, script};
 
 /// An agent with the default loss guard and the smallest budget.
 fn installation() -> Installation {
@@ -217,10 +217,7 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
     let password = installation.write("password", "correct horse battery\n");
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
     let administrator = installation.ok(&["token", "create", "--role", "admin"]);
-    let ran_with = |token: &str| {
-        let mut command = installation.command(&measured);
-        Ran::of(command.env("MEMOIR_TOKEN", token.trim_end()))
-    };
+    let ran_with = |token: &str| installation.with_token(token, &measured);
     for other in ["", administrator.as_str()] {
         let ran = ran_with(other);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");

@@ -26,7 +26,7 @@ fn with_passphrase(installation: &Installation, passphrase: &str, arguments: &[&
 
 /// The agent's log without records of its installation.
 fn actions(installation: &Installation) -> Vec<String> {
-    let list = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"]));
+    let list = installation.run(&["audit", "list", "wren", "--json"]);
     let records = list.lines().into_iter();
     records
         .map(|record| format!("{} {}", record["action"], record["recorded_at"]))

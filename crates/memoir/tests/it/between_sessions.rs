@@ -1,7 +1,7 @@
 //! The work between sessions: conversations from files, reflection, and an agent's own settings (SPEC 2.5 to 2.7).
 #![cfg(unix)]
 
-use std::{collections::BTreeSet, process::Stdio, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use memoir_testkit::{ReceivedRequest, ScriptedServer, ServerStep, TestedObject, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
@@ -353,12 +353,7 @@ fn remembering() -> Vec<ServerStep> {
 fn ended_in_the_middle(signal: Signal) -> (Installation, ScriptedServer, Ran) {
     let (installation, server) = installation(remembering());
     let file = installation.write("long.json", long_conversation());
-    let child = installation
-        .command(&["absorb", "wren", &file])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = installation.start(&["absorb", "wren", &file]);
     wait_until(|| server.requests().len() == 3);
     kill_process(Pid::from_child(&child), signal).unwrap();
     let ended = Ran::from_output(child.wait_with_output().unwrap());
@@ -482,11 +477,7 @@ fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
     let refused = installation.refused(&list);
     refused.omits("Wren");
-    let shown = Ran::of(
-        installation
-            .command(&list)
-            .env("MEMOIR_TOKEN", token.trim_end()),
-    );
+    let shown = installation.with_token(&token, &list);
     assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 3));
     let undone = installation.ok(&["agent", "undo", "wren", "system_prompt"]);
     undone.omits("Wren");

@@ -44,10 +44,6 @@ fn close(installation: &Installation) {
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
 }
 
-fn with_token(installation: &Installation, token: &str, arguments: &[&str]) -> Ran {
-    Ran::of(installation.command(arguments).env("MEMOIR_TOKEN", token))
-}
-
 fn first_session(installation: &Installation) -> String {
     let sessions = installation.json(&["sessions", "wren"]);
     sessions["items"][1]["id"].as_str().unwrap().to_owned()
@@ -75,7 +71,7 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
     let kite = installation.ok(&["token", "create", "--role", "agent", "--agent", "kite"]);
     let others = [String::new(), admin, kite];
     for other in &others {
-        let ran = with_token(&installation, other.trim_end(), &arguments);
+        let ran = installation.with_token(other.trim_end(), &arguments);
         assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
         if is_refused {
             assert!(ran.error().contains("MEMOIR_TOKEN"));
@@ -84,9 +80,9 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
             assert!(!ran.stdout.is_empty());
         }
     }
-    let wrong = with_token(&installation, "memoir_wrong", &arguments).error();
+    let wrong = installation.with_token("memoir_wrong", &arguments).error();
     wrong.tells("is invalid");
-    let own = with_token(&installation, &token, &arguments);
+    let own = installation.with_token(&token, &arguments);
     assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
 }
 
@@ -150,7 +146,7 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
     drop(database);
     refused(&installation);
     assert_eq!(
-        with_token(&installation, &token, &["context", "wren"]).code,
+        installation.with_token(&token, &["context", "wren"]).code,
         Some(0)
     );
 }
@@ -274,8 +270,7 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
         );
     }
     assert!(!installation.path("a.archive").exists());
-    let made = with_token(
-        &installation,
+    let made = installation.with_token(
         &token,
         &["token", "create", "--role", "agent", "--agent", "wren"],
     );
@@ -284,7 +279,7 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
         (Some(0), 1),
         "{made:?}"
     );
-    let shredded = with_token(&installation, &token, &["shred", "wren", "2", "--yes"]);
+    let shredded = installation.with_token(&token, &["shred", "wren", "2", "--yes"]);
     assert_eq!(shredded.code, Some(0), "{shredded:?}");
 }
 
@@ -302,7 +297,7 @@ fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
     assert!(access(&installation).starts_with("closed"));
     installation.refused(&["context", "wren"]);
     assert_eq!(
-        with_token(&installation, &token, &["context", "wren"]).code,
+        installation.with_token(&token, &["context", "wren"]).code,
         Some(0)
     );
     assert!(
@@ -315,7 +310,7 @@ fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
 fn spec_5_5_a_use_of_the_token_on_the_host_is_noted() {
     let (installation, token) = installation();
     close(&installation);
-    with_token(&installation, &token, &["context", "wren"]);
+    installation.with_token(&token, &["context", "wren"]);
     let tokens = installation.json(&["token", "list"]);
     assert_ne!(tokens["items"][0]["last_used_at"], Value::Null);
 }
@@ -352,7 +347,7 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
         installation.json(&["installation", "show"])["closed"],
         false
     );
-    let log = Ran::of(&mut installation.command(&["audit", "list", "--own", "--json"])).lines();
+    let log = installation.run(&["audit", "list", "--own", "--json"]).lines();
     let told: Vec<(&str, &str)> = log
         .iter()
         .map(|record| {

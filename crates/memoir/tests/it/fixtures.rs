@@ -32,12 +32,13 @@ impl Fixture {
         }
     }
 
+    fn ran(&self, arguments: &[&str], token: &str) -> Ran {
+        let all = [&["--database", &self.database], arguments].concat();
+        self.installation.with_token(token, &all)
+    }
+
     fn run(&self, arguments: &[&str], token: &str) -> String {
-        let mut all = vec!["--database", &self.database];
-        all.extend(arguments);
-        let mut command = self.installation.command(&all);
-        command.env("MEMOIR_TOKEN", token);
-        let ran = Ran::of(&mut command);
+        let ran = self.ran(arguments, token);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
         ran.stdout
     }
@@ -67,23 +68,15 @@ impl Fixture {
 
     /// Reads all tables directly: vectors and stored responses among them, which no other test reads.
     fn rows_of_all_tables_are_read(&self) {
-        let mut command = self
-            .installation
-            .command(&["--database", &self.database, "doctor"]);
-        let ran = Ran::of(&mut command);
-        let intact = "ok       database      intact";
-        ran.prints(intact);
+        let doctor = self.ran(&["doctor"], "");
+        doctor.prints("ok       database      intact");
     }
 
     fn a_message_that_waits_is_known_again(&self) {
         let said = "Ada: The mill is to be sold next week.\n";
         let file = self.installation.write("talk.txt", said);
         let later = ["absorb", "wren", &file, "--later"];
-        let mut command = self
-            .installation
-            .command(&[&["--database", &self.database], &later[..]].concat());
-        command.env("MEMOIR_TOKEN", &self.token);
-        let ran = Ran::of(&mut command);
+        let ran = self.ran(&later, &self.token);
         let known = "stored 0 new messages to be read; 1 message had been stored before";
         ran.reports(known);
     }

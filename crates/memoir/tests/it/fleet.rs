@@ -561,9 +561,9 @@ fn spec_6_2_a_fleet_is_brought_to_the_next_version_node_by_node_and_loses_no_req
         .unwrap();
     let (installation, url) = (Installation::new(), server.url("memoir", "memoir"));
     let owner = server.url("memoir_owner", "memoir");
-    let pending = Ran::of(&mut installation.command(&["serve", "--database", &url, "--migrate"]));
+    let pending = installation.run(&["serve", "--database", &url, "--migrate"]);
     assert_eq!(pending.code, Some(1), "it cannot make tables: {pending:?}");
-    let migrated = Ran::of(&mut installation.command(&["migrate", "--database", &owner]));
+    let migrated = installation.run(&["migrate", "--database", &owner]);
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
     let fleet = Fleet::new(installation, server, url);
     let doctor = fleet.ok(&["doctor"]);

@@ -1,6 +1,6 @@
 //! Permanent removal: the text of one memory, and a whole agent.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::json;
@@ -73,7 +73,7 @@ fn shredding_takes_a_reason_and_needs_no_confirmation_with_yes() {
         "memory_shredded",
         "--json",
     ];
-    let records = Ran::of(&mut installation.command(&list)).lines();
+    let records = installation.run(&list).lines();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0]["data"]["reason_text"], "a leaked key");
     let missing = installation.refused(&["shred", "wren", "17", "--yes"]);
@@ -152,14 +152,8 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
             "{error}"
         );
     }
-    let closed = Ran::of(
-        installation
-            .command(&["agent", "erase", "wren"])
-            .stdin(Stdio::null()),
-    );
-    closed
-        .error()
-        .tells("hint: type the agent's name, or give `--yes`");
+    let closed = installation.run(&["agent", "erase", "wren"]).error();
+    closed.tells("hint: type the agent's name, or give `--yes`");
     assert_eq!(installation.texts(), before);
 
     let ran = installation.run_with_input(&["agent", "erase", "wren"], "  WREN \n");

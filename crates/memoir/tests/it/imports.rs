@@ -105,7 +105,7 @@ fn json_of_an_unknown_program_is_offered_as_one_document() {
         "{\"note\": \"Kai sails.\"}\n{\"note\": \"Kai cooks.\"}\n",
     ] {
         let file = installation.write("notes.json", text);
-        let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
+        let refused = installation.run(&["import", "wren", &file]).error();
         refused.tells("JSON with objects that have a text");
         refused.tells("hint: `--format json`");
         let told = installation.json(&["import", "wren", &file, "--format", "json"]);
@@ -115,7 +115,7 @@ fn json_of_an_unknown_program_is_offered_as_one_document() {
     // One error, not one a line.
     for text in ["{\n  \"a\": 1,\n  \"b\": [2]\n}\n", "a note\nand another\n"] {
         let file = installation.write("other", text);
-        let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
+        let refused = installation.run(&["import", "wren", &file]).error();
         refused.tells("unknown format of memories");
     }
 }
@@ -206,6 +206,6 @@ fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archiv
     let again = installation.json(&["absorb", "wren", &one, &two, "--later"]);
     again["file"].has(json!({"received": 0, "known": 3}));
     // A chat holds no memories, and the way to read it is named.
-    let refused = Ran::of(&mut installation.command(&["import", "wren", &two])).error();
+    let refused = installation.run(&["import", "wren", &two]).error();
     refused.tells("hint: `memoir absorb AGENT FILE`");
 }

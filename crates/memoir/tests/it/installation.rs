@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -68,6 +68,19 @@ impl Installation {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         Ran::of(&mut self.command(arguments))
+    }
+
+    /// As the agent or administrator with that token.
+    pub(crate) fn with_token(&self, token: &str, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        Ran::of(command.env("MEMOIR_TOKEN", token.trim_end()))
+    }
+
+    /// Starts the binary without waiting for its end.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
     }
 
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {

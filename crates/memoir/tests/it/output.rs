@@ -1,7 +1,6 @@
 //! Output, and its streams.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 
 use crate::installation::{Installation, Ran, script};
 use memoir_testkit::TestedText;
@@ -23,12 +22,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         &["audit", "list", "wren", "--json"],
         &["context", "wren"],
     ] {
-        let mut child = installation
-            .command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = installation.start(arguments);
         let mut reader = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         reader.read_line(&mut first).unwrap();

@@ -3,7 +3,7 @@
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran};
+use crate::installation::Installation;
 
 /// The time of the agent's last record.
 fn now(installation: &Installation) -> String {
@@ -15,7 +15,7 @@ fn now(installation: &Installation) -> String {
 
 fn last_record(installation: &Installation) -> Value {
     let list = ["audit", "list", "wren", "--last", "1", "--json"];
-    Ran::of(&mut installation.command(&list)).lines().remove(0)
+    installation.run(&list).lines().remove(0)
 }
 
 #[test]

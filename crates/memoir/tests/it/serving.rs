@@ -274,12 +274,7 @@ fn the_address_is_printed_and_a_port_in_use_is_an_error_with_a_hint() {
     told.tells(&service.address);
     told.tells("--listen");
 
-    let mut child = installation
-        .command(&["serve", "--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = installation.start(&["serve", "--listen", "127.0.0.1:0"]);
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();

@@ -1,6 +1,6 @@
 //! Sessions: refining, rehearsing, applying, sweeping, undoing.
 
-use std::{process::Stdio, time::Duration};
+use std::time::Duration;
 
 use memoir_testkit::{ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
@@ -311,12 +311,7 @@ fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ra
     );
     installation.write(".config/memoir/config.toml", config);
     make_two_due(&installation);
-    let sweep = installation
-        .command(&["sweep"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let sweep = installation.start(&["sweep"]);
     wait_until(|| !server.received().is_empty());
     interrupt(&installation, &sweep);
     Ran::from_output(sweep.wait_with_output().unwrap())
@@ -361,19 +356,9 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
             server.base_url()
         ),
     );
-    let mut child = installation
-        .command(&[
-            "refine",
-            "wren",
-            "--model",
-            "lab:small",
-            "--config",
-            "config.toml",
-        ])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let refine = ["refine", "wren", "--model", "lab:small"];
+    let configured = [&refine[..], &["--config", "config.toml"]].concat();
+    let mut child = installation.start(&configured);
     wait_until(|| !server.received().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -394,12 +379,7 @@ fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
     let server = installation.scripted([late_answer()]);
-    let child = installation
-        .command(&["refine", "wren", "--model", "lab:small"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| !server.received().is_empty());
     let interrupt = ["-INT".to_owned(), child.id().to_string()];
     assert!(
@@ -435,12 +415,7 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
         server.base_url()
     );
     installation.write(".config/memoir/config.toml", config);
-    let worker = installation
-        .command(&["refine", "wren", "--model", "lab:small"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let worker = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| server.received().len() == 3);
     let session = installation.last_session();
 
@@ -469,12 +444,7 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     // For the session of the model of rules, which removes duplicates only.
     installation.remember(&["Joaquín takes his coffee Black."]);
     let server = installation.scripted([late_answer()]);
-    let mut worker = installation
-        .command(&["refine", "wren", "--model", "lab:small"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut worker = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| !server.received().is_empty());
     worker.kill().unwrap();
     worker.wait().unwrap();
@@ -502,7 +472,7 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
         .ok(&["session", id])
         .tells("by owner (command line)");
     let list = ["audit", "list", "wren", "--session", id];
-    let records = Ran::of(&mut installation.command(&[&list[..], &["--json"]].concat())).lines();
+    let records = installation.run(&[&list[..], &["--json"]].concat()).lines();
     assert_eq!(records[0]["data"]["started_by"], owner);
     let told = |record: &Value| record["data"].get("started_by").is_some();
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);

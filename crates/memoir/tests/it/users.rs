@@ -1,10 +1,7 @@
 //! Administrators on the command line, and the first one by the link that the service prints.
 #![cfg(unix)]
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    process::Stdio,
-};
+use std::io::{BufRead, BufReader, Read, Write};
 
 use memoir_testkit::TestedText;
 use rustix::process::{Pid, Signal, kill_process};
@@ -59,12 +56,7 @@ fn sign_in(service: &Running, password: &str) -> (u16, Value) {
 
 /// The lines that the service prints for people before it is stopped.
 fn first_lines(installation: &Installation, address: &str) -> Vec<String> {
-    let mut child = installation
-        .command(&["serve", "--listen", address])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = installation.start(&["serve", "--listen", address]);
     // The line about the schedule comes after all others.
     let notes = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut notes = notes.map(Result::unwrap);
