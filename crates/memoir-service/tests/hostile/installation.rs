@@ -2,6 +2,7 @@
 
 use std::{ops::Deref, path::PathBuf, time::Duration};
 
+use memoir_app::Viewer;
 use memoir_service::ServiceOptions;
 use memoir_testkit::{InstallationFolder, Served, TestClock};
 pub use memoir_testkit::{Tenant, administrator as owner};
@@ -30,6 +31,12 @@ pub fn options() -> ServiceOptions {
 
 pub fn new_folder() -> InstallationFolder {
     InstallationFolder::new().with_clock(TestClock::ticking())
+}
+
+/// How many memories an agent has.
+pub async fn memories(tenant: &Tenant) -> usize {
+    let own = tenant.agent.views().seen_by(Viewer::Agent);
+    own.memories(true).await.unwrap().len()
 }
 
 impl Installation {

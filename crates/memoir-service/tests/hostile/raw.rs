@@ -42,17 +42,7 @@ async fn is_well(installation: &Installation, tenant: &Tenant, memories: usize) 
         .get("/v1/agents/wren", &tenant.token)
         .await;
     assert_eq!(answer.status, 200);
-    assert_eq!(
-        tenant
-            .agent
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
-        memories
-    );
+    assert_eq!(crate::installation::memories(tenant).await, memories);
     assert!(tenant.agent.log().verify().await.unwrap().valid);
 }
 
