@@ -389,24 +389,6 @@ mod tests {
             assert_eq!(answer["id"], id, "{broken}");
             assert_eq!(answer["error"]["code"], -32700, "{broken}");
         }
-    }
-
-    #[test]
-    fn spec_2_1_what_is_json_and_no_message_is_answered() {
-        for (sent, id) in [
-            (r#"{"jsonrpc":"2.0","id":7}"#, json!(7)),
-            ("[1, 2]", Value::Null),
-            ("17", Value::Null),
-        ] {
-            let received = read_line(sent.as_bytes());
-            let [Received::Refused(answer)] = received.as_slice() else {
-                panic!("{sent}: {received:?}");
-            };
-            assert_eq!(
-                (&answer["id"], &answer["error"]["code"]),
-                (&id, &json!(-32600))
-            );
-        }
         assert_eq!(read_line(b"  \r\n"), []);
     }
 }

@@ -49,10 +49,21 @@ impl Client {
         assert_eq!(answer["id"], id, "{answer}");
         answer
     }
+
+    /// What a tool returns.
+    async fn result(&mut self, id: u64, call: &str) -> Value {
+        let answer = self.ask(id, "tools/call", call).await;
+        answer["result"]["structuredContent"].clone()
+    }
 }
 
 fn saving(arguments: &str) -> String {
     format!("{{\"name\": \"save_memory\", \"arguments\": {arguments}}}")
+}
+
+/// A request to call a tool, without its line end.
+fn calling(id: u64, call: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{call}}}")
 }
 
 #[tokio::test]
@@ -75,19 +86,15 @@ async fn spec_3_8_arguments_and_lists_come_in_several_forms() {
         (3, r#""bees, hives""#),
     ] {
         let arguments = format!(r#"{{"content": "Mira has {id} hives.", "tags": {tags}}}"#);
-        let answer = client.ask(id, "tools/call", &saving(&arguments)).await;
-        let saved = &answer["result"]["structuredContent"];
-        assert_eq!(saved["tags"], json!(["bees", "hives"]), "{tags}: {answer}");
+        let saved = client.result(id, &saving(&arguments)).await;
+        assert_eq!(saved["tags"], json!(["bees", "hives"]), "{tags}: {saved}");
     }
     // The whole object as a text, and a number and a flag as texts in it.
     let arguments = r#"{"query": "hives", "limit": "2", "explain": "false", "since": null}"#;
     let whole = serde_json::Value::from(arguments).to_string();
     let call = format!(r#"{{"name": "recall_memories", "arguments": {whole}}}"#);
-    let answer = client.ask(4, "tools/call", &call).await;
-    assert_eq!(
-        answer["result"]["structuredContent"]["count"], 2,
-        "{answer}"
-    );
+    let found = client.result(4, &call).await;
+    assert_eq!(found["count"], 2, "{found}");
     for (id, arguments) in [
         (5, r#""""#),
         (6, "null"),
@@ -103,30 +110,18 @@ async fn spec_3_8_arguments_and_lists_come_in_several_forms() {
     let messages = json!([{"id": "a", "speaker": "Ann", "text": "Good morning."}]);
     let given = json!({"messages": messages.to_string(), "now": "FALSE"});
     let call = json!({"name": "absorb_transcript", "arguments": given});
-    let answer = client.ask(8, "tools/call", &call.to_string()).await;
-    assert_eq!(
-        answer["result"]["structuredContent"]["received"], 1,
-        "{answer}"
-    );
+    let received = client.result(8, &call.to_string()).await;
+    assert_eq!(received["received"], 1, "{received}");
     // What a model leaves blank is left out.
     let blank = r#"{"content": "Ann has a boat.", "kind": "", "tags": "", "source": " ", "origin": "", "created_at": "", "replaces": ""}"#;
-    let answer = client.ask(15, "tools/call", &saving(blank)).await;
-    assert_eq!(
-        answer["result"]["structuredContent"]["kind"], "core",
-        "{answer}"
-    );
-    let answer = client
-        .ask(16, "tools/call", &saving(r#"{"content": " "}"#))
-        .await;
-    assert_eq!(
-        answer["result"]["structuredContent"]["code"],
-        "invalid_argument"
-    );
+    let saved = client.result(15, &saving(blank)).await;
+    assert_eq!(saved["kind"], "core", "{saved}");
+    let refused = client.result(16, &saving(r#"{"content": " "}"#)).await;
+    assert_eq!(refused["code"], "invalid_argument");
     for (id, tags) in [(9, r#"{"a": 1}"#), (10, "[[1]]"), (11, "true")] {
         let arguments = format!(r#"{{"content": "x", "tags": {tags}}}"#);
-        let answer = client.ask(id, "tools/call", &saving(&arguments)).await;
-        let refused = &answer["result"]["structuredContent"];
-        assert_eq!(refused["code"], "invalid_argument", "{answer}");
+        let refused = client.result(id, &saving(&arguments)).await;
+        assert_eq!(refused["code"], "invalid_argument", "{refused}");
         let told = refused["error"].as_str().unwrap();
         assert!(told.contains("must be a list of texts"), "{told}");
     }
@@ -173,13 +168,9 @@ async fn spec_3_18_calls_that_are_sent_together_run_in_their_order() {
     let calls: Vec<String> = saves
         .chain(session.into_iter().map(str::to_owned))
         .collect();
-    let numbered = calls.iter().enumerate();
+    let numbered = (0..).zip(&calls);
     let lines: String = numbered
-        .map(|(id, call)| {
-            format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{call}}}\n"
-            )
-        })
+        .map(|(id, call)| calling(id, call) + "\n")
         .collect();
     let mut answer = client.send(lines.as_bytes()).await;
     for id in 0..calls.len() {
@@ -221,12 +212,9 @@ async fn spec_2_1_half_an_emoji_and_bad_bytes_are_mended_and_saved() {
     ];
     for (at, (content, expected)) in sent.into_iter().enumerate() {
         let id = 10 + 2 * at as u64;
-        let mut line = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"save_memory\",\"arguments\":{{\"content\":\""
-        )
-        .into_bytes();
-        line.extend_from_slice(content);
-        line.extend_from_slice(b"\"}}}\n");
+        let line = calling(id, &saving(r#"{"content": "HERE"}"#));
+        let (before, after) = line.split_once("HERE").unwrap();
+        let line = [before.as_bytes(), content, after.as_bytes(), b"\n"].concat();
         let answer = client.send(&line).await;
         assert_eq!(answer["id"], id, "{answer}");
         let number = answer["result"]["structuredContent"]["number"].clone();
@@ -237,34 +225,16 @@ async fn spec_2_1_half_an_emoji_and_bad_bytes_are_mended_and_saved() {
 }
 
 #[tokio::test]
-async fn spec_2_1_what_cannot_be_read_is_answered_with_its_identifier() {
+async fn spec_2_1_two_messages_on_one_line_are_two_messages() {
     let mut client = Client::new().await;
     let call = saving("{\"content\": \"Ann has a cat.\"}");
-    let broken =
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{call}\n");
-    let answer = client.send(broken.as_bytes()).await;
-    assert_eq!(
-        (&answer["id"], &answer["error"]["code"]),
-        (&json!(5), &json!(-32700))
-    );
-    // Two on one line are two messages.
-    let whole = |id: u64| {
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{call}}}")
-    };
-    let mut ids = vec![
-        client
-            .send(format!("{}{}\n", whole(6), whole(7)).as_bytes())
-            .await["id"]
-            .clone(),
-        client.send(b"").await["id"].clone(),
-    ];
+    let both = format!("{}{}\n", calling(6, &call), calling(7, &call));
+    let mut ids = Vec::new();
+    for bytes in [both.as_bytes(), b""] {
+        ids.push(client.send(bytes).await["id"].clone());
+    }
     ids.sort_by_key(Value::as_u64);
     assert_eq!(ids, [6, 7]);
-    let answer = client.send(b"{\"jsonrpc\":\"2.0\",\"id\":8}\n").await;
-    assert_eq!(
-        (&answer["id"], &answer["error"]["code"]),
-        (&json!(8), &json!(-32600))
-    );
 }
 
 /// Each gets one answer, and the connection goes on.
@@ -368,7 +338,6 @@ async fn spec_2_1_a_message_of_twenty_megabytes_is_answered() {
     let shorter = saving(&format!(
         "{{\"content\": \"{shorter}\", \"kind\": \"core\"}}"
     ));
-    let answer = client.ask(8, "tools/call", &shorter).await;
-    let result = &answer["result"]["structuredContent"];
-    assert_eq!(result["code"], "too_long", "{answer}");
+    let result = client.result(8, &shorter).await;
+    assert_eq!(result["code"], "too_long", "{result}");
 }

@@ -186,14 +186,8 @@ fn resolve_keys(service: &Running, token: &str, keys: &[&str]) {
     const PATH: &str = "/v1/agents/wren/memories";
     for (at, key) in keys.iter().enumerate() {
         for _ in 0..2 {
-            let answer = ask_once(
-                &service.address,
-                "POST",
-                PATH,
-                token,
-                key,
-                r#"{"content": "One."}"#,
-            );
+            let body = r#"{"content": "One."}"#;
+            let answer = ask_once(&service.address, "POST", PATH, token, key, body);
             let (status, answer) = answer.unwrap();
             assert_eq!(
                 (status, &answer["number"]),
@@ -381,8 +375,14 @@ impl Fleet {
             .env("MEMOIR_MASTER_KEY", MASTER_KEY)
     }
 
+    /// Runs a command with these variables beside the fleet's own.
+    fn run(&self, home: usize, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.homes[home].command(arguments);
+        Ran::of(self.on_it(&mut command).envs(variables.iter().copied()))
+    }
+
     fn ok(&self, home: usize, arguments: &[&str]) -> String {
-        let ran = Ran::of(self.on_it(&mut self.homes[home].command(arguments)));
+        let ran = self.run(home, arguments, &[]);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
         ran.stdout
     }
@@ -461,13 +461,8 @@ fn spec_5_3_a_machine_with_another_master_key_does_not_start() {
         &["agent", "list"][..],
         &["serve", "--listen", "127.0.0.1:0"],
     ] {
-        let mut command = fleet.homes[1].command(arguments);
-        let refused = Ran::of(
-            fleet
-                .on_it(&mut command)
-                .env("MEMOIR_MASTER_KEY", OTHER_KEY),
-        );
-        let told = refused.error();
+        let other = [("MEMOIR_MASTER_KEY", OTHER_KEY)];
+        let told = fleet.run(1, arguments, &other).error();
         assert!(
             told.contains("the wrong master key: the key store `postgres://"),
             "{told}"
@@ -489,32 +484,17 @@ fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
     let robin = fleet.agent("robin", "Tschilp");
     let service = fleet.serve(1);
     assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
-    let mut command = fleet.homes[0].command(&["key", "rotate", "--json"]);
-    let rotated = Ran::of(
-        fleet
-            .on_it(&mut command)
-            .env("MEMOIR_NEW_MASTER_KEY", OTHER_KEY),
-    );
+    let next = [("MEMOIR_NEW_MASTER_KEY", OTHER_KEY)];
+    let rotated = fleet.run(0, &["key", "rotate", "--json"], &next);
     assert_eq!(rotated.code, Some(0), "{rotated:?}");
-    let mut command = fleet.homes[0].command(&["agent", "list"]);
-    let told = Ran::of(fleet.on_it(&mut command)).error();
+    let told = fleet.run(0, &["agent", "list"], &[]).error();
     told.tells("the wrong master key");
     // A running process keeps its used keys, and cannot open the others.
     assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
     let (_, told) = service.get("/v1/agents/robin/memories", &robin);
     assert_eq!(told["code"], "key_unavailable", "{told}");
-    let mut command = fleet.homes[1].command(&["doctor"]);
-    let doctor = Ran::of(
-        fleet
-            .on_it(&mut command)
-            .env("MEMOIR_MASTER_KEY", OTHER_KEY),
-    );
-    assert!(
-        doctor
-            .stdout
-            .contains("opens the key store in `postgres://"),
-        "{doctor:?}"
-    );
+    let doctor = fleet.run(1, &["doctor"], &[("MEMOIR_MASTER_KEY", OTHER_KEY)]);
+    doctor.prints("opens the key store in `postgres://");
 }
 
 #[test]
@@ -546,25 +526,17 @@ fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
     let token = on_file(&["token", "create", "--role", "agent", "--agent", "wren"]);
     on_file(&["remember", "wren", "Zwitscher"]);
     // An empty key store is none beside data that were sealed before.
-    let list = |home: usize| {
-        let mut command = fleet.homes[home].command(&["agent", "list"]);
-        Ran::of(fleet.on_it(&mut command))
-    };
-    assert!(list(0).error().contains("does not exist"));
+    let told = fleet.run(0, &["agent", "list"], &[]).error();
+    told.tells("does not exist");
     let moved = fleet.ok(0, &["key", "move"]);
     assert!(
         moved.starts_with("1 key was copied to `postgres://"),
         "{moved}"
     );
-    let mut command = fleet.homes[1].command(&["ledger", "wren"]);
-    let shown = Ran::of(
-        fleet
-            .on_it(&mut command)
-            .env("MEMOIR_TOKEN", token.trim_end()),
-    );
+    let own = [("MEMOIR_TOKEN", token.trim_end())];
+    let shown = fleet.run(1, &["ledger", "wren"], &own);
     shown.prints("Zwitscher");
-    let mut command = fleet.homes[0].command(&["key", "move"]);
-    let again = Ran::of(fleet.on_it(&mut command)).error();
+    let again = fleet.run(0, &["key", "move"], &[]).error();
     again.tells("it holds keys already");
 }
 
