@@ -9,7 +9,7 @@ mod client;
 
 use client::{agent, call, connected_to, unguarded_agent};
 use memoir_app::OwnAgent;
-use memoir_testkit::TestedObject;
+use memoir_testkit::{TestedObject, TestedText};
 use rmcp::{RoleClient, service::RunningService};
 use serde_json::{Value, json};
 
@@ -128,10 +128,7 @@ async fn spec_2_8_a_text_that_names_no_one_is_noted_and_saved() {
     let client = connected(agent().await).await;
     let saved = save(&client, json!({"content": "They moved there."})).await;
     assert_eq!(saved["number"], 1);
-    assert!(
-        saved["note"].as_str().unwrap().contains("\"They\""),
-        "{saved}"
-    );
+    saved["note"].as_str().unwrap().tells("\"They\"");
     let saved = save(&client, json!({"content": "Rosa moved there."})).await;
     assert!(saved.get("note").is_none(), "{saved}");
 }
@@ -155,10 +152,7 @@ async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
     let reversed = json!({"query": "Rosa", "since": "2026-03-02", "until": "2026-03-01"});
     let refused = recall(&client, reversed).await;
     assert_eq!(refused["type"], "error", "{refused}");
-    assert!(
-        refused.to_string().contains("since: is later than"),
-        "{refused}"
-    );
+    refused.to_string().tells("since: is later than");
 }
 
 #[tokio::test]

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 /// What a test expects of a text, which it prints where that fails.
 pub trait TestedText {
+    /// Checks that it begins with a part.
+    fn begins(&self, part: &str);
+
     /// Checks that it contains a part.
     fn tells(&self, part: &str);
 
@@ -28,6 +31,11 @@ impl TestedObject for Value {
 }
 
 impl TestedText for str {
+    #[track_caller]
+    fn begins(&self, part: &str) {
+        assert!(self.starts_with(part), "it lacks `{part}` first: {self}");
+    }
+
     #[track_caller]
     fn tells(&self, part: &str) {
         assert!(self.contains(part), "it lacks `{part}`: {self}");

@@ -437,14 +437,7 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
         .remove_user("Ada", &memoir_domain::audit::Actor::owner())
         .await
         .unwrap();
-    assert!(
-        story
-            .browser
-            .get(&path)
-            .await
-            .leads_to()
-            .starts_with("/sign-in")
-    );
+    story.browser.get(&path).await.leads_to().begins("/sign-in");
     story.installation.administrator("Ada").await;
     story.browser.sign_in("Ada", PASSWORD).await;
     for page in &pages {
@@ -733,10 +726,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     let asked = story.browser.press(&form, &form, &sent).await;
     let path = asked.leads_to().strip_suffix("?done=asked").unwrap();
     let told = story.browser.get(path).await.text;
-    assert!(
-        told.contains("They go to `lab:small` at http://0.0.0.0:9/v1. so that more is found"),
-        "{told}"
-    );
+    told.tells("They go to `lab:small` at http://0.0.0.0:9/v1. so that more is found");
     assert!(story.browser.get(&story.tab()).await.text.contains(off));
     story.answer(path, true).await;
     let told = story.browser.get(&story.tab()).await.text;

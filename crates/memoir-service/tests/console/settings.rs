@@ -299,10 +299,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let document = told.document();
     document.check(&page);
     let fault = &document.by_id("core_token_budget-fault").text;
-    assert!(
-        fault.starts_with("Changed to “7000” by user Bob at 2026-03-04"),
-        "{fault}"
-    );
+    fault.begins("Changed to “7000” by user Bob at 2026-03-04");
     // Equal values are no conflict.
     assert_eq!(document.by_id("loss_guard").attribute("aria-invalid"), None);
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());
@@ -325,10 +322,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(told.status, 409);
     let document = told.document();
     let fault = &document.by_id("system_prompt-fault").text;
-    assert!(
-        fault.starts_with("Changed by the agent itself at "),
-        "{fault}"
-    );
+    fault.begins("Changed by the agent itself at ");
     browser
         .send_filled_in(&document, &page, &[])
         .await
@@ -345,10 +339,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(told.status, 409);
     let document = told.document();
     let fault = &document.by_id("system_prompt-fault").text;
-    assert!(
-        fault.starts_with("Perhaps changed by another administrator"),
-        "{fault}"
-    );
+    fault.begins("Perhaps changed by another administrator");
 }
 
 #[tokio::test]

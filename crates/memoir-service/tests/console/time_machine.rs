@@ -221,12 +221,10 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
     let problem = page
         .all("p")
         .find(|text| text.attribute("class") == Some("problem"));
-    assert!(
-        problem
-            .unwrap()
-            .text
-            .starts_with("A session is running, which conflicts with it")
-    );
+    problem
+        .unwrap()
+        .text
+        .begins("A session is running, which conflicts with it");
     assert!(page.links().contains(&format!("/sessions/{}", session.id)));
     assert_eq!(
         told(&page, "Discarded"),

@@ -253,10 +253,7 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
     ] {
         let problem = installation.post(PATH, &own, body.clone()).await;
         let problem = problem.refused(400, "invalid_argument");
-        assert!(
-            problem["detail"].as_str().unwrap().starts_with(told),
-            "{problem}"
-        );
+        problem["detail"].as_str().unwrap().begins(told);
     }
     // A blank that would take a safeguard away is refused.
     let blank = json!({"driver": "agent", "rehearsal": ""});
@@ -311,10 +308,7 @@ async fn what_stands_in_a_query_is_checked_by_name() {
             .get(&format!("{PATH}?{query}"), &own)
             .await
             .refused(400, "invalid_argument");
-        assert!(
-            problem["detail"].as_str().unwrap().starts_with(told),
-            "{query}: {problem}"
-        );
+        problem["detail"].as_str().unwrap().begins(told);
     }
     let path = "/v1/agents/wren/audit?since=2026-03-02&until=2026-03-01";
     let problem = installation.get(path, &own).await;

@@ -89,10 +89,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
     set.has(json!({"reasoning_effort": "low", "answer_tokens": 900}));
     // A placeholder that nothing fills is named, and no error.
     let warning = set["warnings"][0].as_str().unwrap();
-    assert!(
-        warning.starts_with("system_prompt: `%{name}` is a placeholder"),
-        "{warning}"
-    );
+    warning.begins("system_prompt: `%{name}` is a placeholder");
     let shown = installation.shown(path, &token).await;
     assert_eq!(shown["effective_context_journal_tokens"], 100);
     assert!(shown.get("warnings").is_none());
@@ -109,10 +106,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
     ] {
         let refused = installation.send("PATCH", path, &token, &body).await;
         let told_so = refused.refused(400, "invalid_argument");
-        assert!(
-            told_so["detail"].as_str().unwrap().contains(told),
-            "{told_so}"
-        );
+        told_so["detail"].as_str().unwrap().tells(told);
     }
 }
 

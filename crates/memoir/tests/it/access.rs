@@ -53,11 +53,9 @@ fn in_an_open_installation_a_request_is_asked_answered_and_revoked() {
     ]);
     assert_eq!(asked.code, Some(0), "{asked:?}");
     let id = asked.stdout.strip_prefix("waiting ").unwrap().trim_end();
-    assert!(
-        asked
-            .stderr
-            .starts_with("it waits for the agent's answer until ")
-    );
+    asked
+        .stderr
+        .begins("it waits for the agent's answer until ");
     let list = installation.ok(&["access", "list", "wren"]);
     for part in [id, "asked", "command line", "core memories, 5 min", PURPOSE] {
         list.tells(part);

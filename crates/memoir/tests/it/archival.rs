@@ -147,10 +147,7 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
     installation.remember(&["Marta prefers linen thread.", "Tea is served at five."]);
     installation.ok(&["remember", "Silk thread now.", "--replaces", "1"]);
     let kept = installation.ok(&["kept", "wren"]);
-    assert!(
-        kept.starts_with("3 originals: 2 in the prompt, 1 in the archive\n\nsaved in"),
-        "{kept}"
-    );
+    kept.begins("3 originals: 2 in the prompt, 1 in the archive\n\nsaved in");
     let shown = installation.json(&["kept", "wren"]);
     assert_eq!(
         shown["originals"],

@@ -168,10 +168,7 @@ fn a_checkpoint_is_a_signed_note_and_nothing_else_on_stdout() {
     };
     assert!(origin.starts_with("memoir/"), "{origin}");
     assert_eq!((size, root.len()), ("2", 44));
-    assert!(
-        signature.starts_with(&format!("— {origin} ")),
-        "{signature}"
-    );
+    signature.begins(&format!("— {origin} "));
 
     let signed = installation.json(&["audit", "checkpoint"]);
     assert_eq!(signed["checkpoint"], ran.stdout, "nothing grew meanwhile");
@@ -234,11 +231,8 @@ fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
     let ran = installation.run(&["audit", "verify", "--checkpoint", &note]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     ran.prints("invalid the log was cut off: ");
-    assert!(
-        ran.stderr
-            .starts_with("error: the log is not the one of the checkpoint\n"),
-        "{ran:?}"
-    );
+    ran.stderr
+        .begins("error: the log is not the one of the checkpoint\n");
     let ran = installation.run(&["audit", "verify", "--checkpoint", &note, "--json"]);
     let verified: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(

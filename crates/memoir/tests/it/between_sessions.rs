@@ -118,11 +118,7 @@ fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
         (Some(0), "read 6 messages, saved 2 memories\n"),
         "{ran:?}"
     );
-    assert!(
-        ran.stderr.starts_with("stored 6 new messages to be read\n"),
-        "{}",
-        ran.stderr
-    );
+    ran.stderr.begins("stored 6 new messages to be read\n");
     ran.reports("\n3 passed over: on a branch that was left\n");
     let ran = installation.run(&["absorb", "wren"]);
     assert_eq!(ran.stdout, "there is nothing new to read\n");
@@ -362,13 +358,9 @@ fn ended_in_the_middle(signal: Signal) -> (Installation, ScriptedServer, Ran) {
     assert!(before > 0 && before < 8, "{before}");
     let again = installation.run(&["absorb", "wren", &file]);
     assert_eq!(again.code, Some(0), "{again:?}");
-    assert!(
-        again
-            .stderr
-            .starts_with("stored 0 new messages to be read; 8 messages had been stored before"),
-        "{}",
-        again.stderr
-    );
+    again
+        .stderr
+        .begins("stored 0 new messages to be read; 8 messages had been stored before");
     let mut texts = installation.texts();
     texts.sort();
     let expected: Vec<String> = (0..8).map(|place| format!("mark{place}")).collect();
@@ -441,12 +433,8 @@ fn spec_2_5_reflect_says_what_stays() {
     );
     let ran = installation.run(&["reflect", "wren"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(
-        ran.stderr
-            .starts_with("nothing was promoted: there is no JSON object with `promote` in it"),
-        "{}",
-        ran.stderr
-    );
+    ran.stderr
+        .begins("nothing was promoted: there is no JSON object with `promote` in it");
 }
 
 #[test]

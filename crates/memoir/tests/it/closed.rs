@@ -332,17 +332,9 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
     installation.refused(&["context", "wren"]);
     assert!(open(&right).stdout.starts_with("open"));
     assert!(installation.ok(&["context", "wren"]).contains(WORD));
-    assert!(
-        installation
-            .ok(&["installation", "close"])
-            .starts_with("closed")
-    );
+    installation.ok(&["installation", "close"]).begins("closed");
     installation.refused(&["context", "wren"]);
-    assert!(
-        installation
-            .ok(&["installation", "open"])
-            .starts_with("open")
-    );
+    installation.ok(&["installation", "open"]).begins("open");
     assert_eq!(
         installation.json(&["installation", "show"])["closed"],
         false

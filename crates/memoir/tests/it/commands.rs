@@ -298,10 +298,7 @@ fn spec_2_8_recall_explains_and_is_measured_on_questions_of_a_file() {
     std::fs::write(&file, questions).unwrap();
     let path = file.to_str().unwrap();
     let told = installation.ok(&["recall", "wren", "--eval", path]);
-    assert!(
-        told.starts_with("3 questions; the mean rank of the 2 found is 1.00\n"),
-        "{told}"
-    );
+    told.begins("3 questions; the mean rank of the 2 found is 1.00\n");
     let one = installation.write("one.jsonl", r#"{"query": "kiln", "numbers": [3]}"#);
     let told = installation.ok(&["recall", "wren", "--eval", &one]);
     assert!(told.starts_with("1 question; "), "{told}");
@@ -385,10 +382,7 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
     assert_eq!(found["meaning"], "merged");
     assert_eq!(found["items"][0]["match"]["terms"][0]["found"], "meaning");
     let doctor = run(&["doctor"]).stdout;
-    assert!(
-        doctor.contains("go to `lab:small` at http://127.0.0.1"),
-        "{doctor}"
-    );
+    doctor.tells("go to `lab:small` at http://127.0.0.1");
     drop(server);
     let told = recall(&[]);
     told.reports("found by words alone");

@@ -105,10 +105,7 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
     }
     let file = installation.write("bad.jsonl", text);
     let refused = installation.refused(&["import", "wren", &file]);
-    assert!(
-        refused.starts_with("error: nothing was imported: 25 of 28 lines cannot be read\n"),
-        "{refused}"
-    );
+    refused.begins("error: nothing was imported: 25 of 28 lines cannot be read\n");
     for told in [
         "\nline 5: ",
         "\nline 24: ",

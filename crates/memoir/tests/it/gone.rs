@@ -20,10 +20,7 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
         let error = installation
             .run_with_input(&["shred", "wren", "1"], input)
             .error();
-        assert!(
-            error.starts_with("error: nothing was shredded: the number #1 was not typed\n"),
-            "{error}"
-        );
+        error.begins("error: nothing was shredded: the number #1 was not typed\n");
     }
     assert_eq!(installation.texts(), ["one", SECRET]);
     let ran = installation.run_with_input(&["shred", "wren", "#2"], " #2 \n");
@@ -50,11 +47,9 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
     let history = installation.ok(&["history", "wren", "2"]);
     history.tells("shredded: its text is removed  owner (command line)");
     history.omits("\n  + ");
-    assert!(
-        installation
-            .ok(&["audit", "verify", "wren"])
-            .starts_with("valid")
-    );
+    installation
+        .ok(&["audit", "verify", "wren"])
+        .begins("valid");
     let again = installation.refused(&["shred", "wren", "2", "--yes"]);
     again.tells("#2 was shredded");
 }
@@ -147,10 +142,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
         let error = installation
             .run_with_input(&["agent", "erase", "wren"], input)
             .error();
-        assert!(
-            error.starts_with("error: nothing was erased: the name `wren` was not typed\n"),
-            "{error}"
-        );
+        error.begins("error: nothing was erased: the name `wren` was not typed\n");
     }
     let closed = installation.run(&["agent", "erase", "wren"]).error();
     closed.tells("hint: type the agent's name, or give `--yes`");
@@ -158,11 +150,8 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
 
     let ran = installation.run_with_input(&["agent", "erase", "wren"], "  WREN \n");
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stdout
-            .starts_with("erased `wren`: its key is destroyed, and its "),
-        "{ran:?}"
-    );
+    ran.stdout
+        .begins("erased `wren`: its key is destroyed, and its ");
     ran.reports("`memoir key rotate`");
 
     let file = installation.write("in.jsonl", "{\"content\": \"x\"}");

@@ -10,11 +10,9 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
     installation.ok(&["remember", "wren", "I like rain."]);
-    assert!(
-        installation
-            .ok(&["protect", "wren", "1"])
-            .starts_with("protected #1")
-    );
+    installation
+        .ok(&["protect", "wren", "1"])
+        .begins("protected #1");
     let protected = installation.json(&["ledger", "wren", "--protected"]);
     assert_eq!(protected["items"][0]["constitutional"], true);
     let others = installation.items(&["ledger", "wren", "--protected=false"]);
@@ -37,11 +35,9 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     let installation = Installation::with_agent();
     installation.remember(&["One.", "Two.", "Three."]);
     // The only agent need not be named.
-    assert!(
-        installation
-            .ok(&["protect", "1", "2"])
-            .starts_with("protected #1 #2")
-    );
+    installation
+        .ok(&["protect", "1", "2"])
+        .begins("protected #1 #2");
     let ran = installation.run(&["discard", "wren", "1", "9", "3", "3"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "discarded #3\n"));
     for told in [
@@ -59,11 +55,9 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     );
     assert_eq!(done["items"].as_array().unwrap().len(), 1);
     installation.ok(&["discard", "2"]);
-    assert!(
-        installation
-            .ok(&["restore", "2", "3"])
-            .starts_with("restored #2 #3")
-    );
+    installation
+        .ok(&["restore", "2", "3"])
+        .begins("restored #2 #3");
     let history = installation.ok(&["history", "2", "3"]);
     history.tells("Two.");
     history.tells("Three.");

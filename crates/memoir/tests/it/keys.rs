@@ -394,10 +394,7 @@ fn a_session_goes_on_while_the_master_key_is_rotated() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(ran.stdout.starts_with("completed\n"), "{ran:?}");
         let verified = Ran::of(&mut command(OTHER, &["audit", "verify", "wren"]));
-        assert!(
-            verified.stdout.starts_with("valid   wren: "),
-            "{verified:?}"
-        );
+        verified.stdout.begins("valid   wren: ");
     }
 }
 
@@ -417,11 +414,9 @@ fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
         remembering.join().unwrap();
     });
     assert_eq!(installation.texts().len(), TIMES);
-    assert!(
-        installation
-            .ok(&["audit", "verify", "--all"])
-            .starts_with("valid")
-    );
+    installation
+        .ok(&["audit", "verify", "--all"])
+        .begins("valid");
     assert_eq!(sorted(&installation.path(".config/memoir")), ["master.key"]);
 }
 

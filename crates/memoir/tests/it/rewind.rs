@@ -46,11 +46,9 @@ fn spec_4_3_an_agent_returns_to_a_point_in_time_and_back() {
     let back: Vec<&str> = back.split(' ').skip(1).collect();
     installation.ok(&back);
     assert_eq!(installation.texts(), after);
-    assert!(
-        installation
-            .ok(&["audit", "verify", "wren"])
-            .starts_with("valid")
-    );
+    installation
+        .ok(&["audit", "verify", "wren"])
+        .begins("valid");
 }
 
 #[test]

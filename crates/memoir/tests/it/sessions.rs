@@ -282,11 +282,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let ran = installation.run(&["sweep"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert!(
-        lines[0].starts_with("robin: failed: the answer is not one of a model"),
-        "{}",
-        ran.stdout
-    );
+    lines[0].begins("robin: failed: the answer is not one of a model");
     assert!(lines[1].starts_with("wren: completed"), "{}", ran.stdout);
     let told = "kite: not asked: there is nothing to refine: only duplicates may leave";
     ran.reports(told);
@@ -450,10 +446,7 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     worker.wait().unwrap();
     let session = installation.last_session();
     let shown = installation.ok(&["cancel", &session]);
-    assert!(
-        shown.starts_with(&format!("abandoned\n  session   {session}\n")),
-        "{shown}"
-    );
+    shown.begins(&format!("abandoned\n  session   {session}\n"));
     installation.ok(&["refine", "wren"]);
 }
 

@@ -213,10 +213,7 @@ fn spec_5_5_the_hooks_that_are_written_are_those_that_answer() {
     let installation = Installation::new();
     let made = installation.run(&["setup", "claude-code", "--yes"]);
     made.prints("the memory of `assistant`");
-    assert!(
-        made.stdout.contains("+ "),
-        "the differences are shown: {made:?}"
-    );
+    made.stdout.tells("+ ");
     installation.ok(&["remember", "assistant", "Ines keeps bees."]);
     let settings: Value =
         serde_json::from_slice(&fs::read(installation.path(".claude/settings.json")).unwrap())
@@ -1237,10 +1234,7 @@ fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
         let ran = Ran::with_input(&mut command, &format!("{asked}\n"));
         let log = fs::read_to_string(installation.path(".local/state/memoir/hook.log"));
         let told = format!("{}{}", log.unwrap_or_default(), ran.stderr);
-        assert!(
-            told.contains("nothing was sent to `http://192.0.2.1:9/`"),
-            "{told}"
-        );
+        told.tells("nothing was sent to `http://192.0.2.1:9/`");
         assert_eq!(ran.stdout, "");
         let _ = fs::remove_file(installation.path(".local/state/memoir/hook.log"));
     }

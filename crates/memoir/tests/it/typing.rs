@@ -145,12 +145,7 @@ fn a_failure_is_json_for_a_program_with_the_code_of_the_service() {
 fn shells_complete_and_the_manual_has_a_page_for_each_command() {
     let installation = Installation::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(
-            installation
-                .ok(&["completions", shell])
-                .contains("rollback"),
-            "{shell}"
-        );
+        installation.ok(&["completions", shell]).tells("rollback");
     }
     installation.ok(&["man", installation.path("tmp").to_str().unwrap()]);
     let pages = names_in(&installation.path("tmp"));

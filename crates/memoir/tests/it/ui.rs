@@ -92,10 +92,7 @@ fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
     installation.remember(&["Marta prefers linen thread"]);
     assert!(hook(&installation, "before").contains("linen thread"));
     let page = Page::open(&installation);
-    assert!(
-        hook(&installation, "beside").contains("linen thread"),
-        "beside it"
-    );
+    hook(&installation, "beside").tells("linen thread");
     let without = page.get("/memory", "");
     assert!(without.starts_with("HTTP/1.1 403"), "{without}");
     let opened = page.get(&page.link, "");
@@ -116,10 +113,7 @@ fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
     installation.ok(&["installation", "open"]);
     page.get(header(&home, "location:"), cookie).tells("linen");
     page.stop();
-    assert!(
-        hook(&installation, "after").contains("linen thread"),
-        "after it"
-    );
+    hook(&installation, "after").tells("linen thread");
     assert_eq!(installation.json(&["user", "list"])["items"], json!([]));
     assert_eq!(
         installation.json(&["installation", "show"])["closed"],
