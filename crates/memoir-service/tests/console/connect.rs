@@ -371,10 +371,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let made = |record: &&Value| record["action"] == "token_created";
     let made: Vec<&Value> = records.iter().filter(made).collect();
     assert_eq!(made.len(), 1);
-    assert_eq!(
-        made[0]["actor"],
-        json!({"kind": "administrator", "name": "user Ada"})
-    );
+    made[0].has(json!({"actor": {"kind": "administrator", "name": "user Ada"}}));
     let wren = wren
         .views()
         .seen_by(memoir_app::Viewer::Agent)
@@ -392,10 +389,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     );
     assert_eq!(connector.enters(&second.access).await, 200);
     let reused = connector.refresh(&first.refresh).await;
-    assert_eq!(
-        (reused.status, &reused.json()["error"]),
-        (400, &json!("invalid_grant"))
-    );
+    reused.expect(400).has(json!({"error": "invalid_grant"}));
     assert_eq!(
         connector.enters(&second.access).await,
         401,
@@ -755,19 +749,13 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
     let told = connector
         .redeem(&code, &[("resource", "https://another.example/mcp")])
         .await;
-    assert_eq!(
-        (told.status, &told.json()["error"]),
-        (400, &json!("invalid_target"))
-    );
+    told.expect(400).has(json!({"error": "invalid_target"}));
     let told = connector.redeem(&code, &[("grant_type", "password")]).await;
     assert_eq!(told.json()["error"], "unsupported_grant_type");
     let told = connector.redeem(&code, &[("code_verifier", "")]).await;
     assert_eq!(told.json()["error"], "invalid_request");
     let told = connector.redeem(&code, &[("client_id", "nobody")]).await;
-    assert_eq!(
-        (told.status, &told.json()["error"]),
-        (401, &json!("invalid_client"))
-    );
+    told.expect(401).has(json!({"error": "invalid_client"}));
     let first = pair(&connector.redeem(&code, &[]).await);
     assert_eq!(connector.enters(&first.access).await, 200);
     // A second time it ends what the first one gave.
@@ -829,10 +817,7 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     installation.clock.advance(Duration::from_secs(30 * 86_400));
     let over = connector.refresh(&next.refresh).await;
     // The client's registration has expired: it learns that it must begin again.
-    assert_eq!(
-        (over.status, &over.json()["error"]),
-        (401, &json!("invalid_client"))
-    );
+    over.expect(401).has(json!({"error": "invalid_client"}));
 }
 
 #[tokio::test]

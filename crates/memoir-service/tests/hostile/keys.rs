@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, TestedObject};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
@@ -188,10 +188,7 @@ async fn spec_4_4_a_shredding_is_answered_alike_and_what_was_answered_before_it_
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.text, shredded.text);
     let before = keyed(&mut client, &wren, "k1", PATH, &body).await;
-    assert_eq!(
-        (before.status, before.json()["number"].as_u64()),
-        (201, Some(1))
-    );
+    before.expect(201).has(json!({"number": 1}));
     assert!(!before.text.contains(CANARY), "it is as it is now");
 }
 
@@ -430,10 +427,7 @@ async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
         .await;
     assert_eq!(shredded.status, 200);
     let again = keyed(&mut client, &wren, "k", PATH, &body).await;
-    assert_eq!(
-        (again.status, again.json()["number"].as_u64()),
-        (201, Some(1))
-    );
+    again.expect(201).has(json!({"number": 1}));
     assert!(!again.text.contains(CANARY));
     assert_eq!(memories(&wren).await, 1);
 }

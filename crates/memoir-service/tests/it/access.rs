@@ -553,8 +553,5 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
     assert_eq!(put_off["structuredContent"]["state"], "asked");
     let yes = json!({"action": "accept", "content": {"granted": true, "reason": "look"}});
     let answered = call("answer_access_request", ask, yes).await;
-    assert_eq!(
-        answered["structuredContent"]["state"], "granted",
-        "{answered}"
-    );
+    answered["structuredContent"].has(json!({"state": "granted"}));
 }

@@ -57,10 +57,7 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
     let done = installation
         .tool(id, &own, "complete_refinement", summary)
         .await;
-    assert_eq!(
-        done["stats"],
-        json!({"consolidated": 0, "updated": 0, "deleted": 1, "protected": 0})
-    );
+    done.has(json!({"stats": {"consolidated": 0, "updated": 0, "deleted": 1, "protected": 0}}));
     assert_eq!(
         installation
             .tool(id, &own, "delete_memory", json!({"id": 1}))

@@ -149,10 +149,7 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
     let kept = installation.ok(&["kept", "wren"]);
     kept.begins("3 originals: 2 in the prompt, 1 in the archive\n\nsaved in");
     let shown = installation.json(&["kept", "wren"]);
-    assert_eq!(
-        shown["originals"],
-        json!({"total": 3, "in_prompt": 2, "archived": 1})
-    );
+    shown.has(json!({"originals": {"total": 3, "in_prompt": 2, "archived": 1}}));
     let quarters = shown["originals_by_quarter"].as_array().unwrap();
     let quarter = quarters.last().unwrap();
     let year = quarter["quarter"].as_str().unwrap();

@@ -37,10 +37,7 @@ fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
         "{told}"
     );
     assert!(place("oak.md", "unreadable"), "{told}");
-    assert_eq!(
-        of(&installation, "Lund")["tags"],
-        json!(["date:2127-05-01"])
-    );
+    of(&installation, "Lund").has(json!({"tags": ["date:2127-05-01"]}));
     installation.ok(&["import", "wren", "--undo"]);
     let table = installation.ok(&["import", "wren", "vault"]);
     table.tells("`trip.md`, the whole file: its date lies ahead, and is kept as a tag");
@@ -49,10 +46,7 @@ fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
     installation.ok(&["import", "wren", "--undo"]);
     let told = installation.json(&["import", "wren", "vault", "--to", "core"]);
     assert_eq!(told["dates"], json!({"unreadable": 1}));
-    assert_eq!(
-        of(&installation, "Lund")["created_at"],
-        "2127-05-01T00:00:00Z"
-    );
+    of(&installation, "Lund").has(json!({"created_at": "2127-05-01T00:00:00Z"}));
 }
 
 #[test]
@@ -198,11 +192,7 @@ fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archiv
     let two = installation.write("two.json.gz", packed.finish().unwrap());
     let told = installation.json(&["absorb", "wren", &one, &two, "--later"]);
     let file = &told["file"];
-    assert_eq!(
-        (&file["received"], &file["left_out"], &file["lost"]),
-        (&json!(3), &json!(3), &json!(0)),
-        "{told}"
-    );
+    file.has(json!({"received": 3, "left_out": 3, "lost": 0}));
     let again = installation.json(&["absorb", "wren", &one, &two, "--later"]);
     again["file"].has(json!({"received": 0, "known": 3}));
     // A chat holds no memories, and the way to read it is named.

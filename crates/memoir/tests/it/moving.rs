@@ -48,17 +48,9 @@ fn spec_3_4_a_text_with_a_word_of_relative_time_is_another_one_on_another_day() 
     ]);
     let file = installation.write("mem0.json", list.to_string());
     let told = installation.json(&["import", "wren", &file, "--to", "core"]);
-    assert_eq!(
-        (&told["kept"], &told["doubles"]),
-        (&json!(3), &json!(2)),
-        "{told}"
-    );
+    told.has(json!({"kept": 3, "doubles": 2}));
     let told = installation.json(&["import", "wren", &file, "--to", "core"]);
-    assert_eq!(
-        (&told["kept"], &told["known"]),
-        (&json!(0), &json!(5)),
-        "{told}"
-    );
+    told.has(json!({"kept": 0, "known": 5}));
     // A third day's is new, and one without a day is known.
     let list = json!([
         entry("f", "Ada painted the gate yesterday.", "2026-03-05"),
@@ -66,11 +58,7 @@ fn spec_3_4_a_text_with_a_word_of_relative_time_is_another_one_on_another_day() 
     ]);
     let file = installation.write("more.json", list.to_string());
     let told = installation.json(&["import", "wren", &file, "--to", "core"]);
-    assert_eq!(
-        (&told["kept"], &told["known"]),
-        (&json!(1), &json!(1)),
-        "{told}"
-    );
+    told.has(json!({"kept": 1, "known": 1}));
 }
 
 #[test]
@@ -115,10 +103,7 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     let again = installation.json(&["import", "wren", &file]);
     again.has(json!({"imported": 0, "known": 4}));
     assert_eq!(installation.ok(&["audit", "list", "wren"]), before);
-    assert_eq!(
-        installation.json(&["audit", "verify", "wren"])["valid"],
-        true
-    );
+    installation.ok(&["audit", "verify", "wren"]);
 }
 
 #[test]
@@ -151,10 +136,7 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     told.tells("2 memories discarded");
     assert_eq!(installation.ok(&["export", "wren"]), before);
     assert_eq!(installation.ok(&["context", "wren"]), context);
-    assert_eq!(
-        installation.json(&["audit", "verify", "wren"])["valid"],
-        true
-    );
+    installation.ok(&["audit", "verify", "wren"]);
     let refused = installation.refused(&["import", "wren", "--undo"]);
     refused.tells("no import");
     // After an undo the import can be repeated.
@@ -322,11 +304,7 @@ fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
         let agent = format!("from-{format}");
         installation.ok(&["agent", "create", &agent]);
         let told = installation.json(&["import", &agent, name]);
-        assert_eq!(
-            (&told["format"], &told["kept"]),
-            (&json!("markdown"), &json!(6)),
-            "{told}"
-        );
+        told.has(json!({"format": "markdown", "kept": 6}));
         assert_eq!(
             essence(&installation, &agent),
             essence(&installation, "wren")
@@ -400,17 +378,11 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     assert!(texts.contains(&"Kai is allergic to mussels.".to_owned()));
     // The old text is in the archive, under the new one.
     let archive = installation.json(&["archive", "wren"]);
-    assert_eq!(
-        archive["items"][0]["content"],
-        "Kai is allergic to shellfish."
-    );
+    archive["items"][0].has(json!({"content": "Kai is allergic to shellfish."}));
     assert_eq!(texts.len(), 9);
     installation.ok(&["import", "wren", "--undo"]);
     assert_eq!(installation.ok(&["export", "wren"]), before);
-    assert_eq!(
-        installation.json(&["audit", "verify", "wren"])["valid"],
-        true
-    );
+    installation.ok(&["audit", "verify", "wren"]);
 
     // A page does not edit a constitutional memory, and then nothing else is imported either.
     let page = all

@@ -230,10 +230,7 @@ fn the_command_line_and_the_service_work_side_by_side() {
         installation.texts(),
         ["From the command line.", "Over the wire."]
     );
-    assert_eq!(
-        installation.json(&["audit", "verify", "wren"])["valid"],
-        true
-    );
+    installation.ok(&["audit", "verify", "wren"]);
     // A newly created agent is there too.
     installation.ok(&["agent", "create", "kite"]);
     let kite = self::token(&installation, &["--role", "agent", "--agent", "kite"]);
@@ -320,10 +317,7 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
     assert_eq!(berlin["daily"], json!("01:05"));
     berlin.has(json!({"enabled": true, "weekly": "Sunday 02:30", "time_zone": "Europe/Berlin"}));
     assert!(berlin["next"].is_string());
-    assert_eq!(
-        told("[schedule]\nenabled = false\n")["enabled"],
-        json!(false)
-    );
+    told("[schedule]\nenabled = false\n").has(json!({"enabled": false}));
 }
 
 #[test]
@@ -555,10 +549,7 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
         (&json!(1), &json!(1))
     );
     assert_eq!(model.steps_left(), 0);
-    assert_eq!(
-        installation.json(&["audit", "verify", "wren"])["valid"],
-        true
-    );
+    installation.ok(&["audit", "verify", "wren"]);
 }
 
 #[test]
@@ -629,10 +620,7 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     }
     assert_eq!(installation.core().len(), 5, "its edit stays");
     for agent in ["wren", "kite"] {
-        assert_eq!(
-            installation.json(&["audit", "verify", agent])["valid"],
-            true
-        );
+        installation.ok(&["audit", "verify", agent]);
     }
 }
 

@@ -51,10 +51,7 @@ fn spec_5_1_the_figures_are_shown_without_text() {
         json!({"abandoned": 0, "completed": 1, "declined": 0, "failed": 0, "rolled_back": 1})
     );
     // Under the loss guard `off` a deleted memory is discarded, and not counted.
-    assert_eq!(
-        told["originals"],
-        json!({"total": 9, "in_prompt": 9, "archived": 0})
-    );
+    told.has(json!({"originals": {"total": 9, "in_prompt": 9, "archived": 0}}));
     let quarter = &told["originals_by_quarter"][0];
     quarter.has(json!({"saved": 9, "in_prompt": 9}));
     let points = told["history"]["points"].as_array().unwrap();
