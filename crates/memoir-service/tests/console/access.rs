@@ -136,13 +136,8 @@ impl Story {
         let answer = self.browser.get(path).await;
         assert!(answer.text.contains(told), "{told}: {}", answer.text);
         assert_eq!(answer.header("refresh"), "");
-        assert!(
-            !answer
-                .document()
-                .links()
-                .iter()
-                .any(|link| is_reading(link))
-        );
+        let document = answer.document();
+        assert!(!document.links().iter().any(|link| is_reading(link)));
         let state = self.state(path).await;
         state.has(json!({"seconds_left": 0, "stated": told}));
         assert_eq!(self.looks().await, looks);
@@ -780,15 +775,8 @@ async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     assert!(request.text.contains("It is done.") && !request.text.contains(&secret));
     // It ends when the agent was told that it would.
     story.installation.clock.advance(24 * 60 * MINUTE);
-    assert!(
-        story
-            .installation
-            .memoir
-            .authenticate(&secret)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    let known = story.installation.memoir.authenticate(&secret).await;
+    assert!(known.unwrap().is_none());
 }
 
 #[tokio::test]

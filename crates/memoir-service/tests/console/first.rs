@@ -72,14 +72,8 @@ async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
         404
     );
     assert_eq!(installation.account.users().await.unwrap().len(), 1);
-    assert_eq!(
-        installation
-            .browser()
-            .sign_in("Ada", PASSWORD)
-            .await
-            .leads_to(),
-        "/"
-    );
+    let signed_in = installation.browser().sign_in("Ada", PASSWORD).await;
+    assert_eq!(signed_in.leads_to(), "/");
 }
 
 #[tokio::test]

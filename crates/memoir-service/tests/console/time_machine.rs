@@ -125,15 +125,8 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let tally = agent.views().show().await.unwrap().counts;
     assert_eq!((tally.core_tokens, tally.core_count), (to, 8));
     assert_eq!(kept(&agent).await, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(
-        agent
-            .views()
-            .session(session.id)
-            .await
-            .unwrap()
-            .undone_at
-            .is_some()
-    );
+    let shown = agent.views().session(session.id).await.unwrap();
+    assert!(shown.undone_at.is_some());
     let records = newest_records(&agent, 1).await;
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
 
@@ -152,15 +145,8 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     go_back(&browser, &again, &path).await.leads_to();
     let tally = agent.views().show().await.unwrap().counts;
     assert_eq!((tally.core_tokens, tally.core_count), (size, 7));
-    assert!(
-        agent
-            .views()
-            .session(session.id)
-            .await
-            .unwrap()
-            .undone_at
-            .is_none()
-    );
+    let shown = agent.views().session(session.id).await.unwrap();
+    assert!(shown.undone_at.is_none());
     assert!(agent.log().verify().await.unwrap().valid);
 }
 

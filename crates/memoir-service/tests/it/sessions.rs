@@ -47,23 +47,15 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
         .tool(id, &own, "delete_memory", json!([3]))
         .await;
     assert_eq!(refused["code"], "invalid_argument");
-    assert_eq!(
-        installation
-            .tool(id, &own, "delete_memory", json!({"id": "#3"}))
-            .await["type"],
-        "deleted"
-    );
+    let deleted = installation.tool(id, &own, "delete_memory", json!({"id": "#3"}));
+    assert_eq!(deleted.await["type"], "deleted");
     let summary = json!({"summary": "One was superfluous."});
     let done = installation
         .tool(id, &own, "complete_refinement", summary)
         .await;
     done.has(json!({"stats": {"consolidated": 0, "updated": 0, "deleted": 1, "protected": 0}}));
-    assert_eq!(
-        installation
-            .tool(id, &own, "delete_memory", json!({"id": 1}))
-            .await["code"],
-        "session_over"
-    );
+    let over = installation.tool(id, &own, "delete_memory", json!({"id": 1}));
+    assert_eq!(over.await["code"], "session_over");
     installation
         .post(&format!("/v1/sessions/{id}/cancel"), &own, Value::Null)
         .await
@@ -82,12 +74,8 @@ async fn spec_4_3_what_conflicts_with_an_undo_is_listed() {
         .await;
     let session = installation.open_session("wren", &own).await;
     let content = json!({"id": 1, "content": "The kiln is fired Thursdays at the mill."});
-    assert_eq!(
-        installation
-            .tool(&session, &own, "update_memory", content)
-            .await["type"],
-        "updated"
-    );
+    let updated = installation.tool(&session, &own, "update_memory", content);
+    assert_eq!(updated.await["type"], "updated");
     installation
         .tool(
             &session,

@@ -305,21 +305,11 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
         .revoke_token(revoked.view.id, &owner())
         .await
         .unwrap();
-    assert!(
-        first
-            .rest()
-            .await
-            .iter()
-            .all(|event| event.kind == "session")
-    );
+    let rest = first.rest().await;
+    assert!(rest.iter().all(|event| event.kind == "session"));
     installation.clock.advance(Duration::from_secs(3_600));
-    assert!(
-        second
-            .rest()
-            .await
-            .iter()
-            .all(|event| event.kind == "session")
-    );
+    let rest = second.rest().await;
+    assert!(rest.iter().all(|event| event.kind == "session"));
     // The other goes on.
     wren.agent
         .sessions()

@@ -200,12 +200,8 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
 fn remembering_prints_the_number_and_json_the_memory() {
     let installation = Installation::with_agent();
     assert_eq!(installation.ok(&["remember", "wren", "first"]), "1\n");
-    assert_eq!(
-        installation
-            .run_with_input(&["remember", "wren", "-"], " from stdin \n")
-            .stdout,
-        "2\n"
-    );
+    let saved = installation.run_with_input(&["remember", "wren", "-"], " from stdin \n");
+    assert_eq!(saved.stdout, "2\n");
     let saved = installation.json(&[
         "remember",
         "wren",

@@ -378,13 +378,8 @@ fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     let child = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| !server.received().is_empty());
     let interrupt = ["-INT".to_owned(), child.id().to_string()];
-    assert!(
-        std::process::Command::new("kill")
-            .args(interrupt)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let sent = std::process::Command::new("kill").args(interrupt).status();
+    assert!(sent.unwrap().success());
     let ran = Ran::from_output(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
