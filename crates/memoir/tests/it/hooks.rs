@@ -70,12 +70,11 @@ fn begin_with(installation: &Installation, payload: &Value, more: &[&str]) -> Ra
 
 /// A user types a prompt in Claude Code.
 fn ask(installation: &Installation, session: &str, text: &str) -> Ran {
-    send(
-        installation,
-        "claude-code",
-        "user-prompt",
-        &prompt(session, text),
-    )
+    ask_with(installation, &prompt(session, text), &[])
+}
+
+fn ask_with(installation: &Installation, payload: &Value, more: &[&str]) -> Ran {
+    send_with(installation, "claude-code", "user-prompt", payload, more)
 }
 
 #[test]
@@ -258,13 +257,7 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     for (session, whose) in [("s-1", "wren"), ("s-2", "robin")] {
         let asked = |text: &str| {
             let (payload, whose) = (prompt(session, text), ["--agent", whose]);
-            send_with(
-                &installation,
-                "claude-code",
-                "user-prompt",
-                &payload,
-                &whose,
-            )
+            ask_with(&installation, &payload, &whose)
         };
         // Nothing bears on this prompt.
         let text = injected(&asked("Good morning!"), "UserPromptSubmit");
@@ -277,18 +270,12 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     let compacted = start("s-1", "compact");
     begin_with(&installation, &compacted, &["--agent", "nobody"]);
     let again = prompt("s-1", "And now?");
-    let ran = send_with(
-        &installation,
-        "claude-code",
-        "user-prompt",
-        &again,
-        &["--agent", "wren"],
-    );
+    let wren = ["--agent", "wren"];
+    let ran = ask_with(&installation, &again, &wren);
     assert!(injected(&ran, "UserPromptSubmit").contains("kiln"));
     // A session without a start has no missed one.
     let other = prompt("s-3", "Good morning!");
-    let wren = ["--agent", "wren"];
-    let ran = send_with(&installation, "claude-code", "user-prompt", &other, &wren);
+    let ran = ask_with(&installation, &other, &wren);
     assert_eq!(ran.stdout, "");
 }
 
@@ -302,12 +289,8 @@ fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
     let text = injected(&begin(&installation, "s-1", "startup"), "SessionStart");
     let units = text.encode_utf16().count();
     assert!((5_000..=10_000).contains(&units), "{units}");
-    let ran = send(
-        &installation,
-        "codex",
-        "session-start",
-        &start("s-2", "startup"),
-    );
+    let begun = start("s-2", "startup");
+    let ran = send(&installation, "codex", "session-start", &begun);
     let text = injected(&ran, "SessionStart");
     assert!((5_000..=10_000).contains(&text.len()), "{}", text.len());
     let ran = ask(&installation, "s-1", "蜜蜂");
@@ -373,15 +356,7 @@ fn spec_3_1_a_session_shows_pending_work() {
     }
     installation.ok(&["remember", "wren", "Ann likes tea."]);
     installation.ok(&["remember", "wren", "ann likes tea"]);
-    installation.ok(&[
-        "access",
-        "ask",
-        "wren",
-        "--purpose",
-        "a look",
-        "--minutes",
-        "5",
-    ]);
+    installation.ok(&["access", "ask", "wren", "--purpose=a look", "--minutes=5"]);
     installation.ok(&["refine", "wren", "--rehearse"]);
     let file = installation.write("said.txt", "Ines: I have moved to Bremen.\n");
     let taken = installation.json(&["absorb", "wren", &file, "--later"]);
@@ -413,21 +388,20 @@ fn transcript(messages: usize) -> String {
         .collect()
 }
 
-fn pending(installation: &Installation) -> i64 {
+fn rows(installation: &Installation, table: &str) -> i64 {
     let path = installation.path(".local/share/memoir/memoir.db");
     let database = rusqlite::Connection::open(path).unwrap();
-    let counted = database.query_row("SELECT count(*) FROM transcript_messages", [], |row| {
-        row.get(0)
-    });
-    counted.unwrap()
+    let count = format!("SELECT count(*) FROM {table}");
+    database.query_row(&count, [], |row| row.get(0)).unwrap()
+}
+
+fn pending(installation: &Installation) -> i64 {
+    rows(installation, "transcript_messages")
 }
 
 /// The parts of stored indexes of words.
 fn index_parts(installation: &Installation) -> i64 {
-    let path = installation.path(".local/share/memoir/memoir.db");
-    let database = rusqlite::Connection::open(path).unwrap();
-    let counted = database.query_row("SELECT count(*) FROM word_indexes", [], |row| row.get(0));
-    counted.unwrap()
+    rows(installation, "word_indexes")
 }
 
 #[test]
@@ -501,13 +475,8 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     let file = installation.write("s-1.jsonl", transcript(3));
     let told = json!({"session_id": "s-1", "transcript_path": file});
     let hand_over = || {
-        send_with(
-            &installation,
-            "claude-code",
-            "stop",
-            &told,
-            &["--hand-over"],
-        )
+        let more = ["--hand-over"];
+        send_with(&installation, "claude-code", "stop", &told, &more)
     };
     hand_over();
     assert_eq!(pending(&installation), 3);
@@ -769,12 +738,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     let other = ["--agent", "wren"];
     let again = begin_with(&installation, &begun, &other);
     assert_eq!(again.stdout, "", "another registration of the hooks");
-    let asked = send(
-        &installation,
-        "claude-code",
-        "user-prompt",
-        &prompt("s-1", "bees"),
-    );
+    let asked = ask(&installation, "s-1", "bees");
     assert_eq!(asked.stdout, "");
     log(&installation).tells("this installation is closed");
     let mut command = installation.command(&event_of("claude-code", "session-start"));
@@ -859,13 +823,7 @@ fn spec_2_8_semantic_matches_are_the_same_from_a_service_and_a_database() {
     ]);
     installation.ok(&["recall", "wren", "--index", "--config", config]);
     let asked = prompt("s-1", "Where can I buy honey?");
-    let here = send_with(
-        &installation,
-        "claude-code",
-        "user-prompt",
-        &asked,
-        &["--config", config],
-    );
+    let here = ask_with(&installation, &asked, &["--config", config]);
     let here = injected(&here, "UserPromptSubmit");
     let told = ["Ines", "Wool", "Linen", "lamp", "kiln"].map(|word| here.contains(word));
     assert_eq!(
@@ -899,7 +857,7 @@ fn spec_2_8_a_prompt_waits_for_no_late_vector_and_shows_a_missed_start_without_i
     let config = config.as_str();
     let asked = prompt("s-1", "Where are the bees?");
     let more = ["--config", config];
-    let ran = send_with(&installation, "claude-code", "user-prompt", &asked, &more);
+    let ran = ask_with(&installation, &asked, &more);
     assert!(injected(&ran, "UserPromptSubmit").contains("bees"));
     let token = crate::serving::agents_token(&installation);
     let running = Running::start(&installation, &more);
@@ -1092,15 +1050,11 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
         ran
     };
     let file = away.write("s-1.jsonl", transcript(3));
-    hook(
-        "stop",
-        &json!({"session_id": "s-1", "transcript_path": file}),
-    );
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    hook("stop", &stop);
     wait_until(|| log(&away).contains("handed over 3 messages; 0 known before"));
-    let told = injected(
-        &hook("session-start", &start("s-2", "startup")),
-        "SessionStart",
-    );
+    let begun = hook("session-start", &start("s-2", "startup"));
+    let told = injected(&begun, "SessionStart");
     told.tells("- 3 messages wait of earlier sessions");
     let read = |arguments: &Value| tool_of(&mut from_afar(&["mcp"]), "read_messages", arguments);
     let shown = read(&json!({}));
@@ -1110,10 +1064,8 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
     let noted = read(&json!({"part": part, "core": ["The user counts from 0."]}));
     let expected = json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0});
     assert_eq!(noted["structuredContent"], expected);
-    let told = injected(
-        &hook("session-start", &start("s-3", "startup")),
-        "SessionStart",
-    );
+    let begun = hook("session-start", &start("s-3", "startup"));
+    let told = injected(&begun, "SessionStart");
     told.tells("counts from 0");
     told.omits("Waiting");
 }
@@ -1142,12 +1094,13 @@ fn spec_5_1_a_project_has_an_agent_of_its_own_made_at_its_first_session() {
 }
 
 /// The text for a session in that folder at its beginning.
-fn begin_in(installation: &Installation, folder: &std::path::Path, session: &str) -> String {
+pub(crate) fn begin_in(
+    installation: &Installation,
+    folder: &std::path::Path,
+    session: &str,
+) -> String {
     let begun = json!({"session_id": session, "cwd": folder, "source": "startup"});
-    let whose = ["--per-project"];
-    let ran = send_with(installation, "claude-code", "session-start", &begun, &whose);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    ran.stdout
+    begin_with(installation, &begun, &["--per-project"]).stdout
 }
 
 /// The names of all agents.
