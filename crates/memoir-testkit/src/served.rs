@@ -258,14 +258,30 @@ impl Served {
         self.send("POST", path, token, &body).await
     }
 
+    /// The body of the response to that POST request.
+    ///
+    /// # Panics
+    /// It has another status than 201.
+    pub async fn created(&self, path: &str, token: &str, body: Value) -> Value {
+        self.post(path, token, body).await.expect(201)
+    }
+
+    /// The body of the response to a POST request without a body.
+    ///
+    /// # Panics
+    /// It has another status than 200.
+    pub async fn acted(&self, path: &str, token: &str) -> Value {
+        self.post(path, token, Value::Null).await.expect(200)
+    }
+
     /// Opens a session that the agent drives itself; returns its identifier.
     ///
     /// # Panics
     /// It is refused.
     pub async fn open_session(&self, agent: &str, token: &str) -> String {
         let path = format!("/v1/agents/{agent}/sessions");
-        let opened = self.post(&path, token, json!({"driver": "agent"})).await;
-        opened.expect(201)["id"].as_str().unwrap().to_owned()
+        let opened = self.created(&path, token, json!({"driver": "agent"}));
+        opened.await["id"].as_str().unwrap().to_owned()
     }
 
     /// The result of a session's tool.

@@ -74,10 +74,7 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
     let mut grace = installation.browser();
     grace.sign_in("Grace", PASSWORD).await;
     let given = json!({"name": "Ada", "password": PASSWORD});
-    installation
-        .post("/v1/sign-in", "", given)
-        .await
-        .expect(201);
+    installation.created("/v1/sign-in", "", given).await;
     let page = one.page("/account").await;
     page.check("/account");
     let rows: Vec<String> = page.all("tr").skip(1).map(|row| row.text.clone()).collect();

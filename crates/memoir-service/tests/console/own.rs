@@ -114,10 +114,7 @@ async fn spec_6_6_the_page_makes_no_administrator_and_closes_nothing() {
     let works = async |text: &str| {
         let saved = json!({"content": text});
         let memories = format!("/v1/agents/{}/memories", agent.scope().agent);
-        installation
-            .post(&memories, &token, saved)
-            .await
-            .expect(201);
+        installation.created(&memories, &token, saved).await;
         let params = json!({
             "name": "recall_memories", "arguments": {"query": text},
             "_meta": {

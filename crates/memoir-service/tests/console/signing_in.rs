@@ -164,10 +164,7 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
 
     let third = installation.ada().await;
     let given = json!({"name": "Ada", "password": PASSWORD});
-    let made = installation
-        .post("/v1/sign-in", "", given)
-        .await
-        .expect(201);
+    let made = installation.created("/v1/sign-in", "", given).await;
     third
         .press("/", "/sign-out-everywhere", &[])
         .await

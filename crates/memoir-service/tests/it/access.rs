@@ -68,11 +68,7 @@ impl Scene {
 
     async fn ask(&self, who: &str, scope: &str, minutes: u64) -> String {
         let body = json!({"purpose": PURPOSE, "scope": scope, "minutes": minutes});
-        let request = self
-            .installation
-            .post(REQUESTS, who, body)
-            .await
-            .expect(201);
+        let request = self.installation.created(REQUESTS, who, body).await;
         request.has(json!({"state": "asked", "purpose": PURPOSE}));
         request["id"].as_str().unwrap().to_owned()
     }
@@ -277,11 +273,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
         let request = scene.granted(&scene.ada, "all", 60).await;
         assert!(!scene.words(&scene.ada).await.is_empty());
         let path = format!("/v1/access-requests/{request}/revoke");
-        let revoked = scene
-            .installation
-            .post(&path, who, Value::Null)
-            .await
-            .expect(200);
+        let revoked = scene.installation.acted(&path, who).await;
         assert_eq!(revoked["state"], "revoked");
         assert!(scene.words(&scene.ada).await.is_empty());
         let answer = format!("/v1/access-requests/{request}/answer");
@@ -374,11 +366,7 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
     let tokens = "/v1/agents/wren/tokens";
     let body =
         json!({"kind": "token", "purpose": "a new machine", "expires_at": "2027-01-01T00:00:00Z"});
-    let request = scene
-        .installation
-        .post(REQUESTS, &scene.ada, body)
-        .await
-        .expect(201);
+    let request = scene.installation.created(REQUESTS, &scene.ada, body).await;
     request.has(json!({
         "kind": "token", "token_expires_at": "2027-01-01T00:00:00Z", "scope": null,
     }));
@@ -485,7 +473,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
     agent.settings().configure(&model, &owner()).await.unwrap();
     let ada = installation.administrator().await;
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
-    let request = installation.post(REQUESTS, &ada, body).await.expect(201);
+    let request = installation.created(REQUESTS, &ada, body).await;
     let path = format!("/v1/access-requests/{}", request["id"].as_str().unwrap());
     for _ in 0..1_000 {
         if installation.shown(&path, &wren).await["state"] != "asked" {

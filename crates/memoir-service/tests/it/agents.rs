@@ -108,18 +108,16 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
         ("100%", "100%25"),
     ] {
         let made = installation
-            .post("/v1/agents", &token, json!({"name": name}))
-            .await
-            .expect(201);
+            .created("/v1/agents", &token, json!({"name": name}))
+            .await;
         let shown = installation
             .shown(&format!("/v1/agents/{path}"), &token)
             .await;
         assert_eq!(shown["id"], made["id"]);
     }
     let victim = installation
-        .post("/v1/agents", &token, json!({"name": "victim"}))
-        .await
-        .expect(201);
+        .created("/v1/agents", &token, json!({"name": "victim"}))
+        .await;
     let id = victim["id"].as_str().unwrap();
     let (_, thief) = installation.agent("thief").await;
     let renamed = installation

@@ -34,10 +34,7 @@ fn any_cursor_is_answered_with_a_page_or_refused() {
         for purpose in ["a", "b"] {
             let request = json!({"purpose": purpose, "scope": "core", "minutes": 5});
             let path = "/v1/agents/wren/access-requests";
-            installation
-                .post(path, &administrator, request)
-                .await
-                .expect(201);
+            installation.created(path, &administrator, request).await;
         }
         for _ in 0..2 {
             // Something to refine, each time.

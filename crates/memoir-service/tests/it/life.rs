@@ -200,13 +200,10 @@ async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
     for text in ["Mira's daughter is called Ada.", "It rained."] {
         let body = json!({"content": text, "kind": "journal"});
         let path = "/v1/agents/wren/memories";
-        installation.post(path, &agent, body).await.expect(201);
+        installation.created(path, &agent, body).await;
     }
     let path = "/v1/agents/wren/reflections";
-    let reflected = installation
-        .post(path, &agent, Value::Null)
-        .await
-        .expect(200);
+    let reflected = installation.acted(path, &agent).await;
     assert_eq!(
         reflected,
         json!({"considered": 2, "promoted": [2], "replaced": [], "not_replaced": 0, "failure": null})
@@ -246,9 +243,6 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
     assert_eq!(history["items"][0]["value"], "Hm.");
     assert_eq!(history["items"][1]["value"], long);
     let undo = format!("{path}/undo");
-    installation
-        .post(&undo, &agent, Value::Null)
-        .await
-        .expect(200);
+    installation.acted(&undo, &agent).await;
     assert_eq!(installation.shown(path, &agent).await["value"], long);
 }

@@ -311,10 +311,7 @@ async fn setup(before: Before) -> Setup {
 async fn ask(installation: &Installation, agent: &str, administrator: &str, scope: &str) -> String {
     let path = format!("/v1/agents/{agent}/access-requests");
     let body = json!({"purpose": "to look", "scope": scope, "minutes": 60});
-    let request = installation
-        .post(&path, administrator, body)
-        .await
-        .expect(201);
+    let request = installation.created(&path, administrator, body).await;
     request["id"].as_str().unwrap().to_owned()
 }
 
@@ -332,7 +329,7 @@ async fn furnish(
             "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
         });
         let path = format!("/v1/agents/{agent}/memories");
-        installation.post(&path, token, body).await.expect(201);
+        installation.created(&path, token, body).await;
     }
     let path = format!("/v1/agents/{agent}/memories/3/protection");
     installation
@@ -340,10 +337,7 @@ async fn furnish(
         .await
         .expect(200);
     let path = format!("/v1/agents/{agent}/memories/5/discard");
-    installation
-        .post(&path, administrator, Value::Null)
-        .await
-        .expect(200);
+    installation.acted(&path, administrator).await;
     let session = installation.open_session(agent, token).await;
     let deleted = installation
         .tool(&session, token, "delete_memory", json!({"id": 4}))

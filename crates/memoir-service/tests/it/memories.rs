@@ -15,7 +15,7 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
     let administrator = installation.administrator().await;
     let (_, own) = installation.agent("wren").await;
     let body = json!({"content": " kept ", "kind": "journal", "tags": ["a"], "source": "chat", "created_at": "2026-03-04T10:00:00+01:00"});
-    let saved = installation.post(PATH, &own, body).await.expect(201);
+    let saved = installation.created(PATH, &own, body).await;
     assert_eq!(saved["content"], "kept");
     assert_eq!(saved["fades_at"], "2026-03-11T09:00:00Z");
     saved.has(json!({"refinement_due": null, "discarded_at": null}));
@@ -79,7 +79,7 @@ async fn spec_3_8_a_list_may_be_written_as_text() {
         let replaces = format!("[\"#{last}\"]");
         let content = format!("The kiln is hot, as after {last}.");
         let body = json!({"content": content, "tags": tags, "replaces": replaces});
-        let saved = installation.post(PATH, &own, body).await.expect(201);
+        let saved = installation.created(PATH, &own, body).await;
         saved.has(json!({"tags": expected, "replaced": [last]}));
         last = saved["number"].as_u64().unwrap();
     }
@@ -215,10 +215,7 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
     let all = bodies.len();
     for (index, mut body) in bodies.into_iter().enumerate() {
         body["content"] = format!("Kiln {index} is warm.").into();
-        let saved = installation
-            .post(PATH, &own, body.clone())
-            .await
-            .expect(201);
+        let saved = installation.created(PATH, &own, body.clone()).await;
         let found = [
             &saved["kind"],
             &saved["tags"],
@@ -413,7 +410,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         .await
         .expect(200);
     let body = json!({"content": "Ann lives in Oslo.", "replaces": [1, 2, 99]});
-    let saved = installation.post(PATH, &own, body).await.expect(201);
+    let saved = installation.created(PATH, &own, body).await;
     saved.has(json!({"number": 4, "kind": "core", "sources": [1]}));
     assert_eq!(saved["replaced"], json!([1]));
     assert_eq!(
@@ -428,16 +425,12 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
     assert!(old["archived_at"].is_string(), "{old}");
     // Without `replaces` the response has neither list.
     let plain = installation
-        .post(PATH, &own, json!({"content": "Ann is well."}))
-        .await
-        .expect(201);
+        .created(PATH, &own, json!({"content": "Ann is well."}))
+        .await;
     assert!(plain.get("replaced").is_none() && plain.get("not_replaced").is_none());
     // An administrator's text replaces only texts of that side, and the response says no more.
     let body = json!({"content": "Ann lives in Madrid.", "replaces": [4]});
-    let saved = installation
-        .post(PATH, &administrator, body)
-        .await
-        .expect(201);
+    let saved = installation.created(PATH, &administrator, body).await;
     saved.has(json!({"replaced": [], "not_replaced": [{"number": 4, "reason": "side"}]}));
     // In a batch the entries are decided in their order.
     let batch = json!({"memories": [
@@ -445,9 +438,8 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         {"content": "Ann keeps geese.", "replaces": [3]},
     ]});
     let saved = installation
-        .post("/v1/agents/wren/memories/batch", &own, batch)
-        .await
-        .expect(201);
+        .created("/v1/agents/wren/memories/batch", &own, batch)
+        .await;
     assert_eq!(saved["memories"][0]["replaced"], json!([3]));
     saved["memories"][1].has(json!({"not_replaced": [{"number": 3, "reason": "not_core"}]}));
     assert_eq!(
@@ -460,9 +452,8 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
     );
     // Discarding does not bring back what was replaced, and lists it.
     let discarded = installation
-        .post(&format!("{PATH}/4/discard"), &administrator, Value::Null)
-        .await
-        .expect(200);
+        .acted(&format!("{PATH}/4/discard"), &administrator)
+        .await;
     assert_eq!(discarded["sources"], json!([1]));
     let old = installation.shown(&format!("{PATH}/1"), &own).await;
     old.has(json!({"kind": "archival", "under": null}));
@@ -484,14 +475,14 @@ async fn spec_2_8_a_text_that_names_no_one_is_noted_to_its_caller_and_saved() {
     let (_, own) = installation.agent_with("wren", &[]).await;
     for (token, number) in [(&own, 1), (&administrator, 2)] {
         let body = json!({"content": "She moved there."});
-        let saved = installation.post(PATH, token, body).await.expect(201);
+        let saved = installation.created(PATH, token, body).await;
         assert_eq!(saved["number"], number);
         let note = saved["note"].as_str().unwrap();
         assert!(note.contains("\"She\"") && !note.contains('\n'), "{note}");
     }
     let body = json!({"memories": [{"content": "He has left the house."}, {"content": "Rosa has left the house."}]});
     let path = format!("{PATH}/batch");
-    let saved = installation.post(&path, &own, body).await.expect(201);
+    let saved = installation.created(&path, &own, body).await;
     let noted: Vec<bool> = saved["memories"]
         .as_array()
         .unwrap()
@@ -508,7 +499,7 @@ async fn spec_2_4_the_same_text_is_named_to_the_agent_alone() {
     let (_, own) = installation.agent_with("wren", &["Ann keeps bees."]).await;
     let save = async |token: &str, content: &str| {
         let body = json!({"content": content});
-        installation.post(PATH, token, body).await.expect(201)
+        installation.created(PATH, token, body).await
     };
     assert_eq!(save(&own, "Ann keeps bees").await["same_as"], 1);
     assert!(save(&own, "Ann keeps hens.").await.get("same_as").is_none());
@@ -529,7 +520,7 @@ async fn spec_2_4_promote_brings_an_archival_memory_back() {
         ("Rain.", "journal"),
     ] {
         let body = json!({"content": text, "kind": kind, "tags": ["a"]});
-        installation.post(PATH, &own, body).await.expect(201);
+        installation.created(PATH, &own, body).await;
     }
     let promote = async |number: u64, token: &str| {
         let path = format!("{PATH}/{number}/promote");
@@ -545,11 +536,10 @@ async fn spec_2_4_promote_brings_an_archival_memory_back() {
     }
     promote(99, &own).await.refused(404, "not_found");
     let body = json!({"content": "Ice.", "kind": "archival"});
-    installation.post(PATH, &own, body).await.expect(201);
+    installation.created(PATH, &own, body).await;
     installation
-        .post(&format!("{PATH}/5/discard"), &administrator, Value::Null)
-        .await
-        .expect(200);
+        .acted(&format!("{PATH}/5/discard"), &administrator)
+        .await;
     promote(5, &own).await.refused(404, "not_found");
     // The flag is for core memories.
     for method in ["PUT", "DELETE"] {
@@ -566,13 +556,11 @@ async fn summarized(installation: &Installation) -> (String, String) {
     let administrator = installation.administrator().await;
     let made = json!({"name": "wren", "core_token_budget": 1_000, "refinement_threshold": 0.5});
     installation
-        .post("/v1/agents", &administrator, made)
-        .await
-        .expect(201);
+        .created("/v1/agents", &administrator, made)
+        .await;
     let token = installation
-        .post("/v1/agents/wren/tokens", &administrator, json!({}))
-        .await
-        .expect(201);
+        .created("/v1/agents/wren/tokens", &administrator, json!({}))
+        .await;
     let own = token["token"].as_str().unwrap().to_owned();
     let names = [
         "Ada", "Bruno", "Clara", "Denis", "Edith", "Felix", "Greta", "Hugo", "Ines", "Jonas",
@@ -615,10 +603,7 @@ async fn spec_3_9_a_summary_is_shown_with_its_sources_and_is_neither_protected_n
     // The last source takes the summary away.
     for number in [1, 2] {
         let path = format!("{PATH}/{number}/promote");
-        installation
-            .post(&path, &own, Value::Null)
-            .await
-            .expect(200);
+        installation.acted(&path, &own).await;
     }
     let gone = installation.shown(&format!("{PATH}/13"), &own).await;
     assert!(gone["discarded_at"].is_string(), "{gone}");
@@ -677,7 +662,7 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
     let (_, own) = installation.agent_with("wren", &["The kiln is old."]).await;
     for at in 0..5 {
         let quoted = json!({"content": format!("The kiln is hot at {at}."), "kind": "core", "origin": "external"});
-        installation.post(PATH, &own, quoted).await.expect(201);
+        installation.created(PATH, &own, quoted).await;
         installation
             .save("wren", &own, &format!("Tea at {at}."))
             .await;

@@ -227,13 +227,10 @@ async fn spec_3_14_what_is_archived_replaced_and_promoted_is_counted_without_age
     assert_eq!(updated["archived"], json!([5]), "{updated}");
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": "Of hens there is nothing to say.", "replaces": [4]});
-    let saved = installation.post(path, &own, body).await.expect(201);
+    let saved = installation.created(path, &own, body).await;
     assert_eq!(saved["replaced"], json!([4]), "{saved}");
     let promote = format!("{path}/6/promote");
-    installation
-        .post(&promote, &own, Value::Null)
-        .await
-        .expect(200);
+    installation.acted(&promote, &own).await;
     let (_, found) = scraped(&installation).await;
     for (name, expected) in [
         ("memoir_session_archived_total", 2.0),

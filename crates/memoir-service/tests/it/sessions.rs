@@ -23,10 +23,7 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
     ] {
         installation.save("wren", &own, text).await;
     }
-    let opened = installation
-        .post(PATH, &own, open.clone())
-        .await
-        .expect(201);
+    let opened = installation.created(PATH, &own, open.clone()).await;
     let id = opened["id"].as_str().unwrap();
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     assert_eq!(opened["tools"].as_array().unwrap().len(), 6);
@@ -86,10 +83,7 @@ async fn spec_4_3_what_conflicts_with_an_undo_is_listed() {
         .await;
     // What the session wrote in its place.
     let discard = "/v1/agents/wren/memories/3/discard";
-    installation
-        .post(discard, &administrator, Value::Null)
-        .await
-        .expect(200);
+    installation.acted(discard, &administrator).await;
     let path = format!("/v1/sessions/{session}/rollback");
     let problem = installation
         .post(&path, &administrator, Value::Null)
@@ -148,10 +142,7 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
         .post(&path(&sessions[0]), &own, Value::Null)
         .await
         .refused(403, "forbidden");
-    installation
-        .post(&path(&sessions[1]), &own, Value::Null)
-        .await
-        .expect(200);
+    installation.acted(&path(&sessions[1]), &own).await;
     installation
         .post(&path(&sessions[0]), &own, Value::Null)
         .await
@@ -200,9 +191,8 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
         .await;
     assert!(blind.expect(200).get("changes").is_none() && !blind.text.contains("kiln"));
     let applied = installation
-        .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
-        .await
-        .expect(200);
+        .acted(&format!("/v1/sessions/{id}/apply"), &own)
+        .await;
     applied.has(json!({"state": "completed", "rehearsal": false}));
     let again = installation
         .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
@@ -218,7 +208,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     let (_, own) = installation.agent_with("wren", &texts).await;
     let administrator = installation.administrator().await;
     let rehearse = json!({"driver": "agent", "rehearsal": true});
-    let opened = installation.post(PATH, &own, rehearse).await.expect(201);
+    let opened = installation.created(PATH, &own, rehearse).await;
     opened.has(json!({"state": "open", "rehearsal": true}));
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     let id = opened["id"].as_str().unwrap();
@@ -252,10 +242,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     let memories = "/v1/agents/wren/memories?kind=core";
     assert_eq!(count(&installation.shown(memories, &own).await), 3);
     let apply = format!("{path}/apply");
-    let applied = installation
-        .post(&apply, &own, Value::Null)
-        .await
-        .expect(200);
+    let applied = installation.acted(&apply, &own).await;
     applied.has(json!({"state": "completed", "driver": "agent", "rehearsal": false}));
     applied.has(json!({"archived": 1, "not_applied": []}));
     assert_eq!(count(&installation.shown(memories, &own).await), 2);

@@ -57,9 +57,8 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
     let installation = Installation::open().await;
     let token = installation.administrator().await;
     let made = installation
-        .post("/v1/agents", &token, json!({"name": "wren"}))
-        .await
-        .expect(201);
+        .created("/v1/agents", &token, json!({"name": "wren"}))
+        .await;
     for (name, value) in [
         ("refinement_schedule", json!("weekly")),
         ("refinement_mode", json!("full")),

@@ -78,9 +78,8 @@ impl Player {
             .await;
         made.expect(201);
         let token = installation
-            .post(&format!("{PATH}/tokens"), &administrator, json!({}))
-            .await
-            .expect(201);
+            .created(&format!("{PATH}/tokens"), &administrator, json!({}))
+            .await;
         Self {
             administrator,
             own: token["token"].as_str().unwrap().to_owned(),
