@@ -543,11 +543,6 @@ mod tests {
             ten += within(10);
             fifty += within(NEAREST);
         }
-        println!(
-            "of the nearest ten {ten} of {}, fifty {fifty} of {}",
-            QUESTIONS * 10,
-            QUESTIONS * NEAREST
-        );
         assert!(ten * 100 >= QUESTIONS * 10 * 95, "{ten}");
         assert!(fifty * 100 >= QUESTIONS * NEAREST * 85, "{fifty}");
     }
