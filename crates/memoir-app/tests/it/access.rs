@@ -33,22 +33,24 @@ impl Site {
     }
 
     async fn first(&self) -> TokenWithSecret {
-        let actor = person();
-        let made = self
-            .agent
-            .grants()
-            .create_token(Provision::First, None, &actor);
-        made.await.unwrap()
+        let made = self.made(Provision::First, None, &person()).await;
+        made.unwrap()
     }
 
     /// A token that the agent makes itself.
     async fn another(&self) -> TokenWithSecret {
         let actor = Actor::agent("wren");
-        let made = self
-            .agent
-            .grants()
-            .create_token(Provision::Any, None, &actor);
-        made.await.unwrap()
+        self.made(Provision::Any, None, &actor).await.unwrap()
+    }
+
+    async fn made(
+        &self,
+        provision: Provision,
+        end: Option<Timestamp>,
+        actor: &Actor,
+    ) -> Result<TokenWithSecret, Error> {
+        let grants = self.agent.grants();
+        grants.create_token(provision, end, actor).await
     }
 
     async fn enters(&self, token: &TokenWithSecret) -> Option<Principal> {
@@ -85,11 +87,7 @@ impl Site {
 async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_it_was_not_used() {
     use memoir_domain::{agent::Field, audit::Actor};
     let refused = async |site: &Site| {
-        let made = site
-            .agent
-            .grants()
-            .create_token(Provision::First, None, &person())
-            .await;
+        let made = site.made(Provision::First, None, &person()).await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     let revoke = async |site: &Site, token: &TokenWithSecret| {
@@ -138,11 +136,7 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
     }
     save_by(&site.agent, &[input("One.")], &person()).await;
     let refused = async |provision| {
-        let made = site
-            .agent
-            .grants()
-            .create_token(provision, None, &person())
-            .await;
+        let made = site.made(provision, None, &person()).await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     assert!(refused(Provision::First).await);
@@ -160,11 +154,7 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
 async fn spec_5_5_a_refused_token_is_nowhere() {
     let site = Site::new().await;
     save_by(&site.agent, &[input("One.")], &person()).await;
-    let made = site
-        .agent
-        .grants()
-        .create_token(Provision::First, None, &person())
-        .await;
+    let made = site.made(Provision::First, None, &person()).await;
     assert!(made.is_err());
     assert_eq!(site.account.tokens().await.unwrap(), []);
     assert_eq!(site.actions().await, ["agent_configured", "memory_saved"]);
@@ -174,12 +164,7 @@ async fn spec_5_5_a_refused_token_is_nowhere() {
 async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
     let site = Site::new().await;
     let end = Some(site.in_hours(1));
-    let of_agent = site
-        .agent
-        .grants()
-        .create_token(Provision::Any, end, &person())
-        .await
-        .unwrap();
+    let of_agent = site.made(Provision::Any, end, &person()).await.unwrap();
     let of_administrator = site.account.create_token(end, &OWNER).await.unwrap();
     site.folder.clock.advance(Duration::from_secs(3_599));
     assert!(site.enters(&of_agent).await.is_some());
@@ -197,11 +182,7 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
         site.account.create_token(past, &OWNER).await,
         Err(Error::Invalid(_))
     ));
-    let made = site
-        .agent
-        .grants()
-        .create_token(Provision::Any, past, &person())
-        .await;
+    let made = site.made(Provision::Any, past, &person()).await;
     assert!(matches!(made, Err(Error::Invalid(_))));
 }
 
@@ -214,12 +195,12 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     for token in [&of_agent, &of_administrator] {
         let secret = token.secret.expose();
         assert!(other.authenticate(secret).await.unwrap().is_some());
-        let revoked = site.revoke(&token).await;
+        let revoked = site.revoke(token).await;
         assert_eq!(revoked.revoked_at, Some(site.folder.now()));
         assert!(site.enters(token).await.is_none());
         assert!(other.authenticate(secret).await.unwrap().is_none());
         site.folder.pass_a_minute();
-        let again = site.revoke(&token).await;
+        let again = site.revoke(token).await;
         assert_eq!(
             again.revoked_at, revoked.revoked_at,
             "it is no error, and changes nothing"
@@ -241,11 +222,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     let site = Site::new().await;
     let token = site.first().await;
     let own = Actor::agent("wren");
-    site.agent
-        .grants()
-        .create_token(Provision::Any, None, &own)
-        .await
-        .unwrap();
+    site.made(Provision::Any, None, &own).await.unwrap();
     site.account
         .revoke_token(token.view.id, &own)
         .await
