@@ -21,7 +21,7 @@ use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
     OWNER, TestAgent, agent_of, complete, configure_by, delete, draft, input, journal, lens,
-    new_folder, person, reading, request_by, revoke_by, shred_by, tamper,
+    new_folder, person, reading, request_by, revoke_by, shred_by, shredding, tamper,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -679,15 +679,9 @@ async fn spec_5_2_limits_are_named() {
         code(reading(AccessScope::Session(session), 5)).await,
         "not_found"
     );
-    let shred = |number| {
-        draft(AccessKind::Shred {
-            number: Number(number),
-            derived: false,
-        })
-    };
-    assert_eq!(code(shred(99)).await, "not_found");
+    assert_eq!(code(shredding(99, false)).await, "not_found");
     shred_by(&wren.agent, ShredWish::of(Number(4), "gone"), &me()).await;
-    assert_eq!(code(shred(4)).await, "shredded");
+    assert_eq!(code(shredding(4, false)).await, "shredded");
     let past = draft(AccessKind::Token {
         expires_at: Some(Timestamp::MIN),
     });
@@ -824,23 +818,9 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
 async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     let wren = TestAgent::new(&MEMORIES).await;
     let number = Number(2);
-    let request = asked(
-        &wren,
-        &draft(AccessKind::Shred {
-            number,
-            derived: false,
-        }),
-    )
-    .await;
+    let request = asked(&wren, &shredding(number.0, false)).await;
     assert!(wren.facts(number.0).await.shredded_at.is_none());
-    let refused = asked(
-        &wren,
-        &draft(AccessKind::Shred {
-            number: Number(3),
-            derived: false,
-        }),
-    )
-    .await;
+    let refused = asked(&wren, &shredding(3, false)).await;
     answer(&wren, refused.id, false).await.unwrap();
     let done = answer(&wren, request.id, true).await.unwrap();
     assert_eq!(done.state, AccessState::Done);
@@ -864,15 +844,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
 #[tokio::test]
 async fn spec_4_4_a_shredding_that_cannot_be_done_now_leaves_the_request_waiting() {
     let wren = TestAgent::new(&MEMORIES).await;
-    let number = Number(2);
-    let request = asked(
-        &wren,
-        &draft(AccessKind::Shred {
-            number,
-            derived: false,
-        }),
-    )
-    .await;
+    let request = asked(&wren, &shredding(2, false)).await;
     wren.agent.open_own(Mode::Full).await.unwrap();
     assert_eq!(
         refusal(answer(&wren, request.id, true).await),
@@ -1090,14 +1062,8 @@ async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
 
     // A process that died while asking keeps the lease for some minutes, and an agent is asked one thing at a time.
     let token = AccessKind::Token { expires_at: None };
-    for kind in [
-        AccessKind::Shred {
-            number: Number(1),
-            derived: false,
-        },
-        token,
-    ] {
-        asked(&wren, &draft(kind)).await;
+    for draft in [shredding(1, false), draft(token)] {
+        asked(&wren, &draft).await;
     }
     let script = wren.script([Turn::Never, Turn::text("YES"), Turn::text("YES")]);
     let dying = wren.memoir.clone();
@@ -1250,10 +1216,7 @@ async fn spec_5_2_a_refusal_counts_behind_any_number_of_revoked_requests() {
     let core = reading(AccessScope::Core, 10);
     let refused = asked(&wren, &core).await;
     answer(&wren, refused.id, false).await.unwrap();
-    let other = draft(AccessKind::Shred {
-        number: Number(1),
-        derived: false,
-    });
+    let other = shredding(1, false);
     for _ in 0..100 {
         // Identifiers are made of the time, and of bytes that repeat here.
         wren.clock.advance(Duration::from_millis(1));

@@ -7,8 +7,7 @@ use memoir_app::{
     sessions::RefineOptions,
 };
 use memoir_domain::{
-    SessionId, access::AccessKind, agent::Field, audit::ActorKind, memory::Number,
-    recall::RecallQuery, session::State,
+    SessionId, agent::Field, audit::ActorKind, memory::Number, recall::RecallQuery, session::State,
 };
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -24,8 +23,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        OWNER, TestAgent, agent_of, complete, draft, input, new_folder, own, person, rehearsal,
-        request_by, save_by, shred_by, state, tamper,
+        OWNER, TestAgent, agent_of, complete, input, new_folder, own, person, rehearsal,
+        request_by, save_by, shred_by, shredding, state, tamper,
     },
     story::{self, first_part, second_part},
 };
@@ -983,10 +982,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         let (wren, session) = summarised().await;
         let me = archiving::me();
         if is_asked {
-            let draft = draft(AccessKind::Shred {
-                number: Number(1),
-                derived: true,
-            });
+            let draft = shredding(1, true);
             let request = request_by(&wren.agent, &draft, &person()).await;
             wren.agent
                 .grants()

@@ -364,6 +364,11 @@ pub fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
     draft(AccessKind::Read { scope, minutes })
 }
 
+pub fn shredding(number: u64, derived: bool) -> AccessDraft {
+    let number = Number(number);
+    draft(AccessKind::Shred { number, derived })
+}
+
 pub async fn request_by(
     agent: &AgentHandle,
     draft: &AccessDraft,
