@@ -281,95 +281,69 @@ async fn spec_5_3_a_stored_index_that_was_changed_is_built_anew() {
     let expected = found(&wren, &asked("word7x7")).await;
     assert!(!expected.is_empty());
     drop(wren);
-    let of = |agent: &str| format!("agent_id = {agent}");
+    let last = count - 1;
+    let own = format!("agent_id = {one}");
     for (tamper, outcome) in [
         (
-            format!("DELETE FROM word_indexes WHERE part = 2 AND {}", of(&one)),
+            format!("DELETE FROM word_indexes WHERE part = 2 AND {own}"),
+            "unreadable",
+        ),
+        (
+            format!("DELETE FROM word_indexes WHERE part = {last} AND {own}"),
             "unreadable",
         ),
         (
             format!(
-                "DELETE FROM word_indexes WHERE part = {} AND {}",
-                count - 1,
-                of(&one)
-            ),
-            "unreadable",
-        ),
-        (
-            format!(
-                "UPDATE word_indexes SET part = CASE part WHEN 1 THEN 1000 ELSE part END WHERE {}",
-                of(&one)
+                "UPDATE word_indexes SET part = CASE part WHEN 1 THEN 1000 ELSE part END WHERE {own}"
             ),
             "unreadable",
         ),
         (
             format!(
                 "UPDATE word_indexes SET body = (SELECT body FROM word_indexes AS o WHERE o.part = 3 - word_indexes.part \
-                     AND o.agent_id = word_indexes.agent_id) WHERE part IN (1, 2) AND {}",
-                of(&one)
+                     AND o.agent_id = word_indexes.agent_id) WHERE part IN (1, 2) AND {own}"
             ),
             "unreadable",
         ),
         (
             format!(
                 "UPDATE word_indexes SET body = (SELECT body FROM word_indexes AS o WHERE o.part = word_indexes.part \
-                     AND o.agent_id = {other}) WHERE {}",
-                of(&one)
+                     AND o.agent_id = {other}) WHERE {own}"
             ),
             "unreadable",
         ),
         (
-            format!(
-                "UPDATE word_indexes SET hash = zeroblob(32) WHERE {}",
-                of(&one)
-            ),
+            format!("UPDATE word_indexes SET hash = zeroblob(32) WHERE {own}"),
             "unreadable",
         ),
         (
-            format!(
-                "UPDATE word_indexes SET version = version - 1 WHERE {}",
-                of(&one)
-            ),
+            format!("UPDATE word_indexes SET version = version - 1 WHERE {own}"),
             "unreadable",
         ),
         (
-            format!(
-                "UPDATE word_indexes SET last_seq = last_seq - 1 WHERE {}",
-                of(&one)
-            ),
+            format!("UPDATE word_indexes SET last_seq = last_seq - 1 WHERE {own}"),
             "unreadable",
         ),
         (
-            format!(
-                "UPDATE word_indexes SET version = version + 1000 WHERE {}",
-                of(&one)
-            ),
+            format!("UPDATE word_indexes SET version = version + 1000 WHERE {own}"),
             "outdated",
         ),
         (
             format!(
-                "UPDATE word_indexes SET body = CAST(substr(body, 1, 999) || CASE substr(body, 1000, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(body, 1001) AS BLOB) WHERE part = 1 AND {}",
-                of(&one)
+                "UPDATE word_indexes SET body = CAST(substr(body, 1, 999) || CASE substr(body, 1000, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(body, 1001) AS BLOB) WHERE part = 1 AND {own}"
             ),
             "unreadable",
         ),
         (
-            format!(
-                "UPDATE word_indexes SET body = x'' WHERE part = 0 AND {}",
-                of(&one)
-            ),
+            format!("UPDATE word_indexes SET body = x'' WHERE part = 0 AND {own}"),
             "unreadable",
         ),
-        (
-            format!("DELETE FROM word_indexes WHERE {}", of(&one)),
-            "outdated",
-        ),
+        (format!("DELETE FROM word_indexes WHERE {own}"), "outdated"),
         (
             format!(
                 "ATTACH '{}' AS older; DELETE FROM word_indexes WHERE {own}; \
                  INSERT INTO word_indexes SELECT * FROM older.word_indexes WHERE {own}",
-                older.display(),
-                own = of(&one)
+                older.display()
             ),
             "read",
         ),
