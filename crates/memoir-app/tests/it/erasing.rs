@@ -917,7 +917,8 @@ async fn text_of(wren: &TestAgent, number: u64) -> String {
     memory.content().to_owned()
 }
 
-fn counted(verified: &memoir_app::Verification) -> (u64, u64, u64) {
+async fn counted(wren: &TestAgent) -> (u64, u64, u64) {
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.mismatches, []);
     let counted = verified.originals.unwrap();
     (counted.in_prompt, counted.archived, counted.lost)
@@ -943,10 +944,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
             .await
             .contains("Bread and river are one.")
     );
-    assert_eq!(
-        counted(&wren.agent.log().verify().await.unwrap()),
-        (11, 2, 0)
-    );
+    assert_eq!(counted(&wren).await, (11, 2, 0));
     // A memory that no summary was ever written over.
     let shredded = shred_by(&wren.agent, ShredWish::of(Number(14), "a slip"), &me).await;
     assert_eq!(shredded.summaries, []);
@@ -955,10 +953,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     assert_eq!(shredded.summaries, [Number(15), Number(16)]);
     let summary = wren.facts(16).await;
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
-    assert_eq!(
-        counted(&wren.agent.log().verify().await.unwrap()),
-        (11, 0, 0)
-    );
+    assert_eq!(counted(&wren).await, (11, 0, 0));
     // A shredded text does not return by an undo, and a summary without sources does not either.
     wren.agent
         .sessions()
@@ -968,10 +963,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     assert_eq!(text_of(&wren, 1).await, "");
     let summary = wren.facts(16).await;
     assert!(summary.discarded_at.is_some());
-    assert_eq!(
-        counted(&wren.agent.log().verify().await.unwrap()),
-        (11, 0, 0)
-    );
+    assert_eq!(counted(&wren).await, (11, 0, 0));
     wren.check().await;
 }
 
@@ -1024,10 +1016,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         let other = wren.facts(2).await;
         assert_eq!((other.kind.as_str(), other.under), ("archival", None));
         assert!(text_of(&wren, 2).await.contains("about the river"));
-        assert_eq!(
-            counted(&wren.agent.log().verify().await.unwrap()),
-            (11, 2, 0)
-        );
+        assert_eq!(counted(&wren).await, (11, 2, 0));
         wren.check().await;
     }
 }
