@@ -3,7 +3,9 @@
 //! The file may be hostile: nothing in its schema is trusted, no more than one row is read at a time, and a damaged
 //! database ends the reading with an error.
 
-use rusqlite::{Connection, OpenFlags, Params, Row, config::DbConfig, limits::Limit, types::ValueRef};
+use rusqlite::{
+    Connection, OpenFlags, Params, Row, config::DbConfig, limits::Limit, types::ValueRef,
+};
 
 use crate::{
     Error, Halt, ReadResult,

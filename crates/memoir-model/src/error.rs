@@ -219,8 +219,8 @@ impl ModelError {
                         "start the server of the model, or correct the provider's `base_url`"
                     }
                     Outage::Certificate => {
-                        "check the provider's `base_url`, the clock, and the system's certificates; a certificate of \
-                         one's own is named in `SSL_CERT_FILE`"
+                        "check the provider's `base_url`, the clock, and the system's certificates; a \
+                         certificate of one's own is named in `SSL_CERT_FILE`"
                     }
                     Outage::Timeout => "a slow model may need a larger `request_timeout_seconds`",
                     Outage::Status(_) | Outage::Cut => return None,

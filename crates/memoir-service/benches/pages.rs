@@ -274,7 +274,12 @@ async fn print_fleet(folder: &Path) {
     }
     let searched = ["/?q=77", "/?q=77&sort=mass", "/?page=200"].map(str::to_owned);
     browser
-        .print("… searched, and its last page", &searched, &style, FLEET_LIMIT)
+        .print(
+            "… searched, and its last page",
+            &searched,
+            &style,
+            FLEET_LIMIT,
+        )
         .await;
     let bearer = format!("Bearer {}", token.secret.expose());
     let program = Client::new(&address, ("authorization", bearer));

@@ -172,12 +172,7 @@ impl Indexes {
     }
 
     /// Notes the version and the size of the agent's index, if it is still this one; with `None` it is wiped.
-    fn note(
-        &self,
-        scope: AgentScope,
-        indexed: &Arc<RwLock<Indexed>>,
-        state: Option<(u64, usize)>,
-    ) {
+    fn note(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>, state: Option<(u64, usize)>) {
         let mut kept = self.kept.lock();
         let entry = kept.entries.get_mut(&scope);
         let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.indexed, indexed)) else {

@@ -9,8 +9,8 @@ use std::{
 
 use jiff::{civil, tz::TimeZone};
 use memoir_app::{
-    Account, AgentHandle, Clock, Error, Handling, InstallationSettings, Memoir, MemoryInput,
-    Models, ShownAgent,
+    Account, AgentFacts, AgentHandle, Clock, Error, Handling, InstallationSettings, Memoir,
+    MemoryInput, Models,
     sessions::{RefineOptions, Scheduled, Scheduler},
 };
 use memoir_domain::{
@@ -195,7 +195,7 @@ impl Month {
         self.schedulers = [0; 2].map(|_| Scheduler::new(self.memoir.clone(), 4));
     }
 
-    async fn shown(&self, name: &str) -> ShownAgent {
+    async fn shown(&self, name: &str) -> AgentFacts {
         let agent = self.account.agent(name).await.unwrap();
         agent.views().show().await.unwrap()
     }

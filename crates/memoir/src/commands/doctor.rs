@@ -79,9 +79,8 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
             Config::default()
         }
     };
-    let paths = config::installation_paths(global, &config).map(|paths| {
-        paths.map(|(name, path)| fine("paths", format!("{name}: `{path}`")))
-    });
+    let paths = config::installation_paths(global, &config)
+        .map(|paths| paths.map(|(name, path)| fine("paths", format!("{name}: `{path}`"))));
     match paths {
         Ok(paths) => found.splice(0..0, paths).for_each(drop),
         Err(failure) => found.push(failure.into_finding("paths")),

@@ -46,7 +46,9 @@ pub(crate) fn flip(installation: &Installation, query: &str) {
 #[test]
 fn spec_4_2_one_agent_or_all_are_verified() {
     let installation = with_a_log();
-    let records = installation.run(&["audit", "list", "wren", "--json"]).lines();
+    let records = installation
+        .run(&["audit", "list", "wren", "--json"])
+        .lines();
     let last = records.last().unwrap();
     assert_eq!(
         installation.ok(&["audit", "verify", "wren"]),
@@ -76,7 +78,9 @@ fn spec_4_2_one_agent_or_all_are_verified() {
 #[test]
 fn records_hold_the_hash_of_the_one_before() {
     let installation = with_a_log();
-    let records = installation.run(&["audit", "list", "wren", "--json"]).lines();
+    let records = installation
+        .run(&["audit", "list", "wren", "--json"])
+        .lines();
     assert!(records.len() > 5);
     for pair in records.windows(2) {
         assert_eq!(pair[0]["hash"], pair[1]["previous_hash"]);

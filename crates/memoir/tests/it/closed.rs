@@ -339,7 +339,9 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
         installation.json(&["installation", "show"])["closed"],
         false
     );
-    let log = installation.run(&["audit", "list", "--own", "--json"]).lines();
+    let log = installation
+        .run(&["audit", "list", "--own", "--json"])
+        .lines();
     let told: Vec<(&str, &str)> = log
         .iter()
         .map(|record| {

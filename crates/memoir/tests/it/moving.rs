@@ -371,7 +371,9 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
 
     let told = installation.json(&["import", "wren", name, "--apply"]);
     told.has(json!({"unchanged": 6, "applied": true}));
-    let list = installation.run(&["audit", "list", "wren", "--json"]).lines();
+    let list = installation
+        .run(&["audit", "list", "wren", "--json"])
+        .lines();
     let record = list.iter().find(|one| one["action"] == "memories_imported");
     assert_eq!(record.unwrap()["data"]["memories"], 2);
     let texts = installation.texts();

@@ -266,9 +266,8 @@ impl<'a> Argument<'a> {
     }
 
     fn number(&self) -> Result<Number, Refusal> {
-        read_number(self.given()?).ok_or_else(|| {
-            self.refused("must be the number of one memory, such as 17 or \"#17\"")
-        })
+        read_number(self.given()?)
+            .ok_or_else(|| self.refused("must be the number of one memory, such as 17 or \"#17\""))
     }
 
     /// Distinct numbers, at least `least` and at most [`MEMBERS_LIMIT`].
