@@ -350,7 +350,7 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     let shown = format!("{listed}{}", installation.ok(&["token", "list"]));
     assert!(!shown.contains(secret) && !shown.contains(admin));
 
-    let id = items[0]["id"].as_str().unwrap();
+    let id = listed["items"][0]["id"].as_str().unwrap();
     assert_eq!(
         installation.ok(&["token", "revoke", id]),
         format!("revoked {id}\n")
