@@ -146,11 +146,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         .unwrap()
         .id;
     folder.pass_a_minute();
-    let undone = agent
-        .sessions()
-        .roll_back(old, true, &person())
-        .await
-        .unwrap();
+    let undone = there.roll_back(old, true).await;
     assert!(undone.undone_at.is_some());
     folder.pass_a_minute();
     let rewound = agent.log().rewind(now, &person()).await.unwrap();

@@ -152,11 +152,7 @@ async fn an_archive(wren: &TestAgent) {
     let shredded = agent.memories().shred(wish, &me).await.unwrap();
     // The summary, and the report of the session.
     assert_eq!(shredded.derived, [Number(15), Number(16)]);
-    agent
-        .sessions()
-        .roll_back(driven.id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(driven.id, false).await;
     let verified = agent.log().verify().await.unwrap();
     assert_eq!(verified.originals.unwrap().archived, 1);
 }

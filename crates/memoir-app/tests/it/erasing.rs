@@ -574,11 +574,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         ])
         .await;
     assert_eq!(session.edits, 1);
-    agent
-        .sessions()
-        .roll_back(session.id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session.id, false).await;
     let before_all = folder.now();
     folder.pass_a_minute();
     wren.memoir.checkpoint().await.unwrap();

@@ -120,11 +120,7 @@ pub async fn second_part(
     folder.pass_a_minute();
     let (undone, _) = wren.refine([delete(10), complete()]).await;
     folder.pass_a_minute();
-    agent
-        .sessions()
-        .roll_back(undone.id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(undone.id, false).await;
     folder.pass_a_minute();
     handle_by(agent, Number(9), Handling::Restore, &person()).await;
     let before = folder.now();

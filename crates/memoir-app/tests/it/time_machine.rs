@@ -538,11 +538,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
 
     folder.pass_a_minute();
     let at = folder.now();
-    agent
-        .sessions()
-        .roll_back(id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(id, false).await;
     assert_eq!(undone(id).await, Some(at));
     folder.pass_a_minute();
     agent.log().rewind(done, &person()).await.unwrap();
