@@ -573,12 +573,12 @@ async fn provoke(
     );
     let tagged = MemoryInput {
         tags: vec![format!("{word}\n{word}").into()],
-        ..input(&word)
+        ..input(word)
     };
     said.error(agent.memories().save(&[tagged], &person()).await);
     let sourced = MemoryInput {
         source: Some(word.repeat(1_000).into()),
-        ..input(&word)
+        ..input(word)
     };
     said.error(agent.memories().save(&[sourced], &person()).await);
     let prompt = word.repeat(10_001);
