@@ -16,7 +16,7 @@ pub trait TestedText {
 
 /// What a test expects of an object, which it prints where that fails.
 pub trait TestedObject {
-    /// Checks that it has these fields with these values; null stands for a field that may be missing as well.
+    /// Checks that it has these fields with these values; null where a field may be missing as well.
     fn has(&self, fields: Value);
 }
 
