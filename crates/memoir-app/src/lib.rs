@@ -167,14 +167,15 @@ mod tests {
 
     /// An installation in memory, without a provider.
     pub(crate) fn memoir() -> Memoir {
-        memoir_with(InstallationSettings::default())
+        let store = SqliteStore::in_memory().unwrap();
+        memoir_on(store, InstallationSettings::default())
     }
 
-    /// The same, under other settings.
-    pub(crate) fn memoir_with(settings: InstallationSettings) -> Memoir {
+    /// The same on that store, under those settings.
+    pub(crate) fn memoir_on(store: SqliteStore, settings: InstallationSettings) -> Memoir {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
+            Arc::new(store),
             Arc::new(keys),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
             settings,

@@ -629,12 +629,13 @@ fn line(memory: &Memory, all: &AllMemories) -> MemoryInput {
 
 #[cfg(test)]
 mod tests {
-    use memoir_model::Providers;
     use memoir_store_sqlite::SqliteStore;
-    use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::core::{AgentHandle, Memoir, settings::InstallationSettings};
+    use crate::{
+        core::{AgentHandle, settings::InstallationSettings},
+        tests::memoir_on,
+    };
 
     fn now() -> Timestamp {
         "2026-11-03T10:00:00Z".parse().unwrap()
@@ -825,15 +826,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_exported_is_imported_as_it_was_and_an_import_is_undone_as_a_whole() {
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         // On a file: undoing an import reads while it writes, and a store in memory has one connection.
         let folder = tempfile::tempdir().unwrap();
-        let memoir = Memoir::new(
-            Arc::new(SqliteStore::open(&folder.path().join("memoir.db")).unwrap()),
-            Arc::new(keys),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            InstallationSettings::default(),
-        );
+        let store = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
+        let memoir = memoir_on(store, InstallationSettings::default());
         let account = memoir.account("default").await.unwrap();
         let owner = Actor::owner();
         let export = async |agent: &AgentHandle| {

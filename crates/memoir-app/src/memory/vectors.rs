@@ -590,12 +590,13 @@ impl Memoir {
 #[cfg(test)]
 mod tests {
     use memoir_domain::audit::Actor;
+    use memoir_store_sqlite::SqliteStore;
 
     use super::*;
     use crate::{
         core::settings::{InstallationSettings, RecallSettings},
         memory::import,
-        tests::{memoir_with, scope},
+        tests::{memoir_on, scope},
     };
 
     #[test]
@@ -615,10 +616,11 @@ mod tests {
             embeddings: Some("lab:small".parse().unwrap()),
             ..RecallSettings::default()
         };
-        let memoir = memoir_with(InstallationSettings {
+        let settings = InstallationSettings {
             recall,
             ..InstallationSettings::default()
-        });
+        };
+        let memoir = memoir_on(SqliteStore::in_memory().unwrap(), settings);
         let account = memoir.account("default").await.unwrap();
         let actor = Actor::administrator("test");
         account.create_agent("wren", &[], &actor).await.unwrap();
