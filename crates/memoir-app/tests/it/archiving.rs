@@ -296,11 +296,7 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
         assert_eq!(place(&wren, number).await, expected, "#{number}");
     }
     verify(&wren, 8, 7).await;
-    let refused = wren
-        .agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await;
+    let refused = wren.try_roll_back(session, false).await;
     let Err(Error::InTheWay { obstacles, .. }) = refused else {
         panic!("{refused:?}")
     };

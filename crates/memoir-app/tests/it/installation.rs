@@ -247,9 +247,16 @@ impl TestAgent {
     }
 
     pub async fn roll_back(&self, session: SessionId, cascade: bool) -> ShownSession {
+        self.try_roll_back(session, cascade).await.unwrap()
+    }
+
+    pub async fn try_roll_back(
+        &self,
+        session: SessionId,
+        cascade: bool,
+    ) -> Result<ShownSession, Error> {
         let (sessions, actor) = (self.agent.sessions(), person());
-        let rolled_back = sessions.roll_back(session, cascade, &actor);
-        rolled_back.await.unwrap()
+        sessions.roll_back(session, cascade, &actor).await
     }
 
     pub async fn apply(&self, rehearsal: SessionId) -> AppliedRehearsal {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     archiving::{archivist_of, me},
-    installation::{TestAgent, complete, input, person, rehearsal, state},
+    installation::{TestAgent, complete, input, rehearsal, state},
 };
 
 /// A text of one sentence with two words of its own.
@@ -90,8 +90,7 @@ async fn spec_2_8_sessions_that_changed_nothing_have_equal_counts_and_rehearsals
     wren.refine_with(&rehearsal, [delete(&[14]), complete()])
         .await;
     let (one, _) = wren.refine([delete(&[14]), complete()]).await;
-    let sessions = wren.agent.sessions();
-    sessions.roll_back(one.id, false, &person()).await.unwrap();
+    wren.roll_back(one.id, false).await;
     let (two, _) = wren.refine([complete()]).await;
     let probed = wren.agent.probe_sessions(10).await.unwrap();
     let ids: Vec<_> = probed.iter().map(|probe| probe.session).collect();

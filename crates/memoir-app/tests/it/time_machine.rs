@@ -111,7 +111,7 @@ async fn undo(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
     let Some(id) = dice.one_of(&ended) else {
         return;
     };
-    match wren.agent.sessions().roll_back(*id, false, &person()).await {
+    match wren.try_roll_back(*id, false).await {
         Ok(_) => done.undone += 1,
         Err(Error::InTheWay { obstacles, .. }) => {
             assert!(!obstacles.is_empty());
@@ -526,11 +526,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     let at = folder.now();
     agent.log().rewind(start, &person()).await.unwrap();
     assert_eq!(undone(id).await, Some(at));
-    let again = agent
-        .sessions()
-        .roll_back(id, true, &person())
-        .await
-        .unwrap_err();
+    let again = wren.try_roll_back(id, true).await.unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }), "{again}");
     folder.pass_a_minute();
     agent.log().rewind(before_rewind, &person()).await.unwrap();

@@ -63,12 +63,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
             .collect::<Vec<_>>(),
         before
     );
-    let again = wren
-        .agent
-        .sessions()
-        .roll_back(driven.id, true, &person())
-        .await
-        .unwrap_err();
+    let again = wren.try_roll_back(driven.id, true).await.unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }));
     assert_eq!(wren.actions().await.last().unwrap(), "session_undone");
     assert!(
@@ -104,12 +99,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
         (size().await, whole),
         "with the later change undone too"
     );
-    let refused = wren
-        .agent
-        .sessions()
-        .roll_back(first.id, false, &person())
-        .await
-        .unwrap_err();
+    let refused = wren.try_roll_back(first.id, false).await.unwrap_err();
     let Error::InTheWay { obstacles, .. } = refused else {
         panic!("{refused:?}")
     };
