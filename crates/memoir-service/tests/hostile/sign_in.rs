@@ -11,13 +11,14 @@ use crate::installation::{Installation, new_folder, options};
 
 const PASSWORD: &str = "correct horse battery";
 
-async fn with_ada(installation: &Installation) {
+async fn with_ada(installation: Installation) -> Installation {
     let account = installation.account("default").await;
     let password = Password::from_text(PASSWORD).unwrap();
     account
         .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
         .await
         .unwrap();
+    installation
 }
 
 fn right() -> Value {
@@ -38,8 +39,7 @@ async fn sign_in(
 
 #[tokio::test]
 async fn a_name_and_a_password_are_worth_a_token_for_twelve_hours() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     let answer = sign_in(
         &installation,
         &json!({"account": "Default", "name": " ada ", "password": PASSWORD}),
@@ -80,8 +80,7 @@ async fn a_name_and_a_password_are_worth_a_token_for_twelve_hours() {
 
 #[tokio::test]
 async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     installation.account("lab").await;
     let mut answers = Vec::new();
     for body in [
@@ -113,8 +112,7 @@ async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
 
 #[tokio::test]
 async fn attempts_are_limited_by_name() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     let wrong = json!({"name": "ADA", "password": "correct horse batterx"});
     for _ in 0..5 {
         assert_eq!(sign_in(&installation, &wrong, &[]).await.status, 401);
@@ -128,8 +126,7 @@ async fn attempts_are_limited_by_name() {
 
 #[tokio::test]
 async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password_is_not_by_name() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     for _ in 0..7 {
         assert_eq!(sign_in(&installation, &right(), &[]).await.status, 201);
     }
@@ -144,8 +141,7 @@ async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password
 
 #[tokio::test]
 async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     let foreign: [&[(&str, &str)]; 5] = [
         &[("sec-fetch-site", "cross-site")],
@@ -185,8 +181,7 @@ fn from(told: &str) -> [(&str, &str); 2] {
 
 #[tokio::test]
 async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
-    let installation = behind_proxy().await;
-    with_ada(&installation).await;
+    let installation = with_ada(behind_proxy().await).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for number in 0..5 {
         // All but the last is what the client says itself.
@@ -204,8 +199,7 @@ async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
 
 #[tokio::test]
 async fn behind_a_proxy_that_writes_ports_each_client_has_attempts_of_its_own() {
-    let installation = behind_proxy().await;
-    with_ada(&installation).await;
+    let installation = with_ada(behind_proxy().await).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for one_client in [
         // However the proxy writes its address and from whatever port it calls.
@@ -248,8 +242,7 @@ async fn spec_5_1_behind_a_proxy_the_numbers_need_a_token_whatever_the_proxy_sen
 
 #[tokio::test]
 async fn spec_5_5_guesses_from_many_addresses_keep_no_administrator_out() {
-    let installation = behind_proxy().await;
-    with_ada(&installation).await;
+    let installation = with_ada(behind_proxy().await).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for number in 0..14 {
         for _ in 0..5 {
@@ -287,7 +280,7 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
         ("127.0.0.1:0", behind, &https, 201),
     ] {
         let installation = Installation::at(new_folder(), options, address).await;
-        with_ada(&installation).await;
+        let installation = with_ada(installation).await;
         let answer = sign_in(&installation, &right(), headers).await;
         assert_eq!(answer.status, status, "{address} {headers:?}");
         if status == 403 {
@@ -298,8 +291,7 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
 
 #[tokio::test]
 async fn a_name_that_another_site_lets_point_here_is_not_signed_in_under() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     for (name, status) in [("evil.example:8750", 403), ("localhost:8750", 201)] {
         let answer = sign_in(&installation, &right(), &[("host", name)]).await;
         assert_eq!(answer.status, status, "{name}");
@@ -311,8 +303,7 @@ async fn a_name_that_another_site_lets_point_here_is_not_signed_in_under() {
 
 #[tokio::test]
 async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
-    let installation = Installation::open().await;
-    with_ada(&installation).await;
+    let installation = with_ada(Installation::open().await).await;
     for body in [
         json!({"name": "Ada"}),
         json!({"password": PASSWORD}),
