@@ -24,6 +24,7 @@ pub(crate) enum EntryKind {
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
+    #[cfg(unix)]
     held: std::os::fd::OwnedFd,
 }
 
@@ -32,7 +33,10 @@ impl Folder {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
 
+#[cfg(unix)]
+impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let held = rustix::fs::open(&path, FOLDER, rustix::fs::Mode::empty())?;
@@ -111,6 +115,50 @@ impl Folder {
     }
 }
 
+#[cfg(unix)]
 const FOLDER: rustix::fs::OFlags = rustix::fs::OFlags::RDONLY
     .union(rustix::fs::OFlags::DIRECTORY)
     .union(rustix::fs::OFlags::CLOEXEC);
+
+#[cfg(not(unix))]
+impl Folder {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        Ok(Self { path })
+    }
+
+    /// The entries of one of its folders, "" being itself: names, each with its kind, or why one has none.
+    pub(crate) fn list(
+        &self,
+        folder: &str,
+    ) -> io::Result<impl Iterator<Item = Result<(String, EntryKind), NoMemoryReason>>> {
+        let entries = std::fs::read_dir(self.path.join(folder))?;
+        Ok(entries.map(|entry| {
+            let entry = entry.map_err(|_| NoMemoryReason::Unreadable)?;
+            let kind = entry.file_type().map_err(|_| NoMemoryReason::Unreadable)?;
+            let name = entry.file_name();
+            let name = name.to_str().ok_or(NoMemoryReason::NotText)?.to_owned();
+            let kind = if kind.is_symlink() {
+                EntryKind::Link
+            } else if kind.is_dir() {
+                EntryKind::Folder
+            } else if kind.is_file() {
+                EntryKind::File
+            } else {
+                EntryKind::Other
+            };
+            Ok((name, kind))
+        }))
+    }
+
+    /// Opens one of its files, whose name has `/` between folders. A link created after the check is followed here: the
+    /// standard library has no way to refuse one.
+    pub(crate) fn file(&self, name: &str) -> io::Result<File> {
+        let path = self.path.join(name);
+        if std::fs::symlink_metadata(&path)?.is_file() {
+            File::open(path)
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
+        }
+    }
+}

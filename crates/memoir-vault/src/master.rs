@@ -7,7 +7,6 @@ use std::{
     ffi::OsString,
     fs::{self, File, Metadata, TryLockError},
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -139,7 +138,10 @@ impl MasterKey {
     pub(crate) fn turn(path: &Path) -> Result<File> {
         let target = resolved(path);
         // The files themselves are replaced while it lasts; their folder is not.
+        #[cfg(unix)]
         let opened = File::open(folder_of(&target));
+        #[cfg(not(unix))]
+        let opened = File::create(folder_of(&target).join(".memoir.lock"));
         let file = opened.map_err(|error| Error::file(path, &error))?;
         // Counted in sleeps and not by the clock, which may be moved while one waits.
         let mut waited = Duration::ZERO;
@@ -236,7 +238,9 @@ pub(crate) fn check_owned(path: &Path, file: &File) -> Result<()> {
 /// Two groups are no other users. A file of root may be readable for root's group: systemd passes credentials so, with
 /// an access list that shows as the group's. And in a pod of Kubernetes, whose `fsGroup` gives the files of a volume to
 /// a group of the pod, that group is the pod itself.
+#[cfg(unix)]
 pub fn exposed_mode(metadata: &Metadata) -> Option<u32> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = metadata.permissions().mode() & 0o777;
     // Nothing else of root's group is let through: the mode of a file that a person made by `chmod 440` has that person
     // as its owner.
@@ -245,11 +249,19 @@ pub fn exposed_mode(metadata: &Metadata) -> Option<u32> {
     (mode & 0o077 != 0 && !is_credential && !is_of_pod).then_some(mode)
 }
 
+/// Other systems have no such modes.
+#[cfg(not(unix))]
+pub fn exposed_mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
 /// Kubernetes sets this variable in every container. The environment of this process chooses its key files, too.
+#[cfg(unix)]
 fn is_in_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }
 
+#[cfg(unix)]
 fn is_own_group(group: u32) -> bool {
     use rustix::process::{getegid, getgroups};
     let groups = getgroups().unwrap_or_default();
@@ -261,10 +273,16 @@ fn is_own_group(group: u32) -> bool {
 
 /// Makes sure that a file made or renamed beside `path` is still there after a power cut.
 pub(crate) fn sync_folder(path: &Path) -> Result<()> {
-    let folder = folder_of(path);
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|error| Error::file(folder, &error))
+    #[cfg(unix)]
+    {
+        let folder = folder_of(path);
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|error| Error::file(folder, &error))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 fn folder_of(path: &Path) -> &Path {

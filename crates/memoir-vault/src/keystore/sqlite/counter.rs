@@ -10,7 +10,6 @@
 use std::{
     fs::File,
     mem::ManuallyDrop,
-    os::unix::fs::FileExt,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -49,7 +48,7 @@ impl Counter {
             Self::Own(number) => return Ok(Some(number.load(Ordering::Acquire))),
         };
         let mut header = [0; BYTES];
-        match file.read_exact_at(&mut header, OFFSET) {
+        match read_at(file, &mut header) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read
                 .map_err(|error| Error::Driver(format!("the key store cannot be read: {error}")))?,
@@ -67,5 +66,18 @@ impl Counter {
             Self::File(_) => changes.map(|number| u64::from((number as u32).wrapping_add(1))),
             Self::Own(number) => Some(number.fetch_add(1, Ordering::AcqRel) + 1),
         }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, header: &mut [u8]) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, header, OFFSET)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, header: &mut [u8]) -> std::io::Result<()> {
+    match std::os::windows::fs::FileExt::seek_read(file, header, OFFSET)? {
+        BYTES => Ok(()),
+        _ => Err(std::io::ErrorKind::UnexpectedEof.into()),
     }
 }

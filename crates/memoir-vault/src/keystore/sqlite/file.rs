@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     time::Duration,
 };
@@ -34,7 +33,9 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// to which nothing was written yet.
 pub(super) fn create(path: &Path) -> Result<()> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Ok(_) => sync_folder(path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -72,10 +73,19 @@ pub(super) fn open_in_memory() -> Result<Connection> {
 }
 
 /// Identifies the file at a path: the same file has the same numbers while a process has it open. `None` without a
-/// file.
+/// file, and always the same if the system has no such numbers.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok()?;
-    Some((metadata.dev(), metadata.ino()))
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Some((0, 0))
+    }
 }
 
 fn connect(path: &Path) -> Result<Connection> {
