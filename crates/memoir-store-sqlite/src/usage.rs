@@ -100,7 +100,7 @@ mod tests {
         for (sql, index) in [
             (MEMORIES, "COVERING INDEX memories_"),
             (DRIVEN, "INDEX sessions_by_start"),
-            (WAITING, "COVERING INDEX transcript_messages_pending"),
+            (WAITING, "COVERING INDEX transcript_messages_sums"),
             (WAITING_OF_ACCOUNT, "COVERING INDEX "),
             (HANDED, "COVERING INDEX transcript_messages_counted"),
             (RECORDS, "SEARCH audit_records USING PRIMARY KEY"),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_app::{ShownMemory, ShownRecord};
-use memoir_domain::{audit::Action, memory::Kind};
+use memoir_domain::{Timestamp, audit::Action, memory::Kind};
 use memoir_text::same_text_key_ignoring_case;
 use serde_json::Value;
 
@@ -80,6 +80,7 @@ impl Ages {
             .iter()
             .map(|memory| (memory.number.0, memory))
             .collect();
+        let joined = joined(records);
         let mut rows: Vec<Original> = Vec::new();
         let mut texts: Vec<(String, bool, u8)> = Vec::new();
         let mut places: Vec<(u64, u64)> =
@@ -88,7 +89,12 @@ impl Ages {
         for (_, number) in places {
             let memory = by_number[&number];
             let is_in = memory.kind == Kind::Core && memory.discarded_at.is_none();
-            if memory.is_summary || !(is_in || memory.kind == Kind::Archival) {
+            // A cleanup makes nothing gone.
+            let is_joined = !is_in
+                && joined
+                    .get(&number)
+                    .is_some_and(|at| memory.archived_at == Some(*at));
+            if memory.is_summary || is_joined || !(is_in || memory.kind == Kind::Archival) {
                 continue;
             }
             let weakness = memory.origin.weakness();
@@ -146,6 +152,20 @@ impl Ages {
             .map(|age| age.number)
             .collect()
     }
+}
+
+/// When a cleanup last moved an original to the archive.
+fn joined(records: &[ShownRecord]) -> BTreeMap<u64, Timestamp> {
+    let cleanups = records.iter();
+    let cleanups = cleanups.filter(|record| record.action == Action::MemoryDeduplicated);
+    cleanups
+        .flat_map(|record| {
+            let archived = numbers(&record.words.data.expose()["archived"]);
+            archived
+                .into_iter()
+                .map(|number| (number, record.recorded_at))
+        })
+        .collect()
 }
 
 /// For each original that was ever core, the record that first made it so.

@@ -75,7 +75,7 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
              either." }
         p { "What stays is its log without words, which still verifies, and its name is free again. Copies \
              of the key store that lie elsewhere are not reached from here: destroy them too." }
-        p { "The agent is not asked. To take single memories out of access_level instead, discard them; to stop its \
+        p { "The agent is not asked. To take single memories out of the context instead, discard them; to stop its \
              sessions, take it out of service under " a href={ (path) "/settings" } { "Settings" } "." }
         form.settings method="post" action={ (path) "/erase" } {
             (parts::form_token(visitor))
