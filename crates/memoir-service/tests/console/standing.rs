@@ -160,7 +160,7 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     set(&agent, Field::Model, Some("refusing:small")).await;
     let browser = installation.ada().await;
     let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
-    let mode = [("mode", "full"), ("rehearsal", "yes")];
+    let mode = [("mode", "dedup_only"), ("rehearsal", "yes")];
     let begun = browser.press(&page, &refine, &mode).await;
     let session = begun.leads_to().to_owned();
     let text = ended(&browser, &session).await;

@@ -512,7 +512,7 @@ fn everyday() -> Vec<String> {
 const BEFORE: [(&str, &str); 4] = [
     (
         "memoir refine ",
-        "memoir remember wren 'marta binds book 17 on a Monday.'",
+        "memoir remember wren 'Marta binds book 17 on a Monday.'",
     ),
     (
         "memoir promote ",
