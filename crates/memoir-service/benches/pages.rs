@@ -114,15 +114,16 @@ async fn make(account: &Account, number: usize) {
     let name = format!("agent-{number:05}");
     let owner = Actor::administrator("bench");
     let settings: &[_] = match number % 20 {
-        0 => &[(Field::CoreTokenBudget, Some("100"))],
+        0 => &[(Field::CoreTokenBudget, Some("1000"))],
         1 => &[(Field::LossGuard, Some("off"))],
         2 => &[(Field::Model, Some("refusing:small"))],
         _ => &[],
     };
     account.create_agent(&name, settings, &owner).await.unwrap();
     let agent = account.agent(&name).await.unwrap();
+    let times = if number % 20 == 0 { 20 } else { 1 };
     let inputs = (0..FEW).map(|memory| MemoryInput {
-        content: customer(number * FEW + memory).into(),
+        content: customer(number * FEW + memory).repeat(times).into(),
         ..MemoryInput::default()
     });
     let inputs: Vec<_> = inputs.collect();

@@ -269,13 +269,14 @@ impl Memories<'_> {
     }
 }
 
-/// Matches among memories, with a temporary index.
+/// Matches among memories, with a temporary index where there is a question.
 pub(crate) fn found_among(
     memories: &MemoryList,
     query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Recalled {
-    let found = if recall::is_literal(query.text.expose()) {
+    let text = query.text.expose();
+    let found = if text.trim().is_empty() || recall::is_literal(text) {
         recall::literal_matches(memories, query, after)
     } else {
         RecallIndex::of(memories).search(query, after)

@@ -183,7 +183,8 @@ pub fn is_literal(text: &str) -> bool {
     !text.trim().is_empty() && query::RecallQuestion::of(text).is_empty()
 }
 
-/// The memories whose text contains the question literally, ignoring case, the newest first.
+/// The memories whose text contains the question literally, ignoring case, the newest first; all of them where the
+/// question is empty.
 pub fn literal_matches<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     query: &RecallQuery,
@@ -200,12 +201,17 @@ pub fn literal_matches<'a>(
     let all = by_number(memories);
     let admitted = all.values().copied().filter(|memory| query.admits(memory));
     let mut found: Vec<&Memory> = admitted
-        .filter(|memory| fold(memory.content.expose()).contains(wanted))
+        .filter(|memory| wanted.is_empty() || fold(memory.content.expose()).contains(wanted))
         .collect();
     found.sort_by_key(|memory| std::cmp::Reverse((memory.created_at, memory.number)));
     let found = replaced_behind(&all, found);
     let from = rank::begin(found.iter().map(|memory| memory.number), after);
     let ranked = found.iter().enumerate().skip(from).take(query.limit);
+    let term = (!wanted.is_empty()).then(|| MatchedTerm {
+        term: wanted.into(),
+        found: FoundAs::Literal,
+        weight: 0.0,
+    });
     let matched = ranked.map(|(at, memory)| RecallMatch {
         number: memory.number,
         rank: at + 1,
@@ -215,11 +221,7 @@ pub fn literal_matches<'a>(
         by_stop_words: false,
         replaced: replaced::mark(&all, memory.number),
         near: None,
-        terms: vec![MatchedTerm {
-            term: wanted.into(),
-            found: FoundAs::Literal,
-            weight: 0.0,
-        }],
+        terms: term.clone().into_iter().collect(),
     });
     matched.collect()
 }
