@@ -583,7 +583,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             AccessState::Granted if request.is_standing() => "until it is revoked",
             // The clock with less time left counts, so that setting one back extends nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.grants().access_time_left(request))),
-            AccessState::Asked => { "until " (parts::time(request.expires_at)) }
+            AccessState::Asked => span { "until " (parts::time(request.expires_at)) },
             _ => span.none { "–" },
         }
     }
