@@ -121,7 +121,7 @@ async fn make(account: &Account, number: usize) {
     };
     account.create_agent(&name, settings, &owner).await.unwrap();
     let agent = account.agent(&name).await.unwrap();
-    let times = if number % 20 == 0 { 20 } else { 1 };
+    let times = if number.is_multiple_of(20) { 20 } else { 1 };
     let inputs = (0..FEW).map(|memory| MemoryInput {
         content: customer(number * FEW + memory).repeat(times).into(),
         ..MemoryInput::default()
