@@ -204,15 +204,15 @@ impl AgentLog<'_> {
     /// # Errors
     /// The store or the key store fails. A mismatch is no error.
     pub async fn verify(self) -> Result<Verification> {
-        // The entries are read before the log: a later one may be of a record that the log, as read, does not have yet.
-        let leaves = self.memoir.store.leaves(0).await?;
-        let own: Vec<LeafRow> = leaves
-            .into_iter()
-            .filter(|leaf| leaf.agent == self.scope.agent)
-            .collect();
         let handle = AgentHandle::clone(&self);
         // The whole log and all memories are read: long work, whatever part of the agent's share it has left.
-        parallel::run_long(async move { handle.log().verify_with(&own).await }).await
+        parallel::run_long(async move {
+            // Before the log: a later entry may be of a record that the log, as read, does not have yet.
+            let mut leaves = handle.memoir.store.leaves(0).await?;
+            leaves.retain(|leaf| leaf.agent == handle.scope.agent);
+            handle.log().verify_with(&leaves).await
+        })
+        .await
     }
 
     pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {

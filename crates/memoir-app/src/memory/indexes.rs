@@ -152,7 +152,7 @@ impl Indexes {
                     agent = %scope.agent,
                     takes_mb = entry.bytes.div_ceil(1 << 20),
                     index_mb = self.most >> 20,
-                    "an agent's index for recall is larger than all of them may be: it is kept while no other is used; \
+                    "an agent's index for recall is larger than all of them may be: it is kept while there is no other; \
                      set `[recall] index_mb` to more than it takes"
                 );
             }
