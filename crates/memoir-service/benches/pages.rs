@@ -316,10 +316,12 @@ async fn print_personal(folder: &Path) {
     };
     let address = serve(memoir, options).await;
     let browser = Client::new(&address, ("cookie", cookie));
+    // About what a browser takes from the printed link to its first request.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let (first, page) = browser.get(&home).await;
     let (search, _) = browser.get(&format!("{home}?q=customer")).await;
     println!(
-        "the personal page, {MEMORIES} memories, cold: list {first:.1?}, then search {search:.1?}"
+        "the personal page, {MEMORIES} memories, a second after the start: list {first:.1?}, then search {search:.1?}"
     );
     let style = style(&page);
     let at = |query: &[&str]| -> Vec<String> {

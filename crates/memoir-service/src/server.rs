@@ -101,11 +101,19 @@ pub async fn serve(
     Ok(())
 }
 
-/// Sessions, the schedule, and what else a service does without a request; none beside the personal page, which is to
-/// cause nothing by itself.
+/// Sessions, the schedule, and what else a service does without a request. Beside the personal page, which is to change
+/// nothing by itself, only indexes are opened.
 fn background_work(service: &Service, stopped: &watch::Receiver<bool>) -> JoinSet<()> {
     let mut work = JoinSet::new();
-    if service.options.owner_link.is_some() {
+    if let Some(link) = service.options.owner_link.clone() {
+        let (memoir, mut stopped) = (service.memoir.clone(), stopped.clone());
+        work.spawn(async move {
+            // An index that was not opened is built by the first list or search, which reports why it cannot be.
+            tokio::select! {
+                _ = stopped.wait_for(|stopped| *stopped) => {}
+                _ = link.open_indexes(&memoir) => {}
+            }
+        });
         return work;
     }
     work.spawn(workers::run(service.clone(), stopped.clone()));

@@ -220,6 +220,14 @@ impl Memories<'_> {
         })
     }
 
+    /// Reads or builds the agent's index, so that the next recall of this process does not wait for it. Writes nothing.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn open_index(self) -> Result<()> {
+        again(|| self.indexed()).await.map(drop)
+    }
+
     /// The agent's index, of some version.
     pub(super) async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
         self.indexed_by(true).await?.ok_or(CONFLICT)

@@ -14,6 +14,9 @@ use crate::{
     shown::{OwnAgent, Viewer},
 };
 
+/// The most indexes that are opened before they are used.
+const INDEXES: usize = 4;
+
 /// The link to the personal page, and the cookie of the browsers that opened it. `Debug` prints its type's name only.
 #[derive(derive_more::Debug)]
 #[debug("OwnerLink")]
@@ -77,6 +80,26 @@ impl OwnerLink {
     /// The value of the cookie.
     pub fn cookie(&self) -> &str {
         self.cookie.expose()
+    }
+
+    /// Opens the indexes of the account's agents with the most memories, since the first list or search of each would
+    /// wait for its own. Writes nothing.
+    ///
+    /// # Errors
+    /// There is no such account; an agent is gone; the store fails.
+    pub async fn open_indexes(&self, memoir: &Memoir) -> Result<()> {
+        let account = memoir.account(&self.account).await?;
+        let mut agents = account.agents().await?;
+        agents.sort_by_key(|agent| std::cmp::Reverse(agent.counts.originals.total));
+        for agent in agents.iter().take(INDEXES) {
+            account
+                .agent(&agent.id.to_string())
+                .await?
+                .memories()
+                .open_index()
+                .await?;
+        }
+        Ok(())
     }
 
     /// Admits the browser that presents this value of the cookie; `None` for a browser without the cookie.
