@@ -11,7 +11,7 @@ use memoir_domain::{
     memory::{Invalid, Kind, Tally},
     session::{Session, State, Trigger},
 };
-use memoir_store::{AgentQuery, MemoryPage, MemoryRow, RecordFilter};
+use memoir_store::{AgentQuery, AuditRow, MemoryPage, MemoryRow, RecordFilter};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -276,20 +276,20 @@ impl AgentLog<'_> {
         let mut returns = Vec::new();
         let mut next = first;
         while let Some(from_seq) = next {
-            let page = self.page_of_facts(from_seq, PAGE).await?;
+            let page = self.page_of_records(from_seq, PAGE).await?;
             next = page
                 .last()
                 .filter(|_| page.len() == PAGE as usize)
                 .map(|row| row.seq + 1);
             // Not ended at the first later one: a clock may have been set back after it.
-            for row in page.into_iter().filter(|row| row.at <= until) {
-                let Some(core_tokens) = row.core_tokens else {
+            for row in page.iter().filter(|row| row.recorded_at <= until) {
+                let Some(core_tokens) = core_tokens(row)? else {
                     continue;
                 };
-                let tokens = curve.note(row.at, row.action, core_tokens);
+                let tokens = curve.note(row.recorded_at, row.action, core_tokens);
                 if row.action.takes_back() {
                     returns.push(Return {
-                        at: row.at,
+                        at: row.recorded_at,
                         action: row.action,
                         session_id: row.session,
                         tokens,
@@ -309,9 +309,9 @@ impl AgentLog<'_> {
 
     /// The time of the first record; without one, the creation of the agent.
     async fn first_recorded_at(self, loaded: &Loaded) -> Result<Timestamp> {
-        let first = self.page_of_facts(1, 1).await?;
+        let first = self.page_of_records(1, 1).await?;
         let made = loaded.agent.created_at;
-        Ok(first.first().map_or(made, |record| record.at.min(made)))
+        Ok(first.first().map_or(made, |row| row.recorded_at.min(made)))
     }
 
     async fn first_record_since(self, since: Timestamp) -> Result<Option<u64>> {
@@ -331,37 +331,23 @@ impl AgentLog<'_> {
         while end > 1 {
             let from = end.saturating_sub(u64::from(PAGE)).max(1);
             let count = u32::try_from(end - from).unwrap_or(PAGE);
-            let page = self.page_of_facts(from, count).await?;
-            if let Some(tokens) = page.iter().rev().find_map(|record| record.core_tokens) {
-                return Ok(tokens);
+            for row in self.page_of_records(from, count).await?.iter().rev() {
+                if let Some(tokens) = core_tokens(row)? {
+                    return Ok(tokens);
+                }
             }
             end = from;
         }
         Ok(0)
     }
 
-    async fn page_of_facts(self, from_seq: u64, count: u32) -> Result<Vec<Fact>> {
+    async fn page_of_records(self, from_seq: u64, count: u32) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter {
             from_seq,
             first: Some(count),
             ..RecordFilter::default()
         };
-        let rows = self.memoir.store.records(self.scope, &filter).await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(Fact {
-                    core_tokens: match row.action {
-                        // The last record of an erased agent holds its counts; that changes no memory.
-                        Action::AgentErased => None,
-                        _ => codec::facts(&row)?.count_of(CORE_TOKENS),
-                    },
-                    seq: row.seq,
-                    at: row.recorded_at,
-                    action: row.action,
-                    session: row.session,
-                })
-            })
-            .collect()
+        Ok(self.memoir.store.records(self.scope, &filter).await?)
     }
 
     /// Oldest first.
@@ -428,14 +414,13 @@ impl Quarters {
     }
 }
 
-/// The figures of a record.
-struct Fact {
-    seq: u64,
-    at: Timestamp,
-    action: Action,
-    session: Option<SessionId>,
-    /// The core size after it; `None` where it changed no memory.
-    core_tokens: Option<u64>,
+/// The core size after a record; `None` where it changed no memory.
+fn core_tokens(row: &AuditRow) -> Result<Option<u64>> {
+    Ok(match row.action {
+        // The last record of an erased agent holds its counts; that changes no memory.
+        Action::AgentErased => None,
+        _ => codec::facts(row)?.count_of(CORE_TOKENS),
+    })
 }
 
 fn counts(sessions: &[SessionMark]) -> SessionCounts {
