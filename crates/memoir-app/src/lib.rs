@@ -59,9 +59,7 @@ pub use log::erase::Erased;
 pub use log::export::LogExport;
 pub use log::finish::{Finished, Unfinished};
 pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, LastSessionView, ListedAgent};
-pub use log::look_back::{
-    CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, RecordMark, SessionSpan,
-};
+pub use log::look_back::{CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, SessionSpan};
 pub use log::probe::{BeforeAndAfter, SessionProbe};
 pub use log::rewind::{Point, Rewound};
 pub use log::stats::{

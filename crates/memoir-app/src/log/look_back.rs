@@ -13,8 +13,8 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
-    audit::{Action, Actor, Record},
-    memory::{Number, Tally},
+    audit::Record,
+    memory::Tally,
     rewind::{self, RewindForecast},
     session::{Session, State},
     summary::{LogPast, LogSummary, SUMMARY_RECORDS},
@@ -25,6 +25,7 @@ use serde::Serialize;
 use crate::{
     core::{CONFLICT, Error, Loaded, Result, again, codec, parallel::run_blocking},
     log::{AgentLog, Limits, rewind::Point},
+    shown::RecordFacts,
 };
 
 /// Summaries that are read at a time.
@@ -40,7 +41,7 @@ pub struct LookBack {
     /// The place in the log of the last record written by then; 0 before the first.
     pub seq: u64,
     /// That record; `None` before the first.
-    pub record: Option<RecordMark>,
+    pub record: Option<RecordFacts>,
     /// The counts of the memories then.
     pub then: Tally,
     /// The counts of the memories now.
@@ -51,21 +52,6 @@ pub struct LookBack {
     pub running: Option<SessionId>,
     /// The whole history around it.
     pub history: LogHistory,
-}
-
-/// The open part of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordMark {
-    /// When it was written.
-    pub recorded_at: Timestamp,
-    /// The action.
-    pub action: Action,
-    /// The actor.
-    pub actor: Actor,
-    /// Its session.
-    pub session_id: Option<SessionId>,
-    /// The memory that it is about.
-    pub memory: Option<Number>,
 }
 
 /// An overview of an agent's log.
@@ -134,7 +120,11 @@ impl AgentLog<'_> {
         let newest_seq = loaded.agent.next_seq - 1;
         let point = point.unwrap_or(Point::Record(newest_seq));
         let pasts = self.pasts(&loaded, point).await?;
-        let (then, seq, record) = self.then(&loaded, &pasts, point).await?;
+        let then = self.then(&loaded, &pasts, point).await?;
+        let seq = then.last_seq();
+        let any = RecordFilter::default();
+        let record = self.views().search_records(&any, Some(seq + 1), 1).await?;
+        let record = record.into_iter().next();
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let agent = loaded.agent;
@@ -305,17 +295,16 @@ impl AgentLog<'_> {
         Ok((opened.await??, hash))
     }
 
-    /// The part of the point's stretch that was written by then, the place of its last record, and that record; 0 and
-    /// `None` before the first.
+    /// The part of the point's stretch that was written by then; an empty one before the first record.
     async fn then(
         self,
         loaded: &Loaded,
         pasts: &HistoryWindow,
         point: Point,
-    ) -> Result<(LogSummary, u64, Option<RecordMark>)> {
+    ) -> Result<LogSummary> {
         let mut then = pasts.before.next_summary();
         let Some(stretch) = pasts.stretch() else {
-            return Ok((then, 0, None));
+            return Ok(then);
         };
         let (first, end) = (stretch.first_seq(), stretch.last_seq() + 1);
         let (records, _) = self.stretch(loaded, first, end).await?;
@@ -326,8 +315,7 @@ impl AgentLog<'_> {
         let last = records.iter().rposition(is_by_then);
         let records = &records[..last.map_or(0, |index| index + 1)];
         records.iter().for_each(|record| then.add(record));
-        let seq = then.last_seq();
-        Ok((then, seq, records.last().map(mark)))
+        Ok(then)
     }
 }
 
@@ -379,16 +367,6 @@ impl HistoryWindow {
     /// The stretch of the point; `None` before the first record.
     fn stretch(&self) -> Option<&LogSummary> {
         self.since.first().filter(|_| self.is_found)
-    }
-}
-
-fn mark(record: &Record) -> RecordMark {
-    RecordMark {
-        recorded_at: record.recorded_at,
-        action: record.action,
-        actor: record.actor.clone(),
-        session_id: record.session,
-        memory: record.memory,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
+use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordFacts, SessionSpan};
 use memoir_domain::{audit::Action, labels, memory::Tally, rewind::RewindForecast};
 use serde::Deserialize;
 
@@ -262,7 +262,7 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
             @else if is_newest { "Now, after record " (words::number(view.seq)) }
             @else { "After record " (words::number(view.seq)) }
         }
-        @if let Some(record) = &view.record { (origin(path, view.seq, record)) }
+        @if let Some(record) = &view.record { (origin(path, record)) }
         div.beside {
             section aria-labelledby="counted" {
                 h3 #counted { "What is counted" }
@@ -277,7 +277,7 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
 }
 
 /// The open facts of the point's record.
-fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
+fn origin(path: &str, record: &RecordFacts) -> Markup {
     html! {
         dl.facts {
             (parts::pair("When", html! {
@@ -295,8 +295,8 @@ fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
         }
         @if record.action == Action::AgentRewound {
             p { "This record is itself a return to an earlier point. "
-                a href=(record_path(path, seq.saturating_sub(1))) {
-                    "Going back to record " (words::number(seq.saturating_sub(1))) } " undoes it." }
+                a href=(record_path(path, record.seq.saturating_sub(1))) {
+                    "Going back to record " (words::number(record.seq.saturating_sub(1))) } " undoes it." }
         }
     }
 }
