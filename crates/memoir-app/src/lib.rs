@@ -58,7 +58,7 @@ pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
 pub use log::export::LogExport;
 pub use log::finish::{Finished, Unfinished};
-pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, LastSessionView, ListedAgent};
+pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, ListedAgent};
 pub use log::look_back::{CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, SessionSpan};
 pub use log::probe::{BeforeAndAfter, SessionProbe};
 pub use log::rewind::{Point, Rewound};

@@ -2,12 +2,12 @@
 //! Content-blind.
 
 use memoir_domain::{
-    SessionId, Timestamp,
+    Timestamp,
     agent::{self, Agent},
     breaker::Gauge,
     labels,
     lifecycle::fresh_gauge,
-    session::{FailureClass, Health, Session, State},
+    session::{FailureClass, Health, Session},
     tools::session_gauge,
 };
 use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     core::{Account, Memoir, Result, codec},
-    shown::AgentFacts,
+    shown::{AgentFacts, SessionFacts},
 };
 
 /// The selection and the order of agents.
@@ -53,7 +53,7 @@ pub struct ListedAgent {
     #[serde(flatten)]
     pub agent: AgentFacts,
     /// The session begun last; `None` where there was none.
-    pub last_session: Option<LastSessionView>,
+    pub last_session: Option<SessionFacts>,
     /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
     /// now.
     pub breaker_removable_tokens: u64,
@@ -66,23 +66,6 @@ pub struct ListedAgent {
 
 /// The days over which a list shows core sizes.
 pub const CORE_SIZE_DAYS: i64 = 90;
-
-/// A session in a list of agents.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "the names are those of a session's on the wire"
-)]
-pub struct LastSessionView {
-    pub id: SessionId,
-    pub state: State,
-    pub rehearsal: bool,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
-    pub undone_at: Option<Timestamp>,
-    pub failure: Option<FailureClass>,
-    pub refused_calls: u32,
-}
 
 impl Account {
     /// One page of the account's agents, sorted and searched.
@@ -159,7 +142,7 @@ impl Memoir {
             core_sizes: self.core_sizes(&agent, &row.sessions)?,
             breaker_removable_tokens: gauge.allowance().tokens,
             agent: self.listed_facts(&agent, state),
-            last_session: last.map(LastSessionView::from),
+            last_session: last.map(|last| SessionFacts::new(&agent.name, &last)),
             open_requests: row.open_requests,
         })
     }
@@ -191,20 +174,5 @@ fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     match running.filter(|session| session.pre_session_tokens.is_some()) {
         Some(session) => session_gauge(agent, session),
         None => fresh_gauge(agent),
-    }
-}
-
-impl From<Session> for LastSessionView {
-    fn from(session: Session) -> Self {
-        Self {
-            id: session.id,
-            state: session.state,
-            rehearsal: session.rehearsal,
-            started_at: session.started_at,
-            ended_at: session.ended_at,
-            undone_at: session.undone_at,
-            failure: session.failure,
-            refused_calls: session.refused_calls,
-        }
     }
 }
