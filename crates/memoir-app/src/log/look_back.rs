@@ -12,11 +12,11 @@
 //! A process does this for few agents at a time, and later callers wait.
 
 use memoir_domain::{
-    SessionId, Timestamp,
+    SessionId,
     audit::Record,
     memory::Tally,
     rewind::{self, RewindForecast},
-    session::{Session, State},
+    session::Session,
     summary::{LogPast, LogSummary, SUMMARY_RECORDS},
 };
 use memoir_store::{AgentQuery, RecordFilter, SummaryRow};
@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::{
     core::{CONFLICT, Error, Loaded, Result, again, codec, parallel::run_blocking},
     log::{AgentLog, Limits, rewind::Point},
-    shown::RecordFacts,
+    shown::{RecordFacts, SessionFacts},
 };
 
 /// Summaries that are read at a time.
@@ -79,18 +79,10 @@ pub struct CoreSizeAt {
 }
 
 /// The place of a session in the log. Other records may lie in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionSpan {
-    /// The session.
-    pub id: SessionId,
-    /// When it was begun.
-    pub started_at: Timestamp,
-    /// Its state.
-    pub state: State,
-    /// Whether it was a rehearsal, which has only one record.
-    pub rehearsal: bool,
-    /// Whether it was undone.
-    pub is_undone: bool,
+    /// The session. A rehearsal has only one record.
+    pub session: SessionFacts,
     /// The place of its first record.
     pub first_seq: u64,
     /// The place of its last record.
@@ -150,7 +142,7 @@ impl AgentLog<'_> {
                 history: LogHistory {
                     newest_seq,
                     core_size: core_sizes(past.core_sizes(), newest_seq),
-                    sessions: spans(&past, &sessions),
+                    sessions: spans(&agent.name, &past, &sessions),
                 },
             })
         })
@@ -401,17 +393,13 @@ fn core_sizes(sizes: &[(u64, u64)], newest_seq: u64) -> Vec<CoreSizeAt> {
 }
 
 /// The places of the sessions in the log, the newest first.
-fn spans(past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
+fn spans(agent: &str, past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
     let mut spans: Vec<SessionSpan> = sessions
         .iter()
         .filter_map(|session| {
             let (first_seq, last_seq) = past.sessions().get(&session.id)?;
             Some(SessionSpan {
-                id: session.id,
-                started_at: session.started_at,
-                state: session.state,
-                rehearsal: session.rehearsal,
-                is_undone: session.undone_at.is_some(),
+                session: SessionFacts::new(agent, session),
                 first_seq: *first_seq,
                 last_seq: *last_seq,
             })

@@ -643,8 +643,9 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
         .iter()
         .filter(|point| point.lowest_core_tokens < point.core_tokens);
     assert!(dips.count() > 100, "each discarding is there");
-    let span = history.sessions[0];
-    assert_eq!((span.id, span.last_seq), (driven.id, history.newest_seq));
+    let span = &history.sessions[0];
+    let newest = (span.session.id, span.last_seq);
+    assert_eq!(newest, (driven.id, history.newest_seq));
     assert_eq!(span.first_seq, history.newest_seq - 1);
 }
 

@@ -108,7 +108,7 @@ async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure
     let view = agent.log().look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
     // Identifiers are compared as texts, since the address may hold any text.
-    let found = sessions.find(|span| span.id.to_string() == session);
+    let found = sessions.find(|span| span.session.id.to_string() == session);
     let missing = || {
         PageFailure::new(
             StatusCode::NOT_FOUND,
@@ -213,7 +213,7 @@ fn curve(view: &LookBack) -> Markup {
         .sessions
         .iter()
         // A rehearsal changes nothing, and is not on the curve.
-        .filter(|span| !span.rehearsal)
+        .filter(|span| !span.session.rehearsal)
         .take(BANDS);
     let line = outline(history, highest);
     let size = format!("0 0 {WIDTH} {HEIGHT}");
@@ -401,14 +401,15 @@ fn sessions(path: &str, agent: &AgentHandle, history: &LogHistory) -> Markup {
 }
 
 fn session(path: &str, span: &SessionSpan) -> Markup {
-    let begun = words::minute(span.started_at);
+    let session = &span.session;
+    let begun = words::minute(session.started_at);
     html! {
         tr role="row" {
             th role="rowheader" scope="row" data-label="Begun" {
-                a href={ "/sessions/" (span.id) } { (parts::time(span.started_at)) }
+                a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
             td role="cell" data-label="Outcome" {
-                span { (parts::state(span.state, span.rehearsal, span.is_undone)) }
+                span { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
             }
             td.figure role="cell" data-label="Records" {
                 (words::number(span.first_seq))
