@@ -250,7 +250,7 @@ impl Sessions<'_> {
                 .retain(|memory| memory.side() == Side::Agent);
         }
         let context = self.memories().built_context(&loaded, now, bounds).await?;
-        Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
+        Ok(prompt::consent(&loaded.agent, &session, &context))
     }
 
     /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt.

@@ -288,7 +288,7 @@ pub fn resume(
     let limits = SessionLimits::of(agent, session);
     let ledger = list(agent, &limits, memories, None, room);
     let gauge = crate::session::tools::session_gauge(agent, session);
-    let prompt = prompt::session(agent, session.into(), &limits, &gauge, &ledger);
+    let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
     (prompt, ledger, gauge)
 }
 
@@ -338,7 +338,7 @@ pub fn open(
     let limits = SessionLimits::of(draft.agent(), &session);
     let ledger = list(draft.agent(), &limits, &memories, position, room);
     draft.set_ledger_position(ledger.next_position);
-    let prompt = prompt::session(draft.agent(), (&session).into(), &limits, &gauge, &ledger);
+    let prompt = prompt::session(draft.agent(), &session, &limits, &gauge, &ledger);
     draft.put_session(session);
     SessionOpening {
         decision: draft.finish(),

@@ -8,7 +8,7 @@ use memoir_domain::{
     context, ledger, lifecycle,
     memory::{Kind, Memory, NewMemory, Number, tokens},
     origin::SavedBy,
-    prompt::{self, PromptSession},
+    prompt::{self, Prompt},
     session::Mode,
     tools::Tool,
 };
@@ -41,7 +41,8 @@ fn over_budget() -> World {
     world
 }
 
-fn consent(world: &World, session: PromptSession) -> prompt::Prompt {
+/// The request for consent to the session that was begun last.
+fn consent(world: &World) -> Prompt {
     let memories: Vec<Memory> = world.memories.values().cloned().collect();
     let bounds = context::Bounds::of(&world.agent.settings, None);
     let context = context::build(
@@ -50,19 +51,14 @@ fn consent(world: &World, session: PromptSession) -> prompt::Prompt {
         bounds,
         &context::ArchiveNote::default(),
     );
-    prompt::consent(&world.agent, session, &context)
+    prompt::consent(&world.agent, world.last_session(), &context)
 }
 
 /// The request for consent without the context, and the prompt of the session.
 fn both(mut world: World, mode: Mode, rehearsal: bool) -> String {
-    let session = PromptSession {
-        mode,
-        rehearsal,
-        ..PromptSession::default()
-    };
-    let asked = consent(&world, session);
     world.begin(mode).unwrap();
     world.sessions[0].rehearsal = rehearsal;
+    let asked = consent(&world);
     let prompt = world.open_begun().prompt.text();
     let prompt = prompt.expose().replace(&padding(BALLAST), "calm…");
     format!("{}\n\n=== session ===\n\n{prompt}", asked.user.expose())
@@ -103,7 +99,9 @@ fn spec_3_17_the_prompts_of_a_rehearsal() {
 
 #[test]
 fn spec_3_3_consent_is_requested_with_the_agents_own_prompt_and_context() {
-    let asked = consent(&example("archive"), PromptSession::default());
+    let mut world = example("archive");
+    world.begin(Mode::Full).unwrap();
+    let asked = consent(&world);
     let system = asked.system.expose();
     assert!(
         system.starts_with("I am Wren, a bookbinder.\n\n# Your memory"),

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use memoir_domain::agent::{Agent, Field};
 use memoir_domain::audit::{Actor, ActorKind};
+use memoir_domain::draft::Decision;
 use memoir_domain::ledger::LedgerRoom;
 use memoir_domain::lifecycle::{self, SessionOpening, Start};
 use memoir_domain::manage;
 use memoir_domain::memories::AllMemories;
 use memoir_domain::memory::{Kind, Memory, NewMemory, Number, Tags, Tally};
 use memoir_domain::origin::{Origin, SavedBy};
-use memoir_domain::prompt::{self, Prompt, PromptSession};
+use memoir_domain::prompt::{self, Prompt};
 use memoir_domain::session::{Driver, Mode, Session, Stats, Trigger};
 use memoir_domain::text::Digester;
 use memoir_domain::tools::{CallOutcome, Refusal, Tool, ToolRequest, ToolResult, View, decide};
@@ -110,12 +111,27 @@ async fn consents(texts: &[&str]) -> String {
         bounds,
         &context::ArchiveNote::default(),
     );
-    let asked = prompt::consent(&agent, PromptSession::default(), &context);
+    let session = begun(agent.clone(), Mode::Full).sessions.remove(0);
+    let asked = prompt::consent(&agent, &session, &context);
     let reply = say(asked, None, vec![]).await;
     assert_eq!((reply.tool_calls, reply.finish), (vec![], Finish::Stop));
     let answer = reply.text.into_exposed();
     assert_eq!(prompt::is_consent(&answer), answer.starts_with("YES"));
     answer
+}
+
+fn begun(agent: Agent, mode: Mode) -> Decision {
+    let start = Start {
+        id: SessionId::from_bytes([2; 16]),
+        mode,
+        driver: Driver::Model,
+        trigger: Trigger::Request,
+        rehearsal: false,
+        model: Some("builtin:careful".to_owned()),
+        lease: None,
+        started_by: Actor::administrator("root"),
+    };
+    lifecycle::begin(agent, None, start, None, day(100)).unwrap()
 }
 
 /// A session of the model with the domain's own tools.
@@ -147,17 +163,7 @@ impl Run {
 
     fn open(&self, memories: &[Memory]) -> SessionOpening {
         let agent = agent(memories, &self.settings);
-        let start = Start {
-            id: SessionId::from_bytes([2; 16]),
-            mode: self.mode,
-            driver: Driver::Model,
-            trigger: Trigger::Request,
-            rehearsal: false,
-            model: Some("builtin:careful".to_owned()),
-            lease: None,
-            started_by: Actor::administrator("root"),
-        };
-        let begun = lifecycle::begin(agent, None, start, None, day(100)).unwrap();
+        let begun = begun(agent, self.mode);
         let room = LedgerRoom {
             tokens: u64::MAX,
             near_duplicates: true,

@@ -30,30 +30,6 @@ const ACCESS: &str = include_str!("access.md");
 /// The start of the status line that states the loss at which everything is undone.
 const LIMIT: &str = "- Limit: if more than ";
 
-/// The properties of a session that its prompts state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PromptSession {
-    /// Which tools it has.
-    pub mode: Mode,
-    /// Whether it works on a copy.
-    pub rehearsal: bool,
-    /// Edits that are done already, when a session is resumed.
-    pub edits: u32,
-    /// The guard at its beginning; `None` before.
-    pub loss_guard: Option<LossGuard>,
-}
-
-impl From<&Session> for PromptSession {
-    fn from(session: &Session) -> Self {
-        Self {
-            mode: session.mode,
-            rehearsal: session.rehearsal,
-            edits: session.edits,
-            loss_guard: session.loss_guard,
-        }
-    }
-}
-
 /// The kind of a session, by what may leave the prompt in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SessionKind {
@@ -136,7 +112,7 @@ impl Prompt {
 /// instruction, in this order (SPEC 3.5).
 pub fn session(
     agent: &Agent,
-    session: PromptSession,
+    session: &Session,
     limits: &SessionLimits,
     gauge: &Gauge,
     ledger: &Ledger,
@@ -202,7 +178,7 @@ pub(crate) fn nameplate(name: &str) -> String {
 
 fn status(
     agent: &Agent,
-    session: PromptSession,
+    session: &Session,
     kind: SessionKind,
     limits: &SessionLimits,
     gauge: &Gauge,
@@ -288,7 +264,7 @@ fn over_or_within(agent: &Agent) -> String {
 
 /// The request for consent: the agent's own system prompt with its context, then what a session like this
 /// one may do.
-pub fn consent(agent: &Agent, session: PromptSession, context: &ContextText) -> Prompt {
+pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Prompt {
     let guard = session_guard(agent, session.loss_guard);
     let kind = SessionKind::of(session.mode, guard, is_over(agent));
     let mut what = vec![match session.mode {
