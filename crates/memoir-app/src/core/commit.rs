@@ -11,7 +11,7 @@ use memoir_domain::{
     audit::{Action, Change, Record},
     draft::Decision,
     memory::Number,
-    session::{EndReason, FailureClass, Session, State},
+    session::Session,
 };
 use memoir_store::{Commit, Error as StoreError};
 use tracing::Instrument;
@@ -113,7 +113,8 @@ pub(crate) trait CommitListener: Send + Sync {
 #[derive(Default)]
 pub(crate) struct CommitCounts {
     pub(crate) records: Vec<RecordCounts>,
-    pub(crate) ended: Vec<EndedSession>,
+    /// The sessions that end with it, without their texts.
+    pub(crate) ended: Vec<Session>,
 }
 
 /// The counters of a record.
@@ -145,16 +146,6 @@ impl RecordCounts {
     }
 }
 
-/// A session that ends with the decision.
-pub(crate) struct EndedSession {
-    pub(crate) end: &'static str,
-    pub(crate) driver: &'static str,
-    pub(crate) rehearsal: bool,
-    pub(crate) reason: Option<EndReason>,
-    pub(crate) failure: Option<FailureClass>,
-    pub(crate) seconds: f64,
-}
-
 impl CommitCounts {
     /// Adds another one that is written with it.
     pub(crate) fn add(&mut self, other: Self) {
@@ -173,29 +164,16 @@ impl CommitCounts {
                 decision.sessions.iter().find(is_it)
             })
             .filter(|session| !session.state.is_running())
-            .map(EndedSession::of)
+            .map(|session| Session {
+                summary: None,
+                reason: None,
+                ..session.clone()
+            })
             .collect();
         let records = decision.records.iter();
         Self {
             records: records.map(RecordCounts::of).collect(),
             ended,
-        }
-    }
-}
-
-impl EndedSession {
-    fn of(session: &Session) -> Self {
-        let began = session.started_at;
-        let took = session.ended_at.map(|ended_at| ended_at.since(began));
-        Self {
-            end: session.state.as_str(),
-            driver: spans::driver_name(session.driver),
-            rehearsal: session.rehearsal,
-            reason: session
-                .end_reason
-                .filter(|_| session.state != State::Completed),
-            failure: session.failure,
-            seconds: took.unwrap_or_default().as_secs_f64(),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use memoir_domain::audit::Action;
+use memoir_domain::{
+    audit::Action,
+    session::{Session, State},
+};
 
 use super::{Metrics, limit_of, tool_of};
-use crate::core::{
-    CommitCounts, CommitListener,
-    commit::{EndedSession, Outcome},
-};
+use crate::core::{CommitCounts, CommitListener, commit::Outcome, spans::driver_name};
 
 impl CommitListener for Metrics {
     fn ended(&self, outcome: Outcome, counts: &CommitCounts, took: Option<Duration>) {
@@ -43,27 +43,32 @@ impl Metrics {
                 _ => {}
             }
         }
-        for ended in &counts.ended {
-            self.session_ended(ended);
+        for session in &counts.ended {
+            self.session_ended(session);
         }
     }
 
-    fn session_ended(&self, ended: &EndedSession) {
-        let rehearsal = if ended.rehearsal { "true" } else { "false" };
+    fn session_ended(&self, session: &Session) {
+        let (end, driver) = (session.state.as_str(), driver_name(session.driver));
+        let rehearsal = if session.rehearsal { "true" } else { "false" };
         self.sessions_ended
-            .with_label_values(&[ended.end, ended.driver, rehearsal])
+            .with_label_values(&[end, driver, rehearsal])
             .inc();
+        let took = session.ended_at.map(|at| at.since(session.started_at));
         self.session_seconds
-            .with_label_values(&[ended.end, ended.driver])
-            .observe(ended.seconds);
-        let Some(reason) = ended.reason else { return };
+            .with_label_values(&[end, driver])
+            .observe(took.unwrap_or_default().as_secs_f64());
+        let reason = session
+            .end_reason
+            .filter(|_| session.state != State::Completed);
+        let Some(reason) = reason else { return };
         self.end_reasons.with_label_values(&[reason.as_str()]).inc();
-        if let Some(failure) = ended.failure {
+        if let Some(failure) = session.failure {
             self.session_failures
                 .with_label_values(&[failure.as_str()])
                 .inc();
         }
-        if let Some(limit) = limit_of(reason).filter(|_| !ended.rehearsal) {
+        if let Some(limit) = limit_of(reason).filter(|_| !session.rehearsal) {
             self.breaker_trips.with_label_values(&[limit]).inc();
         }
     }
