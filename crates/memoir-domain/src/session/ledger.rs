@@ -179,6 +179,13 @@ pub struct ParsedRow {
     pub content: PrivateText,
 }
 
+impl ParsedRow {
+    /// Whether it is constitutional, has an immutable tag, or cannot leave by a single delete.
+    pub fn is_bound(&self) -> bool {
+        self.constitutional || self.immutable || self.stays
+    }
+}
+
 /// Reads the rows back from a text; other lines are skipped.
 pub fn parse_rows(text: &str) -> Vec<ParsedRow> {
     text.lines().filter_map(parse_row).collect()

@@ -2,24 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{session::EDIT_CAP, tools::MEMBERS_LIMIT};
+use memoir_domain::{ledger::ParsedRow, session::EDIT_CAP, tools::MEMBERS_LIMIT};
 use memoir_text::{has_relative_time, same_text_key_ignoring_case};
-
-/// One memory of the ledger. Holds text, so it has no `Debug`.
-#[derive(Clone)]
-pub(super) struct LedgerRow {
-    pub(super) number: u64,
-    pub(super) tokens: u64,
-    /// Its origin date, as `2026-03-01`.
-    pub(super) date: String,
-    /// Constitutional, with an immutable tag, or bound by the age rule.
-    pub(super) is_bound: bool,
-    /// A summary is no duplicate of anything (SPEC 3.14).
-    pub(super) is_summary: bool,
-    /// How weak its origin is, from 0 to 3.
-    pub(super) weakness: u8,
-    pub(super) content: String,
-}
 
 /// The deletes of one session.
 #[cfg_attr(test, derive(Debug))]
@@ -32,7 +16,7 @@ pub(super) struct Plan {
 
 /// Plans the deletes for `rows`, listed oldest first, that remove no more than `removable_tokens` together even if all
 /// of them succeed.
-pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
+pub(super) fn plan(rows: &[ParsedRow], removable_tokens: u64) -> Plan {
     let mut numbers = Vec::new();
     let mut left = 0;
     let mut removed = 0;
@@ -40,7 +24,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
         let has_room = numbers.len() < EDIT_CAP as usize * MEMBERS_LIMIT;
         if has_room && removed + row.tokens <= removable_tokens {
             removed += row.tokens;
-            numbers.push(row.number);
+            numbers.push(row.number.0);
         } else {
             // The others are tried nevertheless: a smaller one may still fit, and the report counts the rest.
             left += 1;
@@ -55,23 +39,25 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
 }
 
 /// The rows whose text, up to case, an earlier remaining one has, of no weaker origin: free edits (SPEC 3.14).
-fn removable(rows: &[LedgerRow]) -> Vec<&LedgerRow> {
+fn removable(rows: &[ParsedRow]) -> Vec<&ParsedRow> {
     let texts = rows
         .iter()
-        .map(|row| (row.content.as_str(), Some(row.date.as_str())));
+        .map(|row| (row.content.expose(), Some(row.date.as_str())));
+    let weakness = |row: &ParsedRow| row.origin.unwrap_or_default().weakness();
     let mut removable = Vec::new();
     for group in groups(texts) {
-        let mut copies: Vec<&LedgerRow> = group
+        let mut copies: Vec<&ParsedRow> = group
             .into_iter()
             .map(|position| &rows[position])
-            .filter(|row| !row.is_summary)
+            // A summary is no duplicate of anything (SPEC 3.14).
+            .filter(|row| !row.summary)
             .collect();
         // Numbers are given in the order of recording; the list is in the order of the origin dates.
         copies.sort_by_key(|row| row.number);
-        let mut staying: Vec<&LedgerRow> = Vec::new();
+        let mut staying: Vec<&ParsedRow> = Vec::new();
         for row in copies {
-            let is_covered = staying.iter().any(|other| other.weakness <= row.weakness);
-            match is_covered && !row.is_bound {
+            let is_covered = staying.iter().any(|other| weakness(other) <= weakness(row));
+            match is_covered && !row.is_bound() {
                 true => removable.push(row),
                 false => staying.push(row),
             }
@@ -103,27 +89,32 @@ pub(super) fn groups<'a>(
 
 #[cfg(test)]
 mod tests {
+    use memoir_domain::{memory::Number, origin::Origin};
+
     use super::*;
 
     /// A free row of the agent's own; tokens are those of its text.
-    fn row(number: u64, content: &str) -> LedgerRow {
-        LedgerRow {
-            number,
-            tokens: (content.chars().count() as u64).div_ceil(4),
+    fn row(number: u64, content: &str) -> ParsedRow {
+        ParsedRow {
+            number: Number(number),
             date: "2026-03-01".to_owned(),
-            is_bound: false,
-            is_summary: false,
-            weakness: 0,
-            content: content.to_owned(),
+            tokens: (content.chars().count() as u64).div_ceil(4),
+            constitutional: false,
+            immutable: false,
+            summary: false,
+            stays: false,
+            origin: None,
+            tags: Vec::new(),
+            content: content.into(),
         }
     }
 
-    fn bound(mut row: LedgerRow) -> LedgerRow {
-        row.is_bound = true;
+    fn bound(mut row: ParsedRow) -> ParsedRow {
+        row.stays = true;
         row
     }
 
-    fn deletes(rows: &[LedgerRow]) -> Vec<Vec<u64>> {
+    fn deletes(rows: &[ParsedRow]) -> Vec<Vec<u64>> {
         plan(rows, u64::MAX).deletes
     }
 
@@ -183,17 +174,17 @@ mod tests {
     #[test]
     fn spec_3_14_a_weaker_origin_and_a_summary_cover_nothing() {
         let mut page = row(1, "tea");
-        page.weakness = 3;
+        page.origin = Some(Origin::External);
         let said = row(2, "Tea.");
         assert!(deletes(&[page.clone(), said.clone()]).is_empty());
         // The agent's own word covers what comes after it, also of a page.
         let mut later = page.clone();
-        later.number = 3;
+        later.number = Number(3);
         assert_eq!(deletes(&[page, said.clone(), later]), [vec![3]]);
         let mut summary = row(1, "tea");
-        summary.is_summary = true;
+        summary.summary = true;
         assert!(deletes(&[summary.clone(), said.clone()]).is_empty());
-        summary.number = 3;
+        summary.number = Number(3);
         assert!(deletes(&[said, summary]).is_empty());
     }
 
@@ -211,7 +202,7 @@ mod tests {
     }
 
     /// `count` memories and a duplicate of each.
-    fn pairs(count: u64) -> Vec<LedgerRow> {
+    fn pairs(count: u64) -> Vec<ParsedRow> {
         (0..2 * count)
             .map(|at| row(at + 1, &format!("memory {:04}", at % count)))
             .collect()

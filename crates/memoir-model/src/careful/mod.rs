@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection, text::plural};
 use serde_json::{Value, json};
 
-use self::duplicates::{LedgerRow, Plan, groups, plan};
+use self::duplicates::{Plan, groups, plan};
 use crate::message::{Arguments, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
 use crate::{Model, ModelError, ModelName};
 
@@ -65,10 +65,7 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
     let question = question.unwrap_or_default();
     // By the offered tools: only a session has this one.
     if offers("complete_refinement") {
-        let rows: Vec<LedgerRow> = ledger::parse_rows(question)
-            .into_iter()
-            .map(LedgerRow::from)
-            .collect();
+        let rows = ledger::parse_rows(question);
         // Without the limit it deletes nothing: the breaker would undo the whole session.
         let removable = prompt::parse_removable_tokens(question).unwrap_or(0);
         return next_step(&plan(&rows, removable), &results(request));
@@ -214,20 +211,6 @@ impl CarefulTurn {
                     finish: Finish::ToolCalls,
                 }
             }
-        }
-    }
-}
-
-impl From<ledger::ParsedRow> for LedgerRow {
-    fn from(row: ledger::ParsedRow) -> Self {
-        Self {
-            number: row.number.0,
-            tokens: row.tokens,
-            date: row.date,
-            is_bound: row.constitutional || row.immutable || row.stays,
-            is_summary: row.summary,
-            weakness: row.origin.unwrap_or_default().weakness(),
-            content: row.content.into_exposed(),
         }
     }
 }
