@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
+    context::ContextMark,
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
-    MemoryPage, MemoryRow, RecordFilter, Result, RowCounts, Selection, SessionRow, Snapshot, Store,
-    StoredText, SummaryRow, columns, select,
+    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, MemoryPage, MemoryRow,
+    RecordFilter, Result, RowCounts, Selection, SessionRow, Snapshot, Store, StoredText,
+    SummaryRow, columns, select,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -472,7 +473,7 @@ impl Memories<'_> {
     }
 
     /// Without texts, the oldest origin date first.
-    fn marks(&self, journal_after: Timestamp) -> error::Result<Vec<ContextMarkRow>> {
+    fn marks(&self, journal_after: Timestamp) -> error::Result<Vec<ContextMark>> {
         let mut marks = self.context(MARKS_AFTER, journal_after, decode::context_mark)?;
         marks.sort_by_key(|mark| (mark.created_at, mark.number));
         Ok(marks)

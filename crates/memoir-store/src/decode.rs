@@ -7,16 +7,17 @@
 use data_encoding::HEXLOWER;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    absorption::MessageState, memory::Number, schedule::NextDue, session::Lease,
+    absorption::MessageState, context::ContextMark, memory::Number, schedule::NextDue,
+    session::Lease,
 };
 use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
-    ContextMarkRow, CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow,
-    MessageRow, OpenAccess, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText,
-    SummaryRow, TokenColumns, TokenRow, TranscriptRow, UserColumns, UserRow, VectorRow,
-    WaitingSession, WordIndexRow,
+    CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
+    OpenAccess, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    TokenColumns, TokenRow, TranscriptRow, UserColumns, UserRow, VectorRow, WaitingSession,
+    WordIndexRow,
 };
 
 /// A value of a row, as the database has it.
@@ -250,9 +251,9 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
 }
 
 /// Reads `columns!(context_mark)`.
-pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMarkRow> {
+pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMark> {
     let mut columns = Columns::new(row, "memories");
-    Ok(ContextMarkRow {
+    Ok(ContextMark {
         number: Number(columns.count()?),
         kind: columns.word()?,
         tokens: columns.count()?,

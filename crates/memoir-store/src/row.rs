@@ -125,25 +125,6 @@ pub struct MemoryRow {
     pub recorded_at: Timestamp,
 }
 
-/// What of a memory's row is needed to decide whether it is in a context: all of it lies unsealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContextMarkRow {
-    /// Its number.
-    pub number: Number,
-    /// Core or journal.
-    pub kind: Kind,
-    /// Its size in tokens.
-    pub tokens: u64,
-    /// Whether it is constitutional.
-    pub constitutional: bool,
-    /// Whether it is a summary.
-    pub is_summary: bool,
-    /// Its origin date.
-    pub created_at: Timestamp,
-    /// When it was first saved.
-    pub recorded_at: Timestamp,
-}
-
 impl MemoryRow {
     /// What of its columns does not agree; `None` where nothing is wrong.
     pub(crate) fn problem(&self) -> Option<&'static str> {

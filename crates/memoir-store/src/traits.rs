@@ -6,15 +6,16 @@ use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
+    context::ContextMark,
     memory::Number,
     session::State,
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
-    CountAndTokens, Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow,
-    OpenAccess, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
-    SummaryRow, TokenRow, TranscriptRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
+    Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
+    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
+    TokenRow, TranscriptRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -111,7 +112,7 @@ pub struct Snapshot {
     /// The memories wanted.
     pub memories: Vec<MemoryRow>,
     /// The marks wanted.
-    pub marks: Vec<ContextMarkRow>,
+    pub marks: Vec<ContextMark>,
     /// The session wanted; `None` where the agent has none of that identifier.
     pub session: Option<SessionRow>,
     /// The agent's running session (queued, asking or open), whether wanted or not.

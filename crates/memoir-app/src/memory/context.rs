@@ -6,13 +6,13 @@ use memoir_domain::{
     PrivateText, Timestamp,
     agent::{Agent, ContextBound},
     context::{
-        self, ArchiveNote, Bounds, ContextExplained, ContextMark, ContextPlan, ContextText,
-        CoreShare, CoreShares,
+        self, ArchiveNote, Bounds, ContextCandidate, ContextExplained, ContextMark, ContextPlan,
+        ContextText, CoreShare, CoreShares,
     },
     draft::Decision,
     memory::{Kind, Number},
 };
-use memoir_store::{AgentQuery, ContextMarkRow, Selection};
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -189,12 +189,12 @@ impl OwnAgent {
             let context = self.memories().built_context(&loaded, now, bounds).await?;
             return Ok((loaded, context));
         }
-        let (loaded, rows, room) = load_marks(self, now).await?;
-        let marks = rows.iter().map(|row| mark(&loaded.agent, row));
-        let mut plan = ContextPlan::new(marks, bounds(&loaded.agent));
-        let summaries = rows.iter().filter(|row| row.is_summary);
-        let summaries: Vec<Number> = summaries.map(|row| row.number).collect();
-        drop((rows, room));
+        let (loaded, marks, room) = load_marks(self, now).await?;
+        let candidates = marks.iter().map(|mark| candidate(&loaded.agent, mark));
+        let mut plan = ContextPlan::new(candidates, bounds(&loaded.agent));
+        let summaries = marks.iter().filter(|mark| mark.is_summary);
+        let summaries: Vec<Number> = summaries.map(|mark| mark.number).collect();
+        drop((marks, room));
         let archive = self.memories().archive_note(&loaded.agent, summaries);
         let archive = archive.await?;
         loop {
@@ -252,31 +252,25 @@ pub(crate) fn last_bounds(agent: &Agent) -> Bounds {
 async fn load_marks(
     agent: &AgentHandle,
     now: Timestamp,
-) -> Result<(Loaded, Vec<ContextMarkRow>, Option<HeldRoom>)> {
+) -> Result<(Loaded, Vec<ContextMark>, Option<HeldRoom>)> {
     let query = AgentQuery {
         marks_after: Some(context::journal_since(now)),
         ..AgentQuery::default()
     };
     let room = agent.room_for(&query).await?;
     let mut snapshot = agent.snapshot(&query).await?;
-    let mut rows = std::mem::take(&mut snapshot.marks);
+    let mut marks = std::mem::take(&mut snapshot.marks);
     let loaded = agent.read(snapshot, None).await?;
-    rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
-    Ok((loaded, rows, room))
+    marks.retain(|mark| mark.kind == Kind::Core || context::is_recent_at(mark.created_at, now));
+    Ok((loaded, marks, room))
 }
 
-fn mark(agent: &Agent, row: &ContextMarkRow) -> ContextMark {
+fn candidate(agent: &Agent, mark: &ContextMark) -> ContextCandidate {
     let immutable = agent.known_immutable();
-    ContextMark {
-        number: row.number,
-        kind: row.kind,
-        tokens: row.tokens,
-        constitutional: row.constitutional,
-        is_summary: row.is_summary,
-        is_immutable: immutable.map(|immutable| immutable.contains(&row.number)),
-        by_memoir: agent.reports.contains_key(&row.number),
-        created_at: row.created_at,
-        recorded_at: row.recorded_at,
+    ContextCandidate {
+        mark: *mark,
+        is_immutable: immutable.map(|immutable| immutable.contains(&mark.number)),
+        by_memoir: agent.reports.contains_key(&mark.number),
     }
 }
 
@@ -288,11 +282,11 @@ impl Memories<'_> {
     /// The agent is erased; the store fails.
     pub async fn context_share(self) -> Result<ContextShare> {
         let now = self.memoir.now();
-        let (loaded, rows, room) = load_marks(&self, now).await?;
+        let (loaded, marks, room) = load_marks(&self, now).await?;
         let bounds = last_bounds(&loaded.agent);
         let max_tokens = bounds.total;
-        let marks = rows.iter().map(|row| mark(&loaded.agent, row));
-        let shares = ContextPlan::new(marks, bounds).expected_shares();
+        let candidates = marks.iter().map(|mark| candidate(&loaded.agent, mark));
+        let shares = ContextPlan::new(candidates, bounds).expected_shares();
         drop(room);
         Ok(ContextShare::new(max_tokens, &shares))
     }

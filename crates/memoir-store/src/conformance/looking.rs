@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{Timestamp, memory::Number};
+use memoir_domain::{Timestamp, context::ContextMark, memory::Number};
 
 use super::fixtures::*;
-use crate::{AgentQuery, ContextMarkRow, MemoryRow, Selection, Store};
+use crate::{AgentQuery, MemoryRow, Selection, Store};
 
 pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -76,7 +76,7 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         marks_after: Some(journal_after),
         ..AgentQuery::default()
     });
-    let of_whole = whole.await.into_iter().map(|row| ContextMarkRow {
+    let of_whole = whole.await.into_iter().map(|row| ContextMark {
         number: row.number,
         kind: row.kind,
         tokens: row.tokens,

@@ -203,12 +203,12 @@ pub fn is_recent_at(created_at: Timestamp, now: Timestamp) -> bool {
     created_at > journal_since(now) && created_at.is_plausible_at(now)
 }
 
-/// What is known of a memory without its text, for deciding whether it is in a context.
+/// What of a memory is needed to decide whether it is in a context: its row has all of it unsealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextMark {
     /// Its number, which is its place in the order of records.
     pub number: Number,
-    /// Whether it is core or in the journal.
+    /// Core or journal.
     pub kind: Kind,
     /// Its size in tokens.
     pub tokens: u64,
@@ -216,28 +216,37 @@ pub struct ContextMark {
     pub constitutional: bool,
     /// Whether it is a summary.
     pub is_summary: bool,
+    /// Its origin date.
+    pub created_at: Timestamp,
+    /// When it was first saved.
+    pub recorded_at: Timestamp,
+}
+
+/// A memory that may be in a context, before its text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextCandidate {
+    /// What its row shows.
+    pub mark: ContextMark,
     /// Whether it has an immutable tag; `None` where only its text shows that.
     pub is_immutable: Option<bool>,
     /// Whether Memoir itself wrote it.
     pub by_memoir: bool,
-    /// Its origin date.
-    pub created_at: Timestamp,
-    /// When it was saved.
-    pub recorded_at: Timestamp,
 }
 
-impl From<&Memory> for ContextMark {
+impl From<&Memory> for ContextCandidate {
     fn from(memory: &Memory) -> Self {
         Self {
-            number: memory.number,
-            kind: memory.kind(),
-            tokens: memory.tokens(),
-            constitutional: memory.is_constitutional(),
-            is_summary: memory.is_summary,
+            mark: ContextMark {
+                number: memory.number,
+                kind: memory.kind(),
+                tokens: memory.tokens(),
+                constitutional: memory.is_constitutional(),
+                is_summary: memory.is_summary,
+                created_at: memory.created_at,
+                recorded_at: memory.recorded_at,
+            },
             is_immutable: memory.tags.is_empty().then_some(false),
             by_memoir: memory.is_written_by_memoir(),
-            created_at: memory.created_at,
-            recorded_at: memory.recorded_at,
         }
     }
 }
@@ -255,8 +264,9 @@ pub fn build<'a>(
     });
     let memories: BTreeMap<Number, &Memory> =
         memories.map(|memory| (memory.number, memory)).collect();
-    let marks = memories.values().map(|memory| ContextMark::from(*memory));
-    let mut plan = ContextPlan::new(marks, bounds);
+    let candidates = memories.values();
+    let candidates = candidates.map(|memory| ContextCandidate::from(*memory));
+    let mut plan = ContextPlan::new(candidates, bounds);
     for memory in memories.values() {
         plan.give(memory, archive);
     }

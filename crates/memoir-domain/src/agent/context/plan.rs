@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    ArchiveNote, Bounds, CORE_HEADING, ContextExplained, ContextMark, ContextPart, ContextText,
-    CoreShares, HEADING, HiddenCopy, JOURNAL_HEADING, NOTE, ORDER, OmittedMemory, PartName,
-    REPORTS_HEADING,
+    ArchiveNote, Bounds, CORE_HEADING, ContextCandidate, ContextExplained, ContextMark,
+    ContextPart, ContextText, CoreShares, HEADING, HiddenCopy, JOURNAL_HEADING, NOTE, ORDER,
+    OmittedMemory, PartName, REPORTS_HEADING,
     lines::{self, Beside, Line, report_line, write_list},
     omission::{self, Bound, Class, Limit, Limits, Omission, OmissionRule, Sized},
 };
@@ -92,16 +92,16 @@ pub struct ContextPlan {
 
 impl ContextPlan {
     /// From the active core memories and the recent journal entries at `now` ([`is_recent_at`](super::is_recent_at)), in any order.
-    pub fn new(marks: impl IntoIterator<Item = ContextMark>, bounds: Bounds) -> Self {
-        let (reports, entries): (Vec<_>, Vec<_>) = marks
+    pub fn new(candidates: impl IntoIterator<Item = ContextCandidate>, bounds: Bounds) -> Self {
+        let (reports, entries): (Vec<_>, Vec<_>) = candidates
             .into_iter()
-            .partition(|mark| mark.by_memoir && mark.kind == Kind::Journal);
-        let entry = |mark: ContextMark| PlannedEntry {
-            mark,
+            .partition(|found| found.by_memoir && found.mark.kind == Kind::Journal);
+        let entry = |found: ContextCandidate| PlannedEntry {
+            mark: found.mark,
             // Of these the tags do not matter.
-            is_immutable: match mark.kind != Kind::Core || mark.constitutional {
+            is_immutable: match found.mark.kind != Kind::Core || found.mark.constitutional {
                 true => Some(false),
-                false => mark.is_immutable,
+                false => found.is_immutable,
             },
             line: None,
             omission: None,
@@ -110,7 +110,10 @@ impl ContextPlan {
         };
         let mut entries: Vec<PlannedEntry> = entries.into_iter().map(entry).collect();
         entries.sort_by_key(|entry| entry.mark.number);
-        let report = |mark| PlannedReport { mark, memory: None };
+        let report = |found: ContextCandidate| PlannedReport {
+            mark: found.mark,
+            memory: None,
+        };
         let mut reports: Vec<PlannedReport> = reports.into_iter().map(report).collect();
         reports.sort_by_key(|report| (report.mark.created_at, report.mark.number));
         Self {

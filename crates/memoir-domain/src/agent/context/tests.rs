@@ -659,7 +659,7 @@ fn spec_2_3_half_the_core_size_keeps_the_first_ten_memories() {
 /// The context of a plan whose texts are added as it requests them, and the number of requested ones.
 fn planned(memories: &[Memory], bounds: Bounds) -> (ContextText, usize) {
     let archive = ArchiveNote::default();
-    let mut plan = ContextPlan::new(memories.iter().map(ContextMark::from), bounds);
+    let mut plan = ContextPlan::new(memories.iter().map(ContextCandidate::from), bounds);
     let mut opened = 0;
     loop {
         let wanted = plan.wanted();
