@@ -1,8 +1,8 @@
 //! The sample agent that is shipped with the program.
 
 use memoir_app::{Account, AgentHandle, Memoir, MemoryInput};
-use memoir_domain::{PrivateText, Timestamp, agent::Field, audit::Actor, memory::Kind};
-use serde::Deserialize;
+use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -13,30 +13,16 @@ const MEMORIES: &str = include_str!("../../../demo/memories.jsonl");
 const MODEL: &str = "builtin:careful";
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// A line of the sample: as one of `memoir import`, with its age in the place of its date.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SampleLine {
-    content: PrivateText,
-    kind: Kind,
-    #[serde(default)]
-    tags: Vec<PrivateText>,
-    days_ago: f64,
-    #[serde(default)]
-    constitutional: bool,
-}
-
-impl SampleLine {
-    fn input(self, now: Timestamp) -> MemoryInput {
-        MemoryInput {
-            content: self.content,
-            kind: Some(self.kind),
-            tags: self.tags,
-            created_at: Some(now.plus_seconds(-(self.days_ago * SECONDS_PER_DAY) as i64)),
-            constitutional: self.constitutional,
-            ..MemoryInput::default()
-        }
-    }
+/// A line of the sample: as one of `memoir import`, with its age in days in the place of its date.
+fn input(line: &str, now: Timestamp) -> serde_json::Result<MemoryInput> {
+    let mut line: Map<String, Value> = serde_json::from_str(line)?;
+    let days_ago = line.remove("days_ago").and_then(|days| days.as_f64());
+    let seconds = (days_ago.unwrap_or_default() * SECONDS_PER_DAY) as i64;
+    let memory: MemoryInput = serde_json::from_value(Value::Object(line))?;
+    Ok(MemoryInput {
+        created_at: Some(now.plus_seconds(-seconds)),
+        ..memory
+    })
 }
 
 /// Creates the agent with its memories.
@@ -60,8 +46,7 @@ fn inputs(now: Timestamp) -> Result<Vec<MemoryInput>, Failure> {
     MEMORIES
         .lines()
         .map(|line| {
-            serde_json::from_str::<SampleLine>(line)
-                .map(|line| line.input(now))
+            input(line, now)
                 .map_err(|error| Failure::new(format!("the sample agent cannot be read: {error}")))
         })
         .collect()
