@@ -8,12 +8,8 @@ use std::{
 use memoir_text::has_relative_time;
 
 use crate::{
-    memory::{
-        Memory, Number, Tags,
-        origin::{SavedBy, Side},
-    },
-    text::{Digester, DuplicateMatch, duplicate_key, private::PrivateText},
-    time::Timestamp,
+    memory::{Memory, Number, Tags, origin::Side},
+    text::{Digester, DuplicateMatch, duplicate_key},
 };
 
 /// An active core memory as the plan compares it.
@@ -32,24 +28,13 @@ pub struct Candidate<'a> {
 /// Copies of one text, and their outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicates {
-    /// The copy that stays in the prompt.
-    pub survivor: Number,
+    /// The copy that stays in the prompt, as it is to be: of all copies it has the earliest dates, the first record
+    /// that made one core, the tags, its own first, and the strongest origin with its source.
+    pub survivor: Memory,
     /// The copies that are discarded.
     pub discarded: Vec<Number>,
     /// The copies that become archival under the survivor: their text differs in case.
     pub archived: Vec<Number>,
-    /// The earliest origin date of all copies.
-    pub created_at: Timestamp,
-    /// When the first of them was saved.
-    pub recorded_at: Timestamp,
-    /// The record that first made one of them core.
-    pub core_seq: Option<u64>,
-    /// The tags of all copies, the survivor's first.
-    pub tags: Tags,
-    /// The strongest origin of the copies.
-    pub saved_by: SavedBy,
-    /// The source of the copy of that origin.
-    pub source: Option<PrivateText>,
 }
 
 /// Those of `memories` whose text may be there more than once. Most are there once, and need no digest, which takes
@@ -100,7 +85,7 @@ pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> 
         .filter_map(|copies| join(copies, immutable_tags))
         .collect();
     // By number: the digests of the groups are keyed, and would order the records randomly.
-    plan.sort_by_key(|duplicates| duplicates.survivor);
+    plan.sort_by_key(|duplicates| duplicates.survivor.number);
     plan
 }
 
@@ -143,13 +128,15 @@ fn join(mut copies: Vec<&Candidate<'_>>, immutable_tags: &BTreeSet<String>) -> O
         .filter(|memory| memory.origin().weakness() < survivor.memory.origin().weakness())
         .unwrap_or(survivor.memory);
     Some(Duplicates {
-        survivor: survivor.memory.number,
-        created_at: all().map(|memory| memory.created_at).min()?,
-        recorded_at: all().map(|memory| memory.recorded_at).min()?,
-        core_seq: all().filter_map(|memory| memory.core_seq).min(),
-        tags: Tags::union(all().map(|memory| &memory.tags)),
-        saved_by: strongest.saved_by,
-        source: strongest.source.clone(),
+        survivor: Memory {
+            created_at: all().map(|memory| memory.created_at).min()?,
+            recorded_at: all().map(|memory| memory.recorded_at).min()?,
+            core_seq: all().filter_map(|memory| memory.core_seq).min(),
+            tags: Tags::union(all().map(|memory| &memory.tags)),
+            saved_by: strongest.saved_by,
+            source: strongest.source.clone(),
+            ..survivor.memory.clone()
+        },
         discarded: numbers(discarded),
         archived: numbers(archived),
     })

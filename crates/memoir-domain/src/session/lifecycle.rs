@@ -448,6 +448,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
     let now = draft.now();
     let mut removed = 0;
     for group in plan {
+        let survivor = group.survivor.number;
         let mut changes = Vec::new();
         let left = group.discarded.iter().map(|number| (*number, false));
         let left: BTreeMap<Number, bool> = left
@@ -458,25 +459,17 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
                 continue;
             };
             let after = match is_archived {
-                true => before.archived(Some(group.survivor), ArchivedBy::Duplicate, now),
+                true => before.archived(Some(survivor), ArchivedBy::Duplicate, now),
                 false => before.discarded(now),
             };
             changes.extend(memories.alter(draft, &before, &after));
             // Sources of a discarded copy come under the one that stays.
             if !is_archived {
-                changes.extend(memories.move_sources(draft, number, Some(group.survivor)));
+                changes.extend(memories.move_sources(draft, number, Some(survivor)));
             }
         }
-        if let Some(before) = memories.get(group.survivor).cloned() {
-            let mut after = Memory {
-                created_at: group.created_at,
-                recorded_at: group.recorded_at,
-                core_seq: group.core_seq,
-                tags: group.tags,
-                saved_by: group.saved_by,
-                source: group.source,
-                ..before.clone()
-            };
+        if let Some(before) = memories.get(survivor).cloned() {
+            let mut after = group.survivor;
             // A new `updated_at` alone would count as a change, and be written.
             if after != before {
                 after.updated_at = now;
@@ -491,7 +484,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
         draft.record(
             &Actor::system(),
             Action::MemoryDeduplicated,
-            Some(group.survivor),
+            Some(survivor),
             facts,
             changes,
         );

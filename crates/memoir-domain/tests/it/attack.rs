@@ -68,7 +68,7 @@ fn spec_3_4_a_flood_of_duplicates_is_joined_quickly() {
     check_quick("planning", || {
         let plan = duplicates::plan(&candidates, &["voice".to_owned()].into());
         assert_eq!(plan[0].discarded.len(), 3_999);
-        assert_eq!(plan[0].tags.iter().len(), 64_000);
+        assert_eq!(plan[0].survivor.tags.iter().len(), 64_000);
     });
 }
 
