@@ -6,7 +6,7 @@ use memoir_domain::{
     PrivateText, SessionId,
     agent::Agent,
     audit::Actor,
-    breaker::TokenAllowance,
+    breaker::Gauge,
     context,
     ledger::{Ledger, LedgerRoom},
     lifecycle::{self, NothingToRefine, Start, StartRefusal},
@@ -77,12 +77,8 @@ pub struct OpenedSession {
     pub prompt: Prompt,
     /// The ledger within it.
     pub ledger: Ledger,
-    /// The core size before the first edit.
-    pub pre_session_tokens: u64,
-    /// The breaker's threshold.
-    pub threshold: f64,
-    /// The loss after which everything is undone.
-    pub allowance: TokenAllowance,
+    /// The breaker's input, now.
+    pub gauge: Gauge,
     /// Duplicates that code joined.
     pub duplicates_removed: usize,
 }
@@ -92,9 +88,7 @@ impl From<lifecycle::SessionOpening> for OpenedSession {
         Self {
             prompt: opened.prompt,
             ledger: opened.ledger,
-            pre_session_tokens: opened.gauge.pre_session_tokens,
-            threshold: opened.gauge.threshold.share(),
-            allowance: opened.gauge.allowance(),
+            gauge: opened.gauge,
             duplicates_removed: opened.duplicates_removed,
         }
     }
@@ -310,9 +304,7 @@ impl Sessions<'_> {
         let opened = OpenedSession {
             prompt,
             ledger,
-            pre_session_tokens: gauge.pre_session_tokens,
-            threshold: gauge.threshold.share(),
-            allowance: gauge.allowance(),
+            gauge,
             duplicates_removed: 0,
         };
         Ok((session, opened))

@@ -36,7 +36,10 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
         (State::Open, Driver::Agent, None)
     );
     assert_eq!(opened.duplicates_removed, 1, "no duplicate is found");
-    assert_eq!(session.pre_session_tokens, Some(opened.pre_session_tokens));
+    assert_eq!(
+        session.pre_session_tokens,
+        Some(opened.gauge.pre_session_tokens)
+    );
     let prompt = opened.prompt.text();
     assert!(prompt.expose().contains(MEMORIES[5]));
     assert!(prompt.expose().contains("zero edits"));

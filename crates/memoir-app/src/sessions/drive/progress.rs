@@ -129,12 +129,13 @@ impl Progress {
     }
 
     pub(super) fn opened(opened: &OpenedSession) -> Self {
+        let allowance = opened.gauge.allowance();
         Self::Opened {
             duplicates_removed: opened.duplicates_removed,
-            pre_session_tokens: opened.pre_session_tokens,
-            threshold: opened.threshold,
-            removable_tokens: opened.allowance.tokens,
-            limit: opened.allowance.to_string(),
+            pre_session_tokens: opened.gauge.pre_session_tokens,
+            threshold: opened.gauge.threshold.share(),
+            removable_tokens: allowance.tokens,
+            limit: allowance.to_string(),
             listed: opened.ledger.listed,
             left_out: opened.ledger.left_out.0 + opened.ledger.left_out.1,
         }
