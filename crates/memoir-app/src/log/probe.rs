@@ -13,7 +13,7 @@ use memoir_domain::{
     context::{self, ArchiveNote},
     memory::{Memory, Number},
     recall::{self, RecallIndex, RecallQuery},
-    session::State,
+    session::{Session, State},
 };
 use memoir_text::same_text_key;
 use serde::Serialize;
@@ -71,33 +71,31 @@ impl OwnAgent {
 }
 
 /// A session's place in the log.
-struct Span {
-    id: SessionId,
-    state: State,
+struct Span<'a> {
+    session: &'a Session,
     first_seq: u64,
     last_seq: u64,
     ended_at: Timestamp,
 }
 
 /// The last `most` sessions that were opened, by their ends, the oldest first.
-fn spans(past: &AgentPast, most: usize) -> Vec<Span> {
+fn spans(past: &AgentPast, most: usize) -> Vec<Span<'_>> {
     let opened = past
         .sessions
         .iter()
         .filter(|session| !session.rehearsal && session.pre_session_tokens.is_some());
-    let opened: HashMap<SessionId, State> =
-        opened.map(|session| (session.id, session.state)).collect();
+    let opened: HashMap<SessionId, &Session> =
+        opened.map(|session| (session.id, session)).collect();
     let mut first: HashMap<SessionId, u64> = HashMap::new();
     let mut spans = Vec::new();
     for record in &past.log {
         let Some(id) = record.session else { continue };
         let first_seq = *first.entry(id).or_insert(record.seq);
-        if let Some(state) = opened.get(&id)
+        if let Some(&session) = opened.get(&id)
             && record.action.is_session_end()
         {
             spans.push(Span {
-                id,
-                state: *state,
+                session,
                 first_seq,
                 last_seq: record.seq,
                 ended_at: record.recorded_at,
@@ -117,13 +115,13 @@ fn probed(past: &AgentPast, most: usize) -> Vec<SessionProbe> {
             let state = AskedState::new(&past.agent, &memories, span.ended_at);
             let probes = state.probes();
             let before = state.ask(&probes);
-            begun.insert(span.id, (probes, before));
+            begun.insert(span.session.id, (probes, before));
         }
         let changes = record.body.changes.iter();
         memories.extend(changes.map(|change| (change.number(), change.after())));
         let ended = spans.iter().find(|span| span.last_seq == record.seq);
         if let Some(span) = ended
-            && let Some((probes, before)) = begun.remove(&span.id)
+            && let Some((probes, before)) = begun.remove(&span.session.id)
         {
             let after = AskedState::new(&past.agent, &memories, span.ended_at).ask(&probes);
             found.push(compared(span, &probes, &before, &after));
@@ -215,7 +213,7 @@ fn key(memory: &Memory) -> u64 {
 }
 
 fn compared(
-    span: &Span,
+    span: &Span<'_>,
     probes: &[KnownProbe],
     before: &Findings,
     after: &Findings,
@@ -230,8 +228,8 @@ fn compared(
         lost.map(|(_, probe)| probe.number).collect()
     };
     SessionProbe {
-        session: span.id,
-        state: span.state,
+        session: span.session.id,
+        state: span.session.state,
         ended_at: span.ended_at,
         probes: probes.len() as u64,
         in_context: counted(&before.in_context, &after.in_context),
