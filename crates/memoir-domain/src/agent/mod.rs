@@ -6,6 +6,7 @@ pub mod schedule;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
     str::FromStr,
 };
 
@@ -19,6 +20,7 @@ use crate::{
         fold,
         private::{PrivateJson, PrivateText},
         quote::is_invisible,
+        thousands,
     },
     time::Timestamp,
 };
@@ -36,13 +38,15 @@ pub const MODEL_LIMIT: usize = 200;
 /// The budget for core memories where the agent sets none.
 pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
 /// The smallest budget for core memories (SPEC 2.2).
-pub const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
+const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
 /// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
 pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
+/// The most tokens that a setting can be, except for those of a response.
+const MOST_TOKENS: u64 = 1_000_000_000;
 /// Most immutable memories whose numbers are kept with the agent, which is written with every change.
 pub const MOST_IMMUTABLE: usize = 1_000;
 /// The range of tokens of one response of an agent's model, as for the same setting of an installation.
-pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
+const ANSWER_TOKENS: RangeInclusive<u64> = 16..=1_000_000;
 /// The tags that exclude a memory from merging, deleting and rewriting where the agent sets none.
 // SPEC 2.2.
 pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
@@ -698,6 +702,18 @@ impl Field {
                 | Self::RefinementPrompt
         )
     }
+
+    /// Whether it is a number of tokens, within [`token_limits`].
+    pub fn is_tokens(self) -> bool {
+        matches!(
+            self,
+            Self::CoreTokenBudget
+                | Self::RefinementTriggerTokens
+                | Self::ContextJournalTokens
+                | Self::ContextCoreTokens
+                | Self::AnswerTokens
+        )
+    }
 }
 
 impl FromStr for Field {
@@ -859,7 +875,7 @@ pub fn set_field(
         Field::RefinementThreshold => {
             settings.refinement_threshold = value.map(parse_threshold).transpose()?
         }
-        Field::CoreTokenBudget => settings.core_token_budget = parse_budget(value)?,
+        Field::CoreTokenBudget => settings.core_token_budget = parse_tokens(field, value)?,
         Field::RefinementTriggerTokens => {
             settings.refinement_trigger_tokens = parse_tokens(field, value)?
         }
@@ -887,9 +903,7 @@ pub fn set_field(
             let choices = "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`";
             settings.reasoning_effort = parse_choice(field, value, choices)?
         }
-        Field::AnswerTokens => {
-            settings.answer_tokens = value.map(parse_answer_tokens).transpose()?
-        }
+        Field::AnswerTokens => settings.answer_tokens = parse_tokens(field, value)?,
         Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
         Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
     }
@@ -902,42 +916,31 @@ fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
     Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
 }
 
-fn parse_tokens(field: Field, value: Option<&str>) -> Result<Option<u64>, Invalid> {
-    let Some(raw) = value else { return Ok(None) };
-    let tokens = raw
-        .trim()
-        .parse()
-        .ok()
-        .filter(|tokens| (1..=1_000_000_000).contains(tokens));
-    tokens.map(Some).ok_or_else(|| {
-        Invalid::new(
-            field.as_str(),
-            "must be a whole number of tokens from 1 to 1000000000",
-        )
-    })
-}
-
-/// A budget of tokens for core memories: at least [`LEAST_CORE_TOKEN_BUDGET`].
-fn parse_budget(value: Option<&str>) -> Result<Option<u64>, Invalid> {
-    let budget = parse_tokens(Field::CoreTokenBudget, value)?;
-    if budget.is_some_and(|budget| budget < LEAST_CORE_TOKEN_BUDGET) {
-        return Err(Invalid::new(
-            Field::CoreTokenBudget.as_str(),
-            format!("must be at least {LEAST_CORE_TOKEN_BUDGET} tokens"),
-        ));
+/// The limits of a setting that is a number of tokens.
+fn token_range(field: Field) -> RangeInclusive<u64> {
+    match field {
+        Field::CoreTokenBudget => LEAST_CORE_TOKEN_BUDGET..=MOST_TOKENS,
+        Field::AnswerTokens => ANSWER_TOKENS,
+        _ => 1..=MOST_TOKENS,
     }
-    Ok(budget)
 }
 
-fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
-    let tokens = raw.trim().parse().ok();
-    tokens
-        .filter(|tokens| ANSWER_TOKENS.contains(tokens))
-        .ok_or_else(|| {
-            let (least, most) = (ANSWER_TOKENS.start(), ANSWER_TOKENS.end());
-            let problem = format!("must be a whole number of tokens from {least} to {most}");
-            Invalid::new(Field::AnswerTokens.as_str(), problem)
-        })
+/// The limits of a setting that is a number of tokens, in words: `1,000 to 1,000,000,000`.
+pub fn token_limits(field: Field) -> String {
+    let (least, most) = token_range(field).into_inner();
+    format!("{} to {}", thousands(least), thousands(most))
+}
+
+fn parse_tokens<T: TryFrom<u64>>(field: Field, raw: Option<&str>) -> Result<Option<T>, Invalid> {
+    let Some(raw) = raw else { return Ok(None) };
+    let tokens = raw.trim().parse::<u64>().ok();
+    let tokens = tokens.filter(|tokens| token_range(field).contains(tokens));
+    let tokens = tokens.and_then(|tokens| T::try_from(tokens).ok());
+    tokens.map(Some).ok_or_else(|| {
+        let limits = token_limits(field);
+        let problem = format!("must be a whole number of tokens from {limits}");
+        Invalid::new(field.as_str(), problem)
+    })
 }
 
 /// The placeholders that Memoir fills in a prompt that an agent sets: its system prompt, its core memories as a list, its
@@ -1212,11 +1215,12 @@ mod tests {
             ("refinement_schedule", "never", "`Thu 03:30`"),
             ("refinement_schedule", "Thu 25:00", "`Thu 03:30`"),
             ("refinement_mode", "gentle", "`dedup_only`"),
-            ("context_journal_tokens", "0", "1 to 1000000000"),
-            ("context_core_tokens", "many", "1 to 1000000000"),
+            ("context_journal_tokens", "0", "1 to 1,000,000,000"),
+            ("context_core_tokens", "many", "1 to 1,000,000,000"),
             ("reasoning_effort", "hard", "`minimal`"),
-            ("answer_tokens", "15", "16 to 1000000"),
-            ("answer_tokens", "", "16 to 1000000"),
+            ("core_token_budget", "999", "1,000 to 1,000,000,000"),
+            ("answer_tokens", "15", "16 to 1,000,000"),
+            ("answer_tokens", "", "16 to 1,000,000"),
         ] {
             let error = set(field, Some(wrong)).unwrap_err().to_string();
             assert!(

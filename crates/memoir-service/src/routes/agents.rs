@@ -5,7 +5,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{Erased, MemoryCounts, ShownAgent};
-use memoir_domain::{AgentId, Timestamp, agent::Field};
+use memoir_domain::{
+    AgentId, Timestamp,
+    agent::{Field, token_limits},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
@@ -140,25 +143,13 @@ fn assignments(settings: &Map<String, Value>) -> Result<Vec<(Field, Option<Strin
 
 /// The text in which the application takes a value of the setting's type.
 fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
+    let whole_tokens = format!("a whole number of tokens from {}", token_limits(field));
     let (text, must_be) = match field {
         Field::RefinementThreshold => (
             value.as_f64().map(|share| share.to_string()),
             "a number over 0 and up to 1, such as 0.75",
         ),
-        Field::CoreTokenBudget => (
-            value.as_number().and_then(whole),
-            "a whole number of tokens from 1000 to 1000000000",
-        ),
-        Field::RefinementTriggerTokens | Field::ContextJournalTokens | Field::ContextCoreTokens => {
-            (
-                value.as_number().and_then(whole),
-                "a whole number of tokens from 1 to 1000000000",
-            )
-        }
-        Field::AnswerTokens => (
-            value.as_number().and_then(whole),
-            "a whole number of tokens from 16 to 1000000",
-        ),
+        _ if field.is_tokens() => (value.as_number().and_then(whole), whole_tokens.as_str()),
         Field::ImmutableTags => (
             list_of_tags(value),
             "a list of up to 16 tags, each of 1 to 50 characters",

@@ -97,7 +97,7 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
         assert!(!document.by_id(&fault).text.is_empty());
     }
     assert_eq!(document.by_id("name").attribute("aria-invalid"), None);
-    let told = "It must be a whole number of tokens from 1 to 1000000000.";
+    let told = "It must be a whole number of tokens from 1,000 to 1,000,000,000.";
     assert_eq!(document.by_id("core_token_budget-fault").text, told);
     assert!(installation.account.agent("Heron").await.is_err());
     // A name is free or not whatever its case.

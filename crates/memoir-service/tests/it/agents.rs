@@ -22,7 +22,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
     for (body, told) in [
         (
             json!({"core_token_budget": "4000"}),
-            "core_token_budget: must be a whole number of tokens from 1000 to 1000000000",
+            "core_token_budget: must be a whole number of tokens from 1,000 to 1,000,000,000",
         ),
         (
             json!({"core_token_budget": 0}),

@@ -6,7 +6,7 @@ use memoir_domain::{
     agent::{
         DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS,
         DuplicateMatch, Field, LossGuard, PROMPT_LIMIT, ReasoningEffort, SYSTEM_PROMPT_LIMIT,
-        Threshold,
+        Threshold, token_limits,
     },
     labels,
     session::Mode,
@@ -79,7 +79,7 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
     }
 }
 
-/// The purpose of a setting, and its limits.
+/// The purpose of a setting, and its limits. The limits of a number of tokens follow it.
 fn purpose(field: Field) -> &'static str {
     match field {
         Field::Name => "1 to 100 characters, unique in the account regardless of case.",
@@ -92,12 +92,8 @@ fn purpose(field: Field) -> &'static str {
             "The share of the core size that a session must leave: over 0, up to 1. A stricter one applies \
              immediately, a laxer one from the next session on."
         }
-        Field::CoreTokenBudget => {
-            "The core size to stay within, in tokens: 1,000 to 1,000,000,000."
-        }
-        Field::RefinementTriggerTokens => {
-            "The core size in tokens over which it is due, 1 to 1,000,000,000."
-        }
+        Field::CoreTokenBudget => "The core size to stay within",
+        Field::RefinementTriggerTokens => "The core size over which it is due",
         Field::ImmutableTags => {
             "A memory with one of them is excluded from all edits. Up to 16, separated by commas, each of 1 to 50 \
              characters; [] for none."
@@ -117,15 +113,14 @@ fn purpose(field: Field) -> &'static str {
         }
         Field::RefinementMode => "Which tools the sessions have that the schedule starts.",
         Field::ContextJournalTokens => {
-            "The most tokens that the journal of the last week takes of its prompt, 1 to 1,000,000,000: the \
-             newest entries are shown."
+            "The most that the journal of the last week takes of its prompt, which shows the newest entries"
         }
         Field::ContextCoreTokens => {
-            "The most tokens that core memories take of its prompt, 1 to 1,000,000,000. What does not fit is left \
-             out of the context alone, constitutional memories never."
+            "The most that core memories take of its prompt; what does not fit is left out of the context alone, \
+             constitutional memories never"
         }
         Field::ReasoningEffort => "How much its model is to think, where its provider supports it.",
-        Field::AnswerTokens => "The most tokens of one response of its model, 16 to 1,000,000.",
+        Field::AnswerTokens => "The most that one response of its model takes",
         Field::Paused => {
             "The schedule skips it: no session, no reflection, no absorption. A session can still be started from its page."
         }
@@ -296,11 +291,7 @@ pub(in crate::pages) fn plain(
         | Field::ReasoningEffort => labelled.choice(value, &choices(field)),
         Field::Model => labelled.suggested(value, MODELS),
         Field::RefinementThreshold => labelled.number(value, "decimal"),
-        Field::CoreTokenBudget
-        | Field::RefinementTriggerTokens
-        | Field::ContextJournalTokens
-        | Field::ContextCoreTokens
-        | Field::AnswerTokens => labelled.number(value, "numeric"),
+        _ if field.is_tokens() => labelled.number(value, "numeric"),
         _ => labelled.text(value),
     }
 }
@@ -310,6 +301,7 @@ fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
     let stands = stands(around, field);
     html! {
         (purpose(field))
+        @if field.is_tokens() { ": " (token_limits(field)) " tokens." }
         @if field == Field::Model {
             code { "ollama:qwen3:8b" } ". Providers: " (around.memoir.providers().join(", ")) "."
         }
