@@ -411,6 +411,12 @@ pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
     }
 }
 
+/// The name of an actor, or an identifier. An identifier in it is shown by its end, and is whole in the title.
+pub(crate) fn named(name: &str) -> Markup {
+    let shown = words::shortened(name);
+    html! { @if shown == name { (name) } @else { span title=(name) { (shown) } } }
+}
+
 /// A name and its value, in a list of such.
 pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use memoir_app::{Error, Memoir};
-use memoir_domain::Timestamp;
 pub(crate) use memoir_domain::text::{counted, thousands as number};
+use memoir_domain::{Timestamp, TokenId};
 
 tokio::task_local! {
     /// The time zone of the page that is made.
@@ -102,11 +102,25 @@ pub(crate) fn clock(left: Duration) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
+/// A text with each identifier in it by its last digits: `token …9c1e4b7a`. The first ones are a time.
+pub(crate) fn shortened(text: &str) -> String {
+    let is_between = |letter: char| !letter.is_ascii_hexdigit() && letter != '-';
+    let shorter = |part: &str| {
+        let id = part.trim_end_matches(is_between);
+        // Identifiers are 36 characters of ASCII.
+        match id.len() == 36 && id.parse::<TokenId>().is_ok() {
+            true => format!("…{}", &part[28..]),
+            false => part.to_owned(),
+        }
+    };
+    text.split_inclusive(is_between).map(shorter).collect()
+}
+
 /// The message of an error, which is a sentence without its capital and its full stop.
 pub(crate) fn message(error: &Error) -> String {
     match error.public_message() {
         text if text.is_empty() => text,
-        text => capital(&text) + ".",
+        text => capital(&shortened(&text)) + ".",
     }
 }
 
@@ -145,6 +159,16 @@ mod tests {
         ] {
             assert_eq!(sentence(problem), expected);
         }
+    }
+
+    #[test]
+    fn identifiers_are_shown_by_their_ends() {
+        let id = "01890c5e-0000-7000-8000-00009c1e4b7a";
+        for text in ["ID", "token ID", "`ID`, or éID: both"] {
+            let expected = text.replace("ID", "…9c1e4b7a");
+            assert_eq!(shortened(&text.replace("ID", id)), expected);
+        }
+        assert_eq!(shortened("user Zoë-Ada"), "user Zoë-Ada");
     }
 
     #[test]

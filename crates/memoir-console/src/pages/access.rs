@@ -373,7 +373,7 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                 h2 #access { "Access" }
                 ul.plain {
                     @for request in &open {
-                        li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
+                        li { (badge(request)) " " (parts::named(&request.asked_by.name)) ": " (link(request)) ", "
                             @match request.state {
                                 AccessState::Granted if request.is_standing() => { "until it is revoked" }
                                 // Every other grant ends within the hour, so the time of day is enough.
@@ -563,7 +563,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             th role="rowheader" scope="row" data-label="Asked" {
                 a href=(path_of(request.id)) { (parts::time(request.requested_at)) }
             }
-            td role="cell" data-label="Who" { (request.asked_by.name) }
+            td role="cell" data-label="Who" { (parts::named(&request.asked_by.name)) }
             td role="cell" data-label="To see" { span { (what(request)) } }
             // A purpose is in any language, so the browser finds its direction by its first letter.
             td role="cell" data-label="Purpose" { div.said.cut dir="auto" { (request.purpose.expose()) } }

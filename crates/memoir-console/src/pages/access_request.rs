@@ -95,9 +95,9 @@ impl ShownRequest {
     async fn status_sentence(&self) -> Result<String, PageFailure> {
         let name = self.agent.name();
         let who = if self.is_own() {
-            "you"
+            "you".to_owned()
         } else {
-            &self.request.asked_by.name
+            words::shortened(&self.request.asked_by.name)
         };
         Ok(match self.request.state {
             AccessState::Asked => format!("{name} has not answered yet."),
@@ -121,7 +121,7 @@ impl ShownRequest {
         Ok(match by {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
             Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),
-            Some(actor) => actor.name,
+            Some(actor) => words::shortened(&actor.name),
             None => "An unknown user".to_owned(),
         })
     }
@@ -214,7 +214,7 @@ fn facts(shown_request: &ShownRequest) -> Markup {
     let is_open = request.state.is_open();
     html! {
         dl.facts {
-            (parts::pair("Who asks", html! { (request.asked_by.name) @if shown_request.is_own() { " (you)" } }))
+            (parts::pair("Who asks", html! { (parts::named(&request.asked_by.name)) @if shown_request.is_own() { " (you)" } }))
             (parts::pair("To see", html! {
                 @match request.session_id {
                     Some(session) => a href={ "/sessions/" (session) } { (what(request)) },

@@ -37,11 +37,9 @@ pub(crate) async fn erase(visitor: Visitor, form: SentForm, agent: AgentInPath) 
         Err(Error::Changed) => {
             faults.add(NAME, "Name", "is not the name of this agent");
         }
-        Err(Error::Change(ChangeRefusal::SessionRunning(session))) => {
-            let problem = format!(
-                "A session of the agent is running: {session}. Wait for its end, or cancel it."
-            );
-            faults.add(NAME, "Not yet", &problem);
+        Err(Error::Change(ChangeRefusal::SessionRunning(_))) => {
+            let problem = "A session of the agent is running. Wait for its end, or cancel it.";
+            faults.add(NAME, "Not yet", problem);
         }
         Err(error) => return Err(error.into()),
     }

@@ -193,7 +193,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }
             (parts::pair("Begun", html! {
                 (parts::time(session.started_at)) ", " (labels::trigger(session.trigger))
-                @if let Some(actor) = &session.started_by { ", by " (actor.name) }
+                @if let Some(actor) = &session.started_by { ", by " (parts::named(&actor.name)) }
             }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }

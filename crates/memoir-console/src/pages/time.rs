@@ -285,7 +285,7 @@ fn origin(path: &str, record: &RecordFacts) -> Markup {
             }))
             (parts::pair("What", html! { (labels::action(record.action))
                 @if let Some(number) = record.memory { span.of { " · " } "#" (number.0) } }))
-            (parts::pair("Who", html! { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } }))
+            (parts::pair("Who", html! { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } }))
             (parts::pair("Session", html! {
                 @match record.session_id {
                     Some(id) => a href={ "/sessions/" (id) } { "Show it" },

@@ -118,7 +118,7 @@ fn number_of(text: &str) -> Result<Number, PageFailure> {
 
 /// The actor of a record, in words.
 fn who(actor: &Actor) -> String {
-    let name = &actor.name;
+    let name = words::shortened(&actor.name);
     match actor.kind {
         ActorKind::Agent => "the agent".to_owned(),
         ActorKind::System => "Memoir".to_owned(),

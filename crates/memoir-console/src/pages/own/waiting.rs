@@ -94,7 +94,7 @@ fn access_request(owner: &Owner, request: &ShownAccessRequest, path: &str) -> Ma
     html! {
         article.record aria-labelledby={ "request-" (id) } {
             header {
-                h3 id={ "request-" (id) } { (request.asked_by.name) " asks: " (what(request)) }
+                h3 id={ "request-" (id) } { (parts::named(&request.asked_by.name)) " asks: " (what(request)) }
                 span.of { (parts::time(request.requested_at)) }
             }
             (said(request.purpose.expose()))

@@ -102,6 +102,8 @@ fn who(actor: &Actor) -> &str {
         ActorKind::Agent => "the agent itself",
         ActorKind::System => "Memoir",
         ActorKind::Owner => "the owner of this machine",
+        // Tokens have no names. The record has the identifier.
+        ActorKind::Administrator if actor.name.starts_with("token ") => "an administrator’s token",
         ActorKind::Administrator => &actor.name,
     }
 }
