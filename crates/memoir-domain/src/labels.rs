@@ -227,6 +227,10 @@ pub fn fact(name: &str) -> Cow<'static, str> {
         "pre_session_tokens" => "tokens at the beginning",
         "post_session_tokens" => "tokens at the end",
         "started_by" => "begun by",
+        "to_seq" => "to record",
+        "import_seq" => "record of the import",
+        "taken_back" => "records undone",
+        "guard" => "loss guard",
         "limit" | "reason" | "why" => "because",
         name => return Cow::Owned(name.replace('_', " ")),
     })

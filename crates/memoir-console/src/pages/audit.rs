@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
-use memoir_domain::{AgentId, Timestamp, labels};
+use memoir_domain::{AgentId, agent::LossGuard, labels};
 use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
@@ -179,7 +179,7 @@ fn row((agent, record): &ListedRecord) -> Markup {
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
-            td role="cell" data-label="Who" { span { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } } }
+            td role="cell" data-label="Who" { span { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } } }
             td.what role="cell" data-label="What" { (labels::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
@@ -190,39 +190,64 @@ fn row((agent, record): &ListedRecord) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &["core_tokens_after"])) }
+            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &["core_tokens_after"], "/sessions")) }
         }
     }
 }
 
-/// The numbers and codes of a record, except those shown beside it.
-pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str]) -> Markup {
-    let entries = data.iter().filter_map(|(name, value)| {
-        if shown_beside.contains(&name.as_str()) {
-            return None;
-        }
-        let text = match value {
-            Value::Number(number) => number
-                .as_u64()
-                .map_or_else(|| number.to_string(), words::number),
-            Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::String(field) if name == "field" => setting(field),
-            Value::String(code) => match code.parse::<Timestamp>() {
-                Ok(at) => words::second(at),
-                Err(_) if name == "why" => labels::fact_code(name, code).replace('_', " "),
-                Err(_) => labels::fact_code(name, code).to_owned(),
-            },
-            // A list of what only the agent sees is empty here.
-            Value::Array(items) if !items.is_empty() => listed(items),
-            _ => return None,
-        };
-        Some((labels::fact(name), text))
-    });
-    let entries: Vec<(Cow<'static, str>, String)> = entries.collect();
+/// The numbers and codes of a record, except those shown beside it. `sessions` is the path below which the pages of
+/// sessions are.
+pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str], sessions: &str) -> Markup {
+    let others = data
+        .iter()
+        .filter(|(name, _)| !shown_beside.contains(&name.as_str()));
+    let stated =
+        others.filter_map(|(name, value)| Some((labels::fact(name), fact(name, value, sessions)?)));
+    let stated: Vec<(Cow<'static, str>, Markup)> = stated.collect();
     html! {
-        @if entries.is_empty() { span.none { "–" } }
+        @if stated.is_empty() { span.none { "–" } }
         @else {
-            ul.stated { @for (name, text) in &entries { li { (name) " " b { (text) } } } }
+            ul.stated { @for (name, value) in &stated { li { (name) " " b { (value) } } } }
+        }
+    }
+}
+
+/// A fact in words; `None` of a zero, and of digests, which only programs compare.
+fn fact(name: &str, value: &Value, sessions: &str) -> Option<Markup> {
+    let text = match (name, value) {
+        ("client" | "recipient", _) => return None,
+        ("derived", Value::Number(_)) => "yes".to_owned(),
+        ("edited" | "first_number" | "last_number" | "replaced_by", Value::Number(memory)) => {
+            format!("#{memory}")
+        }
+        (_, Value::Number(number)) => match number.as_u64() {
+            Some(0) => return None,
+            Some(count) => words::number(count),
+            None => words::share(number.as_f64()?),
+        },
+        (_, Value::String(code)) => return Some(coded(name, code, sessions)),
+        // A list of what only the agent sees is empty here. A list of pairs has digests.
+        (_, Value::Array(items)) if items.first().is_some_and(|first| !first.is_array()) => {
+            listed(items)
+        }
+        _ => return None,
+    };
+    Some(html! { (text) })
+}
+
+/// The code, time or identifier of a fact in words: which of these it is depends on the name of the fact.
+fn coded(name: &str, code: &str, sessions: &str) -> Markup {
+    html! {
+        @match name {
+            // The fact of a rehearsal's record is no identifier.
+            "session" if words::shortened(code) != code => a href={ (sessions) "/" (code) } { (parts::named(code)) },
+            "request" => a href={ "/access/" (code) } { (parts::named(code)) },
+            "token" | "user" => (parts::named(code)),
+            "field" => (setting(code)),
+            "guard" => (LossGuard::from_name(code).map(labels::loss_guard).unwrap_or(code)),
+            "model" => code { (code) },
+            _ if name == "to" || name.ends_with("_at") => (code.parse().map_or_else(|_| code.to_owned(), words::second)),
+            _ => (labels::fact_code(name, code).replace('_', " ")),
         }
     }
 }

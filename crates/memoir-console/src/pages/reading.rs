@@ -486,7 +486,7 @@ async fn records_after(
     let next = next.map(|last| form::address(path, &[("after", &last.seq.to_string())]));
     Ok(html! {
         @if records.is_empty() { p.empty { "Nothing is on the record." } }
-        @for record in &records { article.record { (record_words(record)) } }
+        @for record in &records { article.record { (record_words(record, "/sessions")) } }
         (parts::pages(
             "Pages",
             (query.after > 0).then_some((path, "← From the beginning")),
@@ -504,7 +504,8 @@ const NOT_LISTED: [&str; 5] = [
     "core_tokens_after",
 ];
 
-pub(super) fn record_words(record: &ShownRecord) -> Markup {
+/// A record with its text. `sessions` is the path below which the pages of sessions are.
+pub(super) fn record_words(record: &ShownRecord, sessions: &str) -> Markup {
     let data = record.words.data.expose();
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let list = |name: &str| data.get(name).and_then(Value::as_array);
@@ -531,7 +532,7 @@ pub(super) fn record_words(record: &ShownRecord) -> Markup {
                     (said(memory.get("content").and_then(Value::as_str).unwrap_or_default())) }
             }
         }
-        @if let Some(data) = data.as_object() { (facts(data, &NOT_LISTED)) }
+        @if let Some(data) = data.as_object() { (facts(data, &NOT_LISTED, sessions)) }
     }
 }
 

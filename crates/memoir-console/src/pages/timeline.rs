@@ -247,7 +247,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &SHOWN_BESIDE)) }
+            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &SHOWN_BESIDE, "/sessions")) }
         }
     }
 }

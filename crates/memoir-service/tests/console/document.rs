@@ -194,7 +194,7 @@ impl Document {
         }
     }
 
-    /// Words of programs, such as wire names and blank values, are in `code` alone.
+    /// Words of programs, such as wire names and blank values, are in `code` alone; whole identifiers in titles too.
     #[track_caller]
     fn check_words(&self, path: &str) {
         let is_in_word = |letter: char| letter.is_alphanumeric() || letter == '_';
@@ -203,6 +203,10 @@ impl Document {
             word.trim_matches('_').contains('_') || ["null", "undefined", "NaN"].contains(word)
         });
         assert_eq!(of_programs.collect::<Vec<_>>(), [""; 0], "{path}");
+        let is_in_identifier = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
+        let parts = self.visible.split(|letter: char| !is_in_identifier(letter));
+        let whole = parts.filter(|part| part.len() == 36 && part.matches('-').count() == 4);
+        assert_eq!(whole.collect::<Vec<_>>(), [""; 0], "{path}");
     }
 
     /// Whatever is filled in or pressed has a name.
@@ -263,7 +267,7 @@ fn gather_visible(node: &Handle, visible: &mut String) {
     }
     let read = ["aria-label", "title", "placeholder", "data-label"];
     let read = read.iter().filter_map(|name| attribute(node, name));
-    visible.extend(read.map(|text| format!(" {text} ")));
+    visible.extend(read.map(|text| format!(" {} ", text.replace('-', " "))));
     if let NodeData::Text { contents } = &node.data {
         visible.push_str(&contents.borrow());
     }
@@ -333,6 +337,14 @@ fn read_text(node: &Handle, text: &mut String) {
     for child in node.children.borrow().iter() {
         read_text(child, text);
     }
+}
+
+#[test]
+#[should_panic(expected = "01890c5e")]
+fn a_whole_identifier_outside_of_titles_is_noticed() {
+    let id = "01890c5e-0000-7000-8000-00009c1e4b7a";
+    Document::read(&format!("<p title=\"{id}\">…9c1e4b7a</p>")).check_words("a page");
+    Document::read(&format!("<p>token {id}</p>")).check_words("a page");
 }
 
 #[test]

@@ -167,6 +167,13 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
         2,
         "a session, and what undoing it comes to"
     );
+    // What a record says of them is in words, and leads there.
+    let log = browser.get(&format!("/audit?agent={id}")).await.text;
+    let request = seen.iter().find_map(|path| path.strip_prefix("/access/"));
+    let (request, end) = (request.unwrap(), &request.unwrap()[28..]);
+    let link = format!("<a href=\"/access/{request}\"><span title=\"{request}\">…{end}</span></a>");
+    log.tells(&link);
+    log.tells("<li>expires at <b>2026-03-11 ");
     let fleet = browser.get("/").await.text;
     assert!(fleet.contains("&lt;b&gt;Lark&lt;/b&gt;") && !fleet.contains("<b>Lark"));
     assert!(fleet.contains("1 open"));

@@ -68,7 +68,7 @@ pub(crate) async fn show(
             @if records.is_empty() { p.empty { "Nothing happened in the last seven days." } }
             @for (record, step) in records.iter().zip(&steps) {
                 article.record {
-                    (record_words(record))
+                    (record_words(record, &format!("{path}/session")))
                     p.of { (words::capital(&who(&record.actor)))
                         @if let Some(session) = record.session_id {
                             ", in " a href={ (path) "/session/" (session) } { "a session" } } }
