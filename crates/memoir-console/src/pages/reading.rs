@@ -28,7 +28,7 @@ use super::{
     access_request::{ShownRequest, refreshing},
     audit::facts,
     memories,
-    settings::{fields::label, setting},
+    settings::{fields::label, setting, setting_value},
 };
 use crate::{
     answer::{PageFailure, PageResult, see_other},
@@ -538,11 +538,6 @@ pub(super) fn record_words(record: &ShownRecord, sessions: &str) -> Markup {
 
 /// One side of a change: a memory, or settings by their names.
 fn side_words(side: &Value) -> Markup {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "default".to_owned(),
-        other => other.to_string(),
-    };
     html! {
         // Only a memory has `content`: no setting has this name.
         @if let Some(content) = side.get("content").and_then(Value::as_str) {
@@ -551,7 +546,7 @@ fn side_words(side: &Value) -> Markup {
         } @else {
             @for (name, value) in side.as_object().into_iter().flatten() {
                 h5 { (setting(name)) }
-                (said(&text(value)))
+                (said(&setting_value(name, value)))
             }
         }
     }

@@ -6,6 +6,7 @@ use memoir_app::{MemoryInput, OwnAgent, RecordFilter, Viewer};
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    agent::Field,
     audit::{Action, Actor},
     memory::{Kind, Number},
     session::Mode,
@@ -225,6 +226,27 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
         request.tells(text);
     }
     assert!(story.agent.log().verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn settings_in_a_record_are_read_in_words() {
+    let story = Story::begin().await;
+    let set = [
+        (Field::LossGuard, Some("refuse")),
+        (Field::CoreTokenBudget, Some("7000")),
+    ];
+    let settings = story.agent.settings();
+    settings.configure(&set, &ada()).await.unwrap();
+    let path = story.let_in("all", "10").await;
+    let records = format!("{path}/records?after=10");
+    let text = story.browser.get(&records).await.text;
+    for (name, value) in [
+        ("loss guard", "Duplicates only"),
+        ("core token budget", "7,000"),
+    ] {
+        let said = format!("<h5>{name}</h5><div class=\"said\" dir=\"auto\">{value}</div>");
+        text.tells(&said);
+    }
 }
 
 /// What is true of every page with words.

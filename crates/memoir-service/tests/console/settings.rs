@@ -299,7 +299,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let document = told.document();
     document.check(&page);
     let fault = &document.by_id("core_token_budget-fault").text;
-    fault.begins("Changed to “7000” by user Bob at 2026-03-04");
+    fault.begins("Changed to “7,000” by user Bob at 2026-03-04");
     // Equal values are no conflict.
     assert_eq!(document.by_id("loss_guard").attribute("aria-invalid"), None);
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());

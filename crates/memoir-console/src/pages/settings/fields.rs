@@ -169,6 +169,12 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// The text of a choice, by the wire names of the setting and of the value.
+pub(super) fn choice(name: &str, value: &str) -> Option<String> {
+    let mut choices = choices(name.parse().ok()?).into_iter();
+    choices.find_map(|(known, text)| (known == value).then_some(text))
+}
+
 /// The default of a setting with choices, where Memoir has one.
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
@@ -180,7 +186,7 @@ fn constant_default(field: Field) -> Option<&'static str> {
     }
 }
 
-fn yes_or_no(flag: bool) -> &'static str {
+pub(super) fn yes_or_no(flag: bool) -> &'static str {
     if flag { "yes" } else { "no" }
 }
 
@@ -256,12 +262,15 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
         Some(Value::Number(number)) => number.to_string(),
         // A blank field means the default, so an empty list of tags is written `[]`.
         Some(Value::Array(tags)) if tags.is_empty() => "[]".to_owned(),
-        Some(Value::Array(tags)) => {
-            let tags: Vec<&str> = tags.iter().filter_map(Value::as_str).collect();
-            tags.join(", ")
-        }
+        Some(Value::Array(tags)) => joined(tags),
         _ => String::new(),
     }
+}
+
+/// A list of texts with commas.
+pub(super) fn joined(texts: &[Value]) -> String {
+    let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+    texts.join(", ")
 }
 
 /// The data beside the fields, by form.

@@ -202,10 +202,10 @@ impl SettingsForm {
         if typed.is_some_and(|typed| typed.trim() == written(&settings_view.view, field)) {
             return None;
         }
-        let is = match typed {
-            Some(_) => format!(" to {}", setting_text(&settings_view.view, field)),
-            None => String::new(),
-        };
+        let now = value(&settings_view.view, field).filter(|_| typed.is_some());
+        let is = now.map_or_else(String::new, |now| {
+            format!(" to “{}”", setting_value(field.as_str(), &now))
+        });
         let (changed, by) = match settings_view.last_of(field) {
             Some(change) if change.seq > seen => {
                 let (who, at) = (who(&change.actor), words::second(change.recorded_at));
@@ -220,16 +220,6 @@ impl SettingsForm {
         Some(format!(
             "{changed}{is} by {by}, after this page was shown to you. Save again to change it all the same."
         ))
-    }
-}
-
-/// The value of a setting that is no prompt, in words.
-fn setting_text(view: &AgentFacts, field: Field) -> String {
-    match (field, written(view, field)) {
-        (Field::Paused | Field::Active, value) if value == "yes" => "yes".to_owned(),
-        (Field::Paused | Field::Active, _) => "no".to_owned(),
-        (_, value) if value.is_empty() => "the default".to_owned(),
-        (_, value) => format!("“{value}”"),
     }
 }
 
@@ -578,4 +568,19 @@ fn names(change: &RecordFacts) -> String {
 pub(super) fn setting(name: &str) -> String {
     name.parse()
         .map_or_else(|_| name.to_owned(), |field| label(field).to_lowercase())
+}
+
+/// The value of the setting of that wire name, in words; a text is itself.
+pub(super) fn setting_value(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "default".to_owned(),
+        Value::Bool(flag) => fields::yes_or_no(*flag).to_owned(),
+        Value::Number(number) => number
+            .as_u64()
+            .map_or_else(|| number.to_string(), words::number),
+        Value::Array(tags) if tags.is_empty() => "none".to_owned(),
+        Value::Array(tags) => fields::joined(tags),
+        Value::String(text) => fields::choice(name, text).unwrap_or_else(|| text.clone()),
+        Value::Object(_) => value.to_string(),
+    }
 }
