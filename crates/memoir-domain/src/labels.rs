@@ -10,7 +10,10 @@ use crate::{
     access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{LossGuard, Mode, ReasoningEffort, schedule::Trigger},
     log::{audit::Action, core_size::Cause},
-    session::{EndReason, FAILURE, FailureClass, State},
+    session::{
+        EndReason, FAILURE, FailureClass, State,
+        tools::{RefusalCode, Tool},
+    },
     text::DuplicateMatch,
 };
 
@@ -163,6 +166,40 @@ pub fn failure(failure: FailureClass) -> &'static str {
         FailureClass::Timeout => "its model did not respond in time",
         FailureClass::ServerError => "its model's provider reported an error",
         FailureClass::UnreadableResponse => "its model's response could not be read",
+    }
+}
+
+/// A call of a session tool, before its memories.
+pub fn tool(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Search => "search",
+        Tool::Consolidate => "consolidate",
+        Tool::Update => "rewrite",
+        Tool::Delete => "archive",
+        Tool::Protect => "protect",
+        Tool::Complete => "complete",
+    }
+}
+
+/// Why a session tool refused a call.
+pub fn refusal(code: RefusalCode) -> &'static str {
+    match code {
+        RefusalCode::UnknownTool => "there is no such tool",
+        RefusalCode::InvalidArgument => "an argument is not what it may be",
+        RefusalCode::TooLong => "the text is too long",
+        RefusalCode::NotFound => "there is no active memory of that number",
+        RefusalCode::NotCore => "it is no core memory",
+        RefusalCode::Constitutional => "it is constitutional, or cannot become it",
+        RefusalCode::Immutable => "it has an immutable tag",
+        RefusalCode::EditCap => "the session has made all its edits",
+        RefusalCode::Mode => "the session's mode does not permit it",
+        RefusalCode::Unsupported => "the text has what no source has",
+        RefusalCode::NotShorter => "the text is not short enough",
+        RefusalCode::Guard => "the loss guard lets only duplicates leave",
+        RefusalCode::WithinBudget => "the budget rule does not permit it",
+        RefusalCode::SummaryLimit => "all summaries together would take too much",
+        RefusalCode::AgeLimit => "the age rule does not permit it",
+        RefusalCode::SessionOver => "the session is over",
     }
 }
 

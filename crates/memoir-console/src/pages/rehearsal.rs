@@ -4,10 +4,12 @@ use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AgentHandle, Error, SessionFacts,
-    sessions::{AppliedCoreSize, NotApplied, RehearsalFacts, RehearsedChangeFacts},
+    sessions::{
+        AppliedCoreSize, NotApplied, NotAppliedReason, RehearsalFacts, RehearsedChangeFacts,
+    },
 };
 use memoir_domain::{
-    SessionId,
+    SessionId, labels,
     memory::{Kind, Number},
 };
 
@@ -63,11 +65,11 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
 
 /// How many of its edits apply now, and which do not.
 fn holding(rehearsal: &RehearsalFacts) -> Markup {
+    let edits = rehearsal.edits as u64;
     // Where it cannot be applied at all, the reason is shown instead.
-    if rehearsal.outcome.is_err() && rehearsal.not_applied.is_empty() {
+    if edits == 0 || rehearsal.outcome.is_err() && rehearsal.not_applied.is_empty() {
         return html! {};
     }
-    let edits = rehearsal.edits as u64;
     let holding = edits.saturating_sub(rehearsal.not_applied.len() as u64);
     html! {
         p { (words::number(holding)) " of " (words::counted(edits, "edit", "edits"))
@@ -80,7 +82,14 @@ fn holding(rehearsal: &RehearsalFacts) -> Markup {
 }
 
 fn not_holding(edit: &NotApplied) -> Markup {
-    html! { code { (edit.tool) } " of " (numbers(&edit.numbers)) ": " code { (edit.code) } }
+    let why = match edit.code {
+        NotAppliedReason::Refused(code) => labels::refusal(code),
+        NotAppliedReason::Breaker => "the breaker would undo the session",
+        NotAppliedReason::Depends => "it names a memory that would not be made",
+    };
+    html! {
+        (words::capital(labels::tool(edit.tool))) " " (numbers(&edit.numbers)) ": " (why) " (" code { (edit.code) } ")"
+    }
 }
 
 fn table(changes: &[RehearsedChangeFacts]) -> Markup {

@@ -12,6 +12,7 @@ use memoir_domain::{
     memory::Kind,
     origin::Origin,
     session::{Driver, EndReason, FailureClass, Mode, State, Trigger},
+    tools::{RefusalCode, Tool},
 };
 
 type Words = Vec<(&'static str, &'static str)>;
@@ -67,6 +68,8 @@ fn nouns() -> Vec<(&'static str, Words)> {
             "How much a model is to think",
             words!(reasoning_effort, ReasoningEffort),
         ),
+        ("What a session tool does", words!(tool, Tool)),
+        ("Why it refused a call", words!(refusal, RefusalCode)),
     ]
 }
 

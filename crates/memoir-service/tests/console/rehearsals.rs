@@ -135,10 +135,9 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     assert!(is_changed, "{changed}");
     assert!(row("#4").ends_with("unchanged"), "{}", row("#4"));
     answer.text.tells("3 of 4 edits hold now.");
-    let left_out = page
-        .all("li")
-        .find(|one| one.text.starts_with("delete_memory"));
-    assert_eq!(left_out.unwrap().text, "delete_memory of #7: not_found");
+    let left_out = page.all("li").find(|one| one.text.starts_with("Archive"));
+    let told = "Archive #7: there is no active memory of that number (not_found)";
+    assert_eq!(left_out.unwrap().text, told);
     // Those that hold are applied.
     let apply = format!("{path}/apply");
     let newest = page.hidden("newest").unwrap();
