@@ -12,7 +12,7 @@ use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::set
 use crate::{
     answer::{PageResult, page_of},
     browser::{AgentInPath, Visitor},
-    field::{Faults, LabelledField},
+    field::{Faults, LabelledField, with_code},
     form::{self, PageQuery},
     parts::{self, ConsoleSection, SignedInPage},
     words,
@@ -286,11 +286,11 @@ fn verdict(verified: &Verification) -> Markup {
             p.problem role="alert" { "Something is not as it was written." }
             ul {
                 @for mismatch in &verified.mismatches {
-                    li { @if let Some(seq) = mismatch.seq { "Record " (seq) ": " } (mismatch.problem) }
+                    li { @if let Some(seq) = mismatch.seq { "Record " (seq) ": " } (with_code(&mismatch.problem)) }
                 }
             }
         }
-        @if let Some(originals) = &verified.originals { p { (originals) "." } }
+        @if let Some(originals) = &verified.originals { p { (with_code(&originals.to_string())) "." } }
         dl.facts {
             (parts::pair("Records", html! { (words::number(verified.records)) }))
             (parts::pair("Head of the chain", html! { code.hash { (verified.head) } }))

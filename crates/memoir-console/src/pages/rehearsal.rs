@@ -17,6 +17,7 @@ use super::{Tab, agent_head};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
+    field::with_code,
     form::SentForm,
     parts::{self, ConsoleSection, SignedInPage},
     words,
@@ -57,7 +58,7 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
                 (_, Some(applied)) => p { "It was applied as "
                     a href={ "/sessions/" (applied) } { "another session" } "." },
                 (Ok(size), None) => (apply_form(visitor, id, rehearsal.newest_seq, *size)),
-                (Err(error), None) => p.problem { (words::message(error)) },
+                (Err(error), None) => p.problem { (with_code(&words::message(error))) },
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::{
     Admission, Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
-    field::LabelledField,
+    field::{LabelledField, with_code},
     form::{self, PageQuery, SentForm},
     parts,
 };
@@ -111,8 +111,8 @@ fn sign_in_page(
 pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
     html! {
         div.problem role="alert" {
-            p { (refusal.message) "." }
-            @if let Some(hint) = &refusal.hint { p { (hint) "." } }
+            p { (with_code(&refusal.message)) "." }
+            @if let Some(hint) = &refusal.hint { p { (with_code(hint)) "." } }
         }
     }
 }

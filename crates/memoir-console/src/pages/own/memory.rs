@@ -18,7 +18,7 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::{Faults, LabelledField},
+    field::{Faults, LabelledField, with_code},
     form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
@@ -68,7 +68,7 @@ async fn page(
     let content = html! {
         (agent_head(agent, OwnTab::Memories))
         (draft.faults.summary())
-        @if let Some(problem) = &draft.problem { p.problem role="alert" { (problem) } }
+        @if let Some(problem) = &draft.problem { p.problem role="alert" { (with_code(problem)) } }
         article.memory aria-labelledby={ "memory-" (number.0) } { (memory_words(memory, "h2", Some(&path))) }
         (acts(owner, memory, &path))
         @if is_editable(memory) || draft.problem.is_some() { (edit_form(owner, memory, &path, draft)) }

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     answer::{PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
+    field::with_code,
     form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
@@ -52,7 +53,7 @@ async fn page(
                 p { "Every memory that it changed becomes what it was before. " (undo::BOUNDS) }
                 (previewed(owner, &format!("{path}/session"), id, preview))
             },
-            Err(error) => p { (words::message(error)) },
+            Err(error) => p { (with_code(&words::message(error))) },
         }
         p { a href={ (path) "/week" } { "Back to this week" } }
     };

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::LabelledField,
+    field::{LabelledField, with_code},
     form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
@@ -205,7 +205,7 @@ fn rehearsal(owner: &Owner, session: &ShownSession, facts: &RehearsalFacts, path
                         button.quiet type="submit" { "Apply it" }
                     }
                 },
-                Err(error) => p.problem { (words::message(error)) },
+                Err(error) => p.problem { (with_code(&words::message(error))) },
             }
         }
     }
