@@ -167,7 +167,8 @@ fn filters(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
             nav.row aria-label="Health" {
                 (link(None, all, "in all"))
                 @for (health, count) in counted.filter(shown) {
-                    (link(Some(health), count, health.explanation()))
+                    // After the number of its agents: `2 whose last session failed`.
+                    (link(Some(health), count, &health.explanation().replacen("its ", "whose ", 1)))
                 }
             }
         }

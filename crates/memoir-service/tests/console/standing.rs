@@ -171,7 +171,7 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
         let fleet = read(&browser, path).await;
         let why = "The key for its model is missing or refused";
         fleet.tells(why);
-        fleet.tells("1 its last session failed");
+        fleet.tells("1 whose last session failed");
     }
 
     // Lists and the agent itself are of the same health.
