@@ -31,6 +31,9 @@ pub(crate) fn originals(counts: &OriginalCounts) -> String {
     )
 }
 
+/// Bytes of a name that is never broken; a longer one is where a row has no room for it.
+pub(crate) const UNBROKEN: usize = 24;
+
 /// What was just done, by the word in the address after a form was sent.
 const DONE: &[(&str, &str)] = &[
     ("created", "The agent is made. Its program needs a token."),

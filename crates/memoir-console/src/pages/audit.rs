@@ -174,7 +174,9 @@ fn row((agent, record): &ListedRecord) -> Markup {
         tr role="row" {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
             @if let Some(id) = agent {
-                td role="cell" data-label="Agent" { a.name href={ (PATH) "?agent=" (id) } { (record.agent) } }
+                td role="cell" data-label="Agent" {
+                    a.name.long[record.agent.len() > parts::UNBROKEN] href={ (PATH) "?agent=" (id) } { (record.agent) }
+                }
             }
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }

@@ -243,7 +243,7 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
                 span.troubled[agent.health != Health::InOrder] { (words::capital(&listed.health_words())) }
             }
             th role="rowheader" scope="row" data-label="Agent" {
-                a.name href=(agent_path(agent.id)) { (agent.name) }
+                a.name.long[agent.name.len() > parts::UNBROKEN] href=(agent_path(agent.id)) { (agent.name) }
             }
             td.figure.size role="cell" data-label="Core size of budget" {
                 span.gauge { (parts::bar(size, budget))
