@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
     SessionId, labels,
-    session::{Driver, EDIT_CAP, EndReason, State as SessionState},
+    session::{Driver, EDIT_CAP, EndReason, State as SessionState, Stats},
 };
 use serde::Deserialize;
 
@@ -162,7 +162,19 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     };
     html! {
         dl.facts {
+            // These grow while the session runs: `console.css` reserves a second line for the first four.
             (parts::pair("Outcome", html! { (measured(session)) }))
+            (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP)
+                @if session.stats != Stats::default() { ": " (session.stats) } }))
+            // The usage of an agent that drives itself is unknown.
+            @if session.driver == Driver::Model {
+                (parts::pair("Used", html! {
+                    (words::counted(session.usage.calls, "call", "calls")) ", "
+                    (words::number(session.usage.input_tokens)) " tokens in, "
+                    (words::number(session.usage.output_tokens)) " out"
+                    @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
+                }))
+            }
             (parts::pair("Core size", html! {
                 @match (session.pre_session_tokens, session.post_session_tokens) {
                     (Some(before), Some(after)) => {
@@ -174,11 +186,10 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }))
             (parts::pair("Breaker line", html! {
                 @match session.threshold {
-                    Some(threshold) => { (words::share(threshold)) " of the core size at its start" },
+                    Some(threshold) => { (words::share(threshold)) " of the size at its start" },
                     None => span.none { "–" },
                 }
             }))
-            (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP) ": " (session.stats) }))
             (parts::pair("Archived", html! { (words::counted(session.archived.into(), "memory", "memories")) }))
             (parts::pair("Summaries", html! { (words::number(session.summaries.into())) }))
             (parts::pair("Loss guard", html! {
@@ -197,15 +208,6 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
-            // The usage of an agent that drives itself is unknown.
-            @if session.driver == Driver::Model {
-                (parts::pair("Used", html! {
-                    (words::counted(session.usage.calls, "call", "calls")) ", "
-                    (words::number(session.usage.input_tokens)) " tokens in, "
-                    (words::number(session.usage.output_tokens)) " out"
-                    @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
-                }))
-            }
             // A line of its own, from the beginning, so that later content moves nothing.
             div.wide {
                 dt { "Why it ended" }
