@@ -425,6 +425,11 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
+/// As [`pair`], in a line of its own.
+pub(crate) fn wide(name: &str, value: Markup) -> Markup {
+    html! { div.wide { dt { (name) } dd { (value) } } }
+}
+
 /// The changes to memories by an undo, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     let parts = [

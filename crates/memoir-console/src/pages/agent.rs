@@ -7,7 +7,6 @@ use memoir_app::{
 };
 use memoir_domain::{
     agent::{Field, Threshold},
-    breaker::Gauge,
     labels,
     schedule::RefinementSchedule,
     session::Health,
@@ -133,10 +132,10 @@ fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
                 }))
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
-                (parts::pair("Breaker", html! { (breaker(view)) }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
                 (parts::pair("Next session", next(view, &Clock::new(memoir))))
                 (parts::pair("Made", parts::time(view.created_at)))
+                (parts::wide("Breaker", breaker(view)))
             }
         }
     }
@@ -152,9 +151,12 @@ fn context(share: &ContextShare) -> Markup {
     html! {
         section aria-labelledby="context" {
             h2 #context { "Context" }
-            p { "The context shows " (words::number(share.shown)) " of "
-                (words::counted(share.core_memories, "core memory", "core memories"))
-                @if let Some(tokens) = share.max_tokens { " within " (words::number(tokens)) " tokens" } "." }
+            @if share.core_memories == 0 { p { "There are no core memories to show." } }
+            @else {
+                p { "The context shows " (words::number(share.shown)) " of "
+                    (words::counted(share.core_memories, "core memory", "core memories"))
+                    @if let Some(tokens) = share.max_tokens { " within " (words::number(tokens)) " tokens" } "." }
+            }
             @if !share.by_quarter.is_empty() {
                 table.cards role="table" {
                     caption.hidden { "Core memories by the calendar quarter (UTC) in which they were recorded" }
@@ -223,17 +225,17 @@ pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
     }
 }
 
-/// The loss at which a session that begins now is undone, as the agent's prompt states it.
-fn breaker(view: &AgentFacts) -> String {
+/// The loss at which a session that begins now is undone.
+fn breaker(view: &AgentFacts) -> Markup {
+    let size = view.counts.core_tokens;
+    // The view holds a bare number, which was checked when it was set, so the default is never used.
     let threshold = Threshold::new(view.effective_refinement_threshold);
-    let gauge = Gauge {
-        pre_session_tokens: view.counts.core_tokens,
-        core_tokens: view.counts.core_tokens,
-        removed_tokens: 0,
-        // The view holds a bare number, which was checked when it was set, so the default is never used.
-        threshold: threshold.unwrap_or(Threshold::DEFAULT),
-    };
-    format!("{} in one session", gauge.allowance())
+    let least = threshold.unwrap_or(Threshold::DEFAULT).least_of(size);
+    html! {
+        @if size == 0 { span.none { "no core memories, so a session has nothing to lose" } }
+        @else { "A session that leaves fewer than " (words::number(least)) " of " (words::number(size))
+            " tokens is undone." }
+    }
 }
 
 /// A setting as set; `None` for a prompt that the agent itself has set.

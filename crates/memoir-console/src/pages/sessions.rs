@@ -209,15 +209,9 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
             // A line of its own, from the beginning, so that later content moves nothing.
-            div.wide {
-                dt { "Why it ended" }
-                dd {
-                    @match why_ended(session) {
-                        Some(why) => (why),
-                        None => span.none { "–" },
-                    }
-                }
-            }
+            (parts::wide("Why it ended", html! {
+                @match why_ended(session) { Some(why) => (why), None => span.none { "–" } }
+            }))
         }
     }
 }
