@@ -241,7 +241,7 @@ async fn settings_in_a_record_are_read_in_words() {
     let records = format!("{path}/records?after=10");
     let text = story.browser.get(&records).await.text;
     for (name, value) in [
-        ("loss guard", "Duplicates only"),
+        ("loss guard", "duplicates only"),
         ("core token budget", "7,000"),
     ] {
         let said = format!("<h5>{name}</h5><div class=\"said\" dir=\"auto\">{value}</div>");

@@ -13,6 +13,7 @@ use memoir_domain::{
 };
 use serde_json::Value;
 
+use super::setting_value;
 use crate::{
     field::{Faults, LabelledField},
     form::SentForm,
@@ -136,9 +137,9 @@ fn limit(field: Field) -> usize {
     }
 }
 
-/// The values of a setting with choices, with their texts.
-fn choices(field: Field) -> Vec<(&'static str, String)> {
-    let values: Vec<_> = match field {
+/// The values of a setting with choices, each with its words.
+fn values(field: Field) -> Vec<(&'static str, &'static str)> {
+    match field {
         Field::DuplicateMatch => {
             let words = |one: DuplicateMatch| (one.as_str(), labels::duplicate_match(one));
             DuplicateMatch::ALL.map(words).to_vec()
@@ -157,10 +158,13 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
             ReasoningEffort::ALL.map(words).to_vec()
         }
         _ => Vec::new(),
-    };
-    let values = values
-        .into_iter()
-        .map(|(value, said)| (value, words::capital(said)));
+    }
+}
+
+/// The choices of a setting, with their texts.
+fn choices(field: Field) -> Vec<(&'static str, String)> {
+    let values = values(field).into_iter();
+    let values = values.map(|(value, said)| (value, words::capital(said)));
     // `reasoning_effort` is the only choice without a default of Memoir's.
     let default = constant_default(field).unwrap_or("left to the provider");
     [("", format!("Default: {default}"))]
@@ -169,10 +173,10 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The text of a choice, by the wire names of the setting and of the value.
-pub(super) fn choice(name: &str, value: &str) -> Option<String> {
-    let mut choices = choices(name.parse().ok()?).into_iter();
-    choices.find_map(|(known, text)| (known == value).then_some(text))
+/// A choice in words, by the wire names of the setting and of the value.
+pub(super) fn choice(name: &str, value: &str) -> Option<&'static str> {
+    let mut values = values(name.parse().ok()?).into_iter();
+    values.find_map(|(known, words)| (known == value).then_some(words))
 }
 
 /// The default of a setting with choices, where Memoir has one.
@@ -216,33 +220,17 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
 
 /// The effective value of a setting that has a default.
 fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
-    match field {
-        Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
-        Field::RefinementThreshold => Some(view.effective_refinement_threshold.to_string()),
-        Field::CoreTokenBudget => Some(words::number(view.effective_core_token_budget)),
-        Field::RefinementTriggerTokens => {
-            Some(words::number(view.effective_refinement_trigger_tokens))
-        }
-        Field::ImmutableTags => Some(match view.effective_immutable_tags.as_slice() {
-            [] => "none".to_owned(),
-            tags => tags.join(", "),
-        }),
-        Field::DuplicateMatch => {
-            Some(labels::duplicate_match(view.effective_duplicate_match).to_owned())
-        }
-        Field::LossGuard => Some(labels::loss_guard(view.effective_loss_guard).to_owned()),
-        Field::NearDuplicates => Some(yes_or_no(view.effective_near_duplicates).to_owned()),
-        Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
-            match view.settings.expose().get(field.as_str()) {
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(Value::Number(tokens)) => tokens.as_u64().map(words::number),
-                _ => default(memoir, field),
-            }
-        }
-        Field::RefinementMode => Some(labels::mode(view.effective_refinement_mode).to_owned()),
-        Field::ContextJournalTokens => Some(words::number(view.effective_context_journal_tokens)),
-        Field::AnswerTokens => Some(words::number(view.effective_answer_tokens.into())),
-        _ => None,
+    // By the names that programs read: there is an effective value of each setting, or the set one counts.
+    let facts = serde_json::to_value(view).ok()?;
+    let set = facts.get(field.as_str());
+    let value = match field {
+        // The default names the slot.
+        Field::RefinementSchedule => set,
+        _ => facts.get(format!("effective_{}", field.as_str())).or(set),
+    };
+    match value? {
+        Value::Null => default(memoir, field),
+        value => Some(setting_value(field.as_str(), value)),
     }
 }
 

@@ -580,7 +580,7 @@ pub(super) fn setting_value(name: &str, value: &Value) -> String {
             .map_or_else(|| number.to_string(), words::number),
         Value::Array(tags) if tags.is_empty() => "none".to_owned(),
         Value::Array(tags) => fields::joined(tags),
-        Value::String(text) => fields::choice(name, text).unwrap_or_else(|| text.clone()),
+        Value::String(text) => fields::choice(name, text).unwrap_or(text).to_owned(),
         Value::Object(_) => value.to_string(),
     }
 }
