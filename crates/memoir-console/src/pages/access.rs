@@ -218,13 +218,8 @@ pub(crate) async fn ask_for_token(
 }
 
 pub(crate) async fn embeddings(visitor: Visitor, agent: AgentInPath) -> PageResult {
-    form_page(
-        AccessWish::Embeddings,
-        &visitor,
-        &agent,
-        &AccessForm::default(),
-    )
-    .await
+    let blank = AccessForm::default();
+    form_page(AccessWish::Embeddings, &visitor, &agent, &blank).await
 }
 
 pub(crate) async fn ask_for_embeddings(
@@ -240,13 +235,8 @@ pub(crate) async fn shredding(
     Path((_, number)): Path<(String, u64)>,
     agent: AgentInPath,
 ) -> PageResult {
-    form_page(
-        AccessWish::Shredding(Number(number)),
-        &visitor,
-        &agent,
-        &AccessForm::default(),
-    )
-    .await
+    let wish = AccessWish::Shredding(Number(number));
+    form_page(wish, &visitor, &agent, &AccessForm::default()).await
 }
 
 pub(crate) async fn ask_to_shred(
@@ -255,13 +245,8 @@ pub(crate) async fn ask_to_shred(
     Path((_, number)): Path<(String, u64)>,
     agent: AgentInPath,
 ) -> PageResult {
-    ask_for(
-        AccessWish::Shredding(Number(number)),
-        &visitor,
-        &agent,
-        &form,
-    )
-    .await
+    let wish = AccessWish::Shredding(Number(number));
+    ask_for(wish, &visitor, &agent, &form).await
 }
 
 /// Makes the request of the form, or shows the form again with its faults.

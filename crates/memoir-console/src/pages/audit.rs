@@ -154,16 +154,10 @@ pub(super) fn table(records: &[ListedRecord]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records, the newest first" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" class="figure" { "Record" }
-                @if is_of_several { th role="columnheader" scope="col" { "Agent" } }
-                th role="columnheader" scope="col" { "When" }
-                th role="columnheader" scope="col" { "Who" }
-                th role="columnheader" scope="col" { "What" }
-                th role="columnheader" scope="col" class="figure" { "Memory" }
-                th role="columnheader" scope="col" { "Session" }
-                th role="columnheader" scope="col" { "Counts" }
-            } }
+            @match is_of_several {
+                true => (parts::headings(&["Record", "Agent", "When", "Who", "What", "Memory", "Session", "Counts"], &[0, 5])),
+                false => (parts::headings(&["Record", "When", "Who", "What", "Memory", "Session", "Counts"], &[0, 4])),
+            }
             tbody role="rowgroup" { @for record in records { (row(record)) } }
         }
     }

@@ -202,14 +202,7 @@ pub(super) fn filter(
         form.row method="get" action=(path) {
             (LabelledField::new("kind", "Kind").choice(named.unwrap_or_default(), &kinds))
             @if let Some(only) = only {
-                div.field {
-                    label for="only" { "Which" }
-                    select #only name="only" {
-                        @for (value, text) in flags {
-                            option value=(value) selected[only == value] { (text) }
-                        }
-                    }
-                }
+                (LabelledField::new("only", "Which").choice(only, &flags))
             }
             div.check {
                 input #discarded name="discarded" type="checkbox" value="yes" checked[with_discarded];
