@@ -157,6 +157,11 @@ impl<'a> LabelledField<'a> {
         })
     }
 
+    /// A day.
+    pub(crate) fn day(&self, value: &str) -> Markup {
+        self.line(value, "date", None, None)
+    }
+
     /// A day and a time of it.
     pub(crate) fn moment(&self, value: &str) -> Markup {
         self.line(value, "datetime-local", None, None)

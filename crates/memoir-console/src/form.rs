@@ -109,6 +109,11 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFa
         .map_err(|error| PageFailure::invalid(format!("The address cannot be read: {error}.")))
 }
 
+/// A parameter as typed; blank where it was omitted.
+pub(crate) fn typed(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
 /// The last entry of the page before, by its time in microseconds and its identifier; `None` for the first page.
 ///
 /// # Errors

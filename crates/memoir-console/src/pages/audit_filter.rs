@@ -14,7 +14,8 @@ use super::activity;
 use crate::{
     answer::PageFailure,
     field::{Faults, LabelledField},
-    form, words,
+    form::{self, typed},
+    words,
 };
 
 /// The query of the address, as typed.
@@ -95,13 +96,13 @@ impl AuditQuery {
         form::address(
             path,
             &[
-                ("agent", text(&self.agent)),
-                ("action", text(&self.action)),
-                ("actor", text(&self.actor)),
-                ("name", text(&self.name)),
-                ("session", text(&self.session)),
-                ("since", text(&self.since)),
-                ("until", text(&self.until)),
+                ("agent", typed(&self.agent)),
+                ("action", typed(&self.action)),
+                ("actor", typed(&self.actor)),
+                ("name", typed(&self.name)),
+                ("session", typed(&self.session)),
+                ("since", typed(&self.since)),
+                ("until", typed(&self.until)),
                 ("before", before),
             ],
         )
@@ -112,7 +113,7 @@ impl AuditQuery {
         let is_of_all = path == activity::PATH;
         let all = match is_of_all {
             true => path.to_owned(),
-            false => format!("{path}?agent={}", text(&self.agent)),
+            false => format!("{path}?agent={}", typed(&self.agent)),
         };
         let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();
@@ -128,12 +129,12 @@ impl AuditQuery {
         let [from, to] = ["From", "Until"].map(|end| format!("{end}, in {}", words::zone_name()));
         html! {
             form.row role="search" aria-label="Records" method="get" action=(path) {
-                @if is_of_all { (labelled("agent", "Agent").text(text(&self.agent))) }
-                @else { input type="hidden" name="agent" value=(text(&self.agent)); }
-                (labelled("action", "Action").choice(text(&self.action), &actions))
-                (labelled("actor", "Role").choice(text(&self.actor), &roles))
-                (labelled("name", "Name of who did it").text(text(&self.name)))
-                @if !is_of_all { (labelled("session", "Session").text(text(&self.session))) }
+                @if is_of_all { (labelled("agent", "Agent").text(typed(&self.agent))) }
+                @else { input type="hidden" name="agent" value=(typed(&self.agent)); }
+                (labelled("action", "Action").choice(typed(&self.action), &actions))
+                (labelled("actor", "Role").choice(typed(&self.actor), &roles))
+                (labelled("name", "Name of who did it").text(typed(&self.name)))
+                @if !is_of_all { (labelled("session", "Session").text(typed(&self.session))) }
                 (labelled("since", &from).moment(&moment(&self.since, words::read_time)))
                 (labelled("until", &to).moment(&moment(&self.until, until)))
                 div.buttons {
@@ -145,10 +146,6 @@ impl AuditQuery {
             }
         }
     }
-}
-
-fn text(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
 }
 
 /// Parses the input; `wrong` is reported where that fails.

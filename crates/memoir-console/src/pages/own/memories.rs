@@ -21,7 +21,8 @@ use crate::{
     answer::{PageFailure, PageResult},
     assets::PageScript,
     browser::OwnAgentInPath,
-    form::{self, PageQuery},
+    field::LabelledField,
+    form::{self, PageQuery, typed},
     parts, words,
 };
 
@@ -115,9 +116,6 @@ impl OwnMemoriesQuery {
 
     /// The address of the same search, from a place on.
     fn address(&self, path: &str, place: Option<RecallPlace>) -> String {
-        fn given(field: &Option<String>) -> &str {
-            field.as_deref().unwrap_or_default()
-        }
         let number = |number: Option<u64>| number.map_or_else(String::new, |one| one.to_string());
         let seen = number(place.map(|place| place.seen as u64));
         let last = number(place.map(|place| place.last.0));
@@ -125,15 +123,15 @@ impl OwnMemoriesQuery {
         form::address(
             path,
             &[
-                ("q", given(&self.q)),
-                ("kind", given(&self.kind)),
-                ("tag", given(&self.tag)),
-                ("origin", given(&self.origin)),
-                ("since", given(&self.since)),
-                ("until", given(&self.until)),
-                ("protected", given(&self.protected)),
-                ("discarded", given(&self.discarded)),
-                ("order", given(&self.order)),
+                ("q", typed(&self.q)),
+                ("kind", typed(&self.kind)),
+                ("tag", typed(&self.tag)),
+                ("origin", typed(&self.origin)),
+                ("since", typed(&self.since)),
+                ("until", typed(&self.until)),
+                ("protected", typed(&self.protected)),
+                ("discarded", typed(&self.discarded)),
+                ("order", typed(&self.order)),
                 ("seen", &seen),
                 ("last", &last),
                 ("before", &before),
@@ -222,34 +220,15 @@ fn nothing(query: &OwnMemoriesQuery, path: &str) -> Markup {
 }
 
 fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
-    let choice = |id: &str, label: &str, chosen: &Option<String>, options: &[(&str, &str)]| {
-        let chosen = chosen.as_deref().unwrap_or_default();
-        html! {
-            div.field {
-                label for=(id) { (label) }
-                select id=(id) name=(id) {
-                    @for (value, text) in options {
-                        option value=(value) selected[chosen == *value] { (text) }
-                    }
-                }
-            }
-        }
-    };
-    let field = |id: &str, label: &str, kind: &str, value: &Option<String>| {
-        html! {
-            div.field {
-                label for=(id) { (label) }
-                input id=(id) name=(id) type=(kind) maxlength="50" autocomplete="off"
-                    value=(value.as_deref().unwrap_or_default());
-            }
-        }
+    let choice = |id, label, chosen, options: &[(&str, &str)]| {
+        LabelledField::new(id, label).choice(typed(chosen), options)
     };
     html! {
         form role="search" method="get" action=(path) data-live="found" {
             div.search {
                 label.hidden for="q" { "Words or a question" }
                 input #q name="q" type="search" placeholder="Words or a question" maxlength="1000"
-                    autocomplete="off" value=(query.q.as_deref().unwrap_or_default());
+                    autocomplete="off" value=(typed(&query.q));
                 button.quiet type="submit" { "Search" }
             }
             details open[query.is_filtered()] {
@@ -262,9 +241,9 @@ fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
                     (choice("origin", "Origin", &query.origin, &[("", "All origins"), ("agent", "Agent"),
                         ("administrator", "Owner or administrator"), ("conversation", "Conversation"),
                         ("import", "Import"), ("external", "External")]))
-                    (field("tag", "Tag", "text", &query.tag))
-                    (field("since", "From", "date", &query.since))
-                    (field("until", "Until", "date", &query.until))
+                    (LabelledField::new("tag", "Tag").text(typed(&query.tag)))
+                    (LabelledField::new("since", "From").day(typed(&query.since)))
+                    (LabelledField::new("until", "Until").day(typed(&query.until)))
                     (choice("order", "Order", &query.order, &[("", "Best match first"), ("newest", "Newest first")]))
                     div.check {
                         input #discarded name="discarded" type="checkbox" value="yes"
