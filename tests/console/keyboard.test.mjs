@@ -222,7 +222,7 @@ byKeys("an agent is asked to let somebody in, and the looking is ended", async (
   await page.getByText("Wren has not answered yet.").waitFor();
   const request = new URL(page.url()).pathname.split("/").at(-1);
   await wren.call("POST", `/v1/access-requests/${request}/answer`, { granted: true });
-  await page.getByText("Wren lets you in.").waitFor();
+  await page.getByText("Wren consented.").waitFor();
   await reach(page, "a Read");
   await page.keyboard.press("Enter");
   await page.getByRole("complementary", { name: "Access" }).waitFor();

@@ -303,8 +303,8 @@ async fn tab(
         (draft.faults.summary())
         @if before.is_none() {
             section aria-labelledby="ask" {
-                h2 #ask { "Ask to be let in" }
-                p { "You see no words of this agent’s. It may let you see some for a while, if you say what for. "
+                h2 #ask { "Request access" }
+                p { "You see none of this agent’s text. It can grant you access for a while, for a purpose that you state. "
                     (answering(agent).await?) }
                 (look_form(visitor, agent, draft).await?)
                 p { a href={ (path) "/token" } { "Ask for a token instead…" } }
@@ -320,7 +320,7 @@ async fn tab(
             }
         }
         section aria-labelledby="requests" {
-            h2 #requests { "Who asked" }
+            h2 #requests { "Access requests" }
             @if requests.is_empty() { p.empty { "There are no access requests yet." } }
             @else { (table(agent, &requests)) }
             (parts::pages(
@@ -390,7 +390,7 @@ pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure
                 answers, over REST or MCP, or " code { "memoir access answer" }
                 " with the agent’s token in " code { "MEMOIR_TOKEN" } " does. " }
         }
-        "Not to answer is no, and a request waits for seven days."
+        "No answer is a refusal. A request waits for seven days."
     })
 }
 
@@ -426,7 +426,7 @@ fn purpose(draft: &AccessForm<'_>) -> Markup {
 fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
     let name = |id: SessionId| AccessScope::Session(id).to_string();
     let mut scopes = vec![
-        ("core".to_owned(), "The kept core memories".to_owned()),
+        ("core".to_owned(), "The active core memories".to_owned()),
         (
             "all".to_owned(),
             "Everything: all memories, records, sessions and prompts".to_owned(),
@@ -455,17 +455,16 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
 fn sent_to(embedding: &AgentEmbedding) -> Markup {
     if embedding.is_in_process {
         return html! {
-            "It is on, and needs no leave: " code { (embedding.model.as_str()) } " runs in Memoir’s own process, which \
+            "It is on, and needs no consent: " code { (embedding.model.as_str()) } " runs in Memoir’s own process, which \
             no text leaves."
         };
     }
     html! {
         @match (embedding.is_local, embedding.is_allowed) {
-            (true, _) => "It is on: the texts of its memories, and what it asks of them, go to ",
-            (false, true) => "It is on, with the agent’s leave: the texts of its memories, and what it asks of \
-                them, go to ",
-            (false, false) => "It is off until the agent agrees: the texts of its memories, and what it asks of \
-                them, would go to ",
+            (true, _) => "It is on: the texts of its memories, and its queries, go to ",
+            (false, true) => "It is on, with the agent’s consent: the texts of its memories, and its queries, go to ",
+            (false, false) => "It is off until the agent consents: the texts of its memories, and its queries, \
+                would go to ",
         }
         code { (embedding.model.as_str()) } " at " code { (embedding.address) }
         @if embedding.is_local { ", on this machine" }
@@ -489,8 +488,7 @@ async fn embeddings_page(
             None => { p { "No model of embeddings is installed or configured: " code { "memoir embeddings install" } " puts the \
                 built-in one in place, and " code { "[recall] embeddings" } " names a server’s." } }
         }
-        p { "With its consent the agent’s memories are found by their meaning too, until it or an administrator takes \
-            that back. " (answering(agent).await?) }
+        p { "With its consent the agent’s memories are found by their meaning too, until it or an administrator revokes it. " (answering(agent).await?) }
         form.stack.asking method="post" action={ (path) "/embeddings" } {
             (parts::form_token(visitor))
             (purpose(draft))
@@ -536,7 +534,7 @@ fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Requests for access, the newest first" }
-            (parts::headings(&["Asked", "Who", "To see", "Purpose", "State", "Left", "Looks"], &[6]))
+            (parts::headings(&["Asked", "Who", "To see", "Purpose", "State", "Left", "Reads"], &[6]))
             tbody role="rowgroup" { @for request in requests { (row(agent, request)) } }
         }
     }
@@ -554,7 +552,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             td role="cell" data-label="Purpose" { div.said.cut dir="auto" { (request.purpose.expose()) } }
             td role="cell" data-label="State" { (badge(request)) }
             td role="cell" data-label="Left" { (left(agent, request)) }
-            td.figure role="cell" data-label="Looks" {
+            td.figure role="cell" data-label="Reads" {
                 // Only requests with a scope allow reading.
                 @if request.scope.is_some() { (words::number(request.reads)) } @else { span.none { "–" } }
             }

@@ -94,19 +94,14 @@ impl ShownRequest {
     /// Its state, in a sentence without the agent's text.
     async fn status_sentence(&self) -> Result<String, PageFailure> {
         let name = self.agent.name();
-        let who = if self.is_own() {
-            "you".to_owned()
-        } else {
-            words::shortened(&self.request.asked_by.name)
-        };
         Ok(match self.request.state {
             AccessState::Asked => format!("{name} has not answered yet."),
-            AccessState::Granted => format!("{name} lets {who} in."),
-            AccessState::Refused => format!("{name} said no."),
+            AccessState::Granted => format!("{name} consented."),
+            AccessState::Refused => format!("{name} refused."),
             AccessState::Done => "It is done.".to_owned(),
             AccessState::Revoked => format!("{} revoked it.", self.taken_back_by().await?),
             AccessState::Expired if self.request.answered_at.is_none() => {
-                format!("{name} did not answer in time, which is no.")
+                format!("{name} did not answer in time, which is a refusal.")
             }
             AccessState::Expired => "Its time is over.".to_owned(),
         })
@@ -236,7 +231,7 @@ fn facts(shown_request: &ShownRequest) -> Markup {
             }
             @if request.scope.is_some() {
                 (parts::pair("Read", html! {
-                    (words::counted(request.reads, "look", "looks")) ", "
+                    (words::counted(request.reads, "read", "reads")) ", "
                     (words::counted(request.memories_read, "memory", "memories")) ", "
                     (words::counted(request.tokens_read, "token", "tokens"))
                 }))
@@ -253,7 +248,7 @@ fn reason(shown_request: &ShownRequest) -> Markup {
             h3 { "The agent’s answer" }
             @match &request.words.reason {
                 Some(reason) => div.said dir="auto" { (reason.expose()) },
-                None if shown_request.is_own() => p.none { "No more than that." },
+                None if shown_request.is_own() => p.none { "It gave no reason." },
                 None => p.none { "That is for the administrator who asked." },
             }
         }

@@ -302,8 +302,9 @@ pub(crate) async fn save(
     PageQuery(query): PageQuery<AuditQuery>,
 ) -> PageResult {
     let known = FORMATS.iter().find(|(name, _)| *name == format);
-    let (name, media_type) = *known
-        .ok_or_else(|| PageFailure::new(StatusCode::NOT_FOUND, "There is no file of this form."))?;
+    let (name, media_type) = *known.ok_or_else(|| {
+        PageFailure::new(StatusCode::NOT_FOUND, "There is no file of this format.")
+    })?;
     let (filter, mut faults) = query.read();
     let agent = agent(&visitor.account, &query, &mut faults).await?;
     if !faults.is_empty() {

@@ -75,7 +75,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
             @if let Some(newest) = newest {
                 dl.facts {
                     (parts::pair("Records", html! { (words::number(newest.seq)) }))
-                    (parts::pair("The last one", html! {
+                    (parts::pair("Newest record", html! {
                         (parts::time(newest.recorded_at)) span.of { " · " (labels::action(newest.action)) }
                     }))
                     (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
@@ -155,8 +155,8 @@ pub(super) fn table(records: &[ListedRecord]) -> Markup {
         table.cards role="table" {
             caption.hidden { "Records, the newest first" }
             @match is_of_several {
-                true => (parts::headings(&["Record", "Agent", "When", "Who", "What", "Memory", "Session", "Counts"], &[0, 5])),
-                false => (parts::headings(&["Record", "When", "Who", "What", "Memory", "Session", "Counts"], &[0, 4])),
+                true => (parts::headings(&["Record", "Agent", "When", "Who", "What", "Memory", "Session", "Details"], &[0, 5])),
+                false => (parts::headings(&["Record", "When", "Who", "What", "Memory", "Session", "Details"], &[0, 4])),
             }
             tbody role="rowgroup" { @for record in records { (row(record)) } }
         }
@@ -186,7 +186,7 @@ fn row((agent, record): &ListedRecord) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &["core_tokens_after"], "/sessions")) }
+            td role="cell" data-label="Details" { (facts(record.counts.as_map(), &["core_tokens_after"], "/sessions")) }
         }
     }
 }
@@ -279,7 +279,7 @@ fn verdict(verified: &Verification) -> Markup {
             p.notice role="status" { "Everything matches: "
                 (words::counted(verified.records, "record", "records")) ", and the stored state is that of the records." }
         } @else {
-            p.problem role="alert" { "Something is not as it was written." }
+            p.problem role="alert" { "Integrity check failed: modified outside Memoir." }
             ul {
                 @for mismatch in &verified.mismatches {
                     li { @if let Some(seq) = mismatch.seq { "Record " (seq) ": " } (with_code(&mismatch.problem)) }

@@ -292,7 +292,7 @@ fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     let content = html! {
         h1 { "Not connected" }
         p { "The program that calls itself " strong { (wrong.client.name) }
-            " asks to be connected in a way that is not taken here. " (crate::field::with_code(wrong.problem)) }
+            " asks to be connected in a way that is not accepted here. " (crate::field::with_code(wrong.problem)) }
         // `noreferrer` keeps the program from learning which page the visitor comes from.
         p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
     };
@@ -409,7 +409,7 @@ fn asking(
     let id = agent.scope().agent;
     let hint = html! { "The agent reads which program this is, and what you write here." };
     html! {
-        p { a href=(agent_path(id)) { (agent.name()) } " is in use: it decides itself who is let in. Ask it, and come "
+        p { a href=(agent_path(id)) { (agent.name()) } " is in use: it decides about access itself. Ask it, and come "
             "back to this page once it has answered." }
         form.stack method="post" action=(PATH) {
             (hidden(visitor, question))

@@ -69,9 +69,8 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         (faults.summary())
         h2 { "Erase " (view.name) }
         p { "The key that everything of this agent is sealed with is destroyed: " (held.concat())
-            "its prompts, and the words in its log. Nothing brings any of it back, no backup of the database \
-             either." }
-        p { "What stays is its log without words, which still verifies, and its name is free again. Copies \
+            "its prompts, and the text in its log. Nothing restores any of it, not even a backup of the database." }
+        p { "What stays is its log without text, which still verifies, and its name is free again. Copies \
              of the key store that lie elsewhere are not reached from here: destroy them too." }
         p { "The agent is not asked. To take single memories out of the context instead, discard them; to stop its \
              sessions, take it out of service under " a href={ (path) "/settings" } { "Settings" } "." }

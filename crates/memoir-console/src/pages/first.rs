@@ -96,8 +96,8 @@ fn form_page(
         html! {
             h1 { "The first administrator" }
             p.lead { "This installation has no administrator yet. This form makes the first one." }
-            p { "An administrator sees how agents’ memories fare, and never what is in them. From the \
-                 first one on the installation is closed: commands on this machine, too, show an agent’s words only \
+            p { "An administrator sees counts and states of agents’ memories, never their text. From the \
+                 first one on the installation is closed: commands on this machine, too, show an agent’s text only \
                  with that agent’s token. The programs that are set up on this machine get theirs in the same step, and \
                  keep their memory. " code { "memoir installation open" } " opens the installation again, for the \
                  owner of the machine." }

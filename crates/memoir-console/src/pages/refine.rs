@@ -128,7 +128,7 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &Refine
                 summary { "With another model, this once" }
                 div.fields {
                     (labelled(MODEL, "Model")
-                        .hint(html! { "Blank for the agent’s own. That another one was taken is on the record." })
+                        .hint(html! { "Blank for the agent’s own. The record names the one that was taken." })
                         .suggested(form.field(MODEL), MODELS))
                 }
             }
@@ -139,7 +139,7 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &Refine
                 Some(model) => { "Its model is " code { (model) } ". " },
                 None => "It has no model of its own, and the installation has none for it: name one. ",
             }
-            "A rehearsal changes nothing: what it comes to can be applied afterwards."
+            "A rehearsal changes nothing: its result can be applied afterwards."
         }
     }
 }

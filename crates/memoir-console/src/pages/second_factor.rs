@@ -162,7 +162,7 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
     let content = html! {
         (account::crumb())
         h1 { (heading) }
-        p { "These codes let you in when the device is lost, each of them once. They are shown this once: write \
+        p { "These codes sign you in when the device is lost, each of them once. They are shown this once: write \
              them down, and keep them apart from the device. One of them and your password are enough to sign in." }
         // `tabindex` lets keys scroll the codes where they do not fit.
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }

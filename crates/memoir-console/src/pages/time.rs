@@ -451,7 +451,7 @@ pub(crate) async fn go_back(visitor: Visitor, form: SentForm, agent: AgentInPath
                 let done = [("record", record.as_str()), ("done", "rewound")];
                 return Ok(see_other(&form::address(&path, &done)));
             }
-            None => "Nothing was done: nothing would become different.",
+            None => "Nothing was done: nothing would change.",
         },
         Err(Error::Changed) => {
             "Nothing was changed: the agent changed since this page was shown. This is what going back would do now."

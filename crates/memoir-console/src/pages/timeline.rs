@@ -155,8 +155,8 @@ impl TimelinePage {
                 p.empty { "Nothing is on the record " @if session.state.is_running() { "yet." } @else { "of it." } }
             } @else {
                 @if self.is_more || self.before.is_some() {
-                    p.hint { "These are " (words::counted(self.records.len() as u64, "record", "records"))
-                        " of more. " a href=(log) { "All of them are in the audit" } "." }
+                    p.hint { "Shown here: " (words::counted(self.records.len() as u64, "record", "records"))
+                        ". " a href=(log) { "All of them are in the audit" } "." }
                 }
                 (table(&self.records, live))
             }
@@ -220,7 +220,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records of the session, the newest first" }
-            (parts::headings(&["Record", "When", "What", "Memory", "Core size after", "Counts"], &[0, 3, 4]))
+            (parts::headings(&["Record", "When", "What", "Memory", "Core size after", "Details"], &[0, 3, 4]))
             tbody #records role="rowgroup" { @for record in records.iter().rev() { (row(record, live)) } }
         }
     }
@@ -247,7 +247,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &SHOWN_BESIDE, "/sessions")) }
+            td role="cell" data-label="Details" { (facts(record.counts.as_map(), &SHOWN_BESIDE, "/sessions")) }
         }
     }
 }

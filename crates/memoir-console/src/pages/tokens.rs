@@ -114,7 +114,7 @@ fn status(token: &TokenView, now: Timestamp) -> Markup {
         // Being revoked comes first, since a revoked token may also have ended.
         @if let Some(at) = token.revoked_at { span.badge.bad { "revoked" } " " (parts::time(at)) }
         @else if token.expires_at.is_some_and(|at| at <= now) { span.badge.plain { "ended" } }
-        @else { span.badge.good { "lets it in" } }
+        @else { span.badge.good { "valid" } }
     }
 }
 

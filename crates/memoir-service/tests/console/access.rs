@@ -179,7 +179,7 @@ async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
 
     story.answer(&path, false).await;
     let request = story.browser.get(&path).await;
-    assert!(request.text.contains("Wren said no."));
+    assert!(request.text.contains("Wren refused."));
     // The agent's reason is for the requester.
     assert!(has_words(&request));
     for page in story.reading(&path).await {
@@ -221,7 +221,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
         check_reading(&story, page, &answer);
     }
     let request = story.browser.get(&path).await.text;
-    request.tells("5 looks, ");
+    request.tells("5 reads, ");
     for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
         request.tells(text);
     }
@@ -733,7 +733,7 @@ fn shred(story: &Story, number: u64) -> String {
 #[tokio::test]
 async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     let story = Story::begin().await;
-    let off = "It is off until the agent agrees";
+    let off = "It is off until the agent consents";
     assert!(story.browser.get(&story.tab()).await.text.contains(off));
     let form = format!("{}/embeddings", story.tab());
     let refused = story.browser.press(&form, &form, &[("purpose", " ")]).await;
@@ -747,7 +747,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     assert!(story.browser.get(&story.tab()).await.text.contains(off));
     story.answer(path, true).await;
     let told = story.browser.get(&story.tab()).await.text;
-    told.tells("It is on, with the agent’s leave");
+    told.tells("It is on, with the agent’s consent");
     // The grant has no end of its own, so no page counts down to one.
     let agents_page = format!("/agents/{}", story.agent.scope().agent);
     for page in [path, &story.tab(), &agents_page] {

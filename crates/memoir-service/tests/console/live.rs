@@ -372,7 +372,9 @@ async fn a_long_session_is_paged_and_says_so() {
     let (latest, links, text) = rows(&path).await;
     assert_eq!(latest.len(), 200);
     // The newest first.
-    assert!(latest.is_sorted_by(|one, next| one > next) && text.contains("200 records of more"));
+    assert!(
+        latest.is_sorted_by(|one, next| one > next) && text.contains("Shown here: 200 records.")
+    );
     let oldest = *latest.last().unwrap();
     let earlier = format!("{path}?before={oldest}");
     assert!(links.contains(&earlier), "{links:?}");
