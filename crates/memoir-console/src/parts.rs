@@ -470,6 +470,18 @@ pub(crate) fn headings(names: &[&str], figures: &[usize]) -> Markup {
     }
 }
 
+/// Links to the newest entries of a list, and to those that are older than on this page.
+pub(crate) fn older(newest: Option<&str>, older: Option<&str>) -> Markup {
+    let newest = newest.map(|path| (path, "← Newest"));
+    pages("Pages", newest, older.map(|path| (path, "Older →")))
+}
+
+/// Links to the beginning of a list, and to its next page.
+pub(crate) fn further(first: Option<&str>, next: Option<&str>) -> Markup {
+    let first = first.map(|path| (path, "← From the beginning"));
+    pages("Pages", first, next.map(|path| (path, "Next page →")))
+}
+
 /// Links to the previous and the next page.
 pub(crate) fn pages(
     label: &str,

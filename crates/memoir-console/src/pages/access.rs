@@ -323,11 +323,7 @@ async fn tab(
             h2 #requests { "Access requests" }
             @if requests.is_empty() { p.empty { "There are no access requests yet." } }
             @else { (table(agent, &requests)) }
-            (parts::pages(
-                "Pages",
-                before.is_some().then_some((path.as_str(), "← Newest")),
-                next.as_deref().map(|path| (path, "Older →")),
-            ))
+            (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
         }
     };
     let title = title(draft, &format!("Access to {}", agent.name()));

@@ -140,11 +140,7 @@ fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> 
     let newest = query.address(PATH, "");
     html! {
         @if records.is_empty() { p.empty { "No records here." } } @else { (audit::table(&records)) }
-        (parts::pages(
-            "Pages",
-            is_later.then_some((newest.as_str(), "← Newest")),
-            next.as_deref().map(|path| (path, "Older →")),
-        ))
+        (parts::older(is_later.then_some(newest.as_str()), next.as_deref()))
         @if !records.is_empty() {
             p { "All of these as a file: "
                 @for (place, (format, _)) in FORMATS.iter().enumerate() {

@@ -107,11 +107,7 @@ async fn found(
     let records: Vec<_> = records.into_iter().map(|record| (None, record)).collect();
     Ok(html! {
         @if records.is_empty() { p.empty { "No records here." } } @else { (table(&records)) }
-        (parts::pages(
-            "Pages",
-            before.is_some().then_some((newest.as_str(), "← Newest")),
-            next.as_deref().map(|path| (path, "Older →")),
-        ))
+        (parts::older(before.is_some().then_some(newest.as_str()), next.as_deref()))
     })
 }
 

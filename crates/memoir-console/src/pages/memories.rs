@@ -152,11 +152,7 @@ pub(crate) async fn show(
         ))
         @if rows.is_empty() { p.empty { "No memories here." } }
         @else { (table(&visitor, &query, &agent, (&rows, &now))) }
-        (parts::pages(
-            "Pages",
-            (query.after > 0).then_some((first.as_str(), "← From the beginning")),
-            next.as_deref().map(|path| (path, "Next page →")),
-        ))
+        (parts::further((query.after > 0).then_some(first.as_str()), next.as_deref()))
         @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
     let title = format!("Memories of {}", agent.name());

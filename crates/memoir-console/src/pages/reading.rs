@@ -259,11 +259,7 @@ pub(crate) async fn memories(
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2", None)) }
         }
-        (parts::pages(
-            "Pages",
-            (query.after > 0).then_some((first.as_str(), "← From the beginning")),
-            next.as_deref().map(|path| (path, "Next page →")),
-        ))
+        (parts::further((query.after > 0).then_some(first.as_str()), next.as_deref()))
     };
     let heading = format!("Memories of {}", look.shown_request.agent.name());
     look.show(&heading, Some(ReadingPart::Memories), read).await
@@ -359,11 +355,7 @@ pub(crate) async fn sessions(
                     " " (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
             }
         }
-        (parts::pages(
-            "Pages",
-            before.is_some().then_some((path.as_str(), "← Newest")),
-            next.as_deref().map(|path| (path, "Older →")),
-        ))
+        (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
     };
     let heading = format!("Sessions of {}", look.shown_request.agent.name());
     look.show(&heading, Some(ReadingPart::Sessions), read).await
@@ -487,11 +479,7 @@ async fn records_after(
     Ok(html! {
         @if records.is_empty() { p.empty { "Nothing is on the record." } }
         @for record in &records { article.record { (record_words(record, "/sessions")) } }
-        (parts::pages(
-            "Pages",
-            (query.after > 0).then_some((path, "← From the beginning")),
-            next.as_deref().map(|path| (path, "Next page →")),
-        ))
+        (parts::further((query.after > 0).then_some(path), next.as_deref()))
     })
 }
 

@@ -51,11 +51,7 @@ pub(crate) async fn list(
     let content = html! {
         (agent_head(&agent, Tab::Sessions))
         (table(&sessions, "Sessions, the newest first"))
-        (parts::pages(
-            "Pages",
-            before.is_some().then_some((path.as_str(), "← Newest")),
-            next.as_deref().map(|path| (path, "Older →")),
-        ))
+        (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
     };
     let title = format!("Sessions of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))

@@ -54,11 +54,7 @@ pub(crate) async fn show(
                 p.empty { "No memory in the prompt took the place of others." }
             }
             @for memory in &shown { (memory) }
-            (parts::pages(
-                "Pages",
-                (query.after > 0).then_some((archive.as_str(), "← From the beginning")),
-                next.as_deref().map(|path| (path, "Next page →")),
-            ))
+            (parts::further((query.after > 0).then_some(archive.as_str()), next.as_deref()))
         }
     };
     let title = format!("The archive of {}", agent.name());

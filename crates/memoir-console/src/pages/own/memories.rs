@@ -165,11 +165,7 @@ pub(crate) async fn show(
             @if memories.is_empty() { (nothing(&query, &path)) }
             @else { p.count { (stated) } }
             @for memory in &memories { (listed(memory, &path)) }
-            (parts::pages(
-                "Pages",
-                place.map(|_| (first.as_str(), "← From the beginning")),
-                next.as_deref().map(|path| (path, "Next page →")),
-            ))
+            (parts::further(place.map(|_| first.as_str()), next.as_deref()))
         }
     };
     let title = format!("What {} remembers", agent.name());

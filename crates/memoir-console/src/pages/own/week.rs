@@ -77,11 +77,7 @@ pub(crate) async fn show(
                     }
                 }
             }
-            (parts::pages(
-                "Pages",
-                query.before.map(|_| (week.as_str(), "← Newest")),
-                next.as_deref().map(|path| (path, "Older →")),
-            ))
+            (parts::older(query.before.map(|_| week.as_str()), next.as_deref()))
         }
     };
     let title = format!("The last week of {}", agent.name());
