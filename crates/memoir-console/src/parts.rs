@@ -371,6 +371,11 @@ pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::minute(at)) } }
 }
 
+/// A time to the second.
+pub(crate) fn second(at: Timestamp) -> Markup {
+    html! { time datetime=(at) { (words::second(at)) } }
+}
+
 /// By which times are shown as distances from now.
 pub(crate) struct Clock {
     now: Timestamp,

@@ -223,9 +223,8 @@ fn facts(shown_request: &ShownRequest) -> Markup {
             @if request.is_standing() {
                 (parts::pair("Closes", html! { "when it is revoked" }))
             } @else if is_open {
-                (parts::pair(if shown_request.is_granted() { "Closes" } else { "Waits until" }, html! {
-                    time datetime=(request.expires_at) { (words::second(request.expires_at)) }
-                }))
+                @let end = if shown_request.is_granted() { "Closes" } else { "Waits until" };
+                (parts::pair(end, parts::second(request.expires_at)))
             } @else {
                 (parts::pair("Ended", parts::time_or(request.ended_at, "–")))
             }

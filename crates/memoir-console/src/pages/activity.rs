@@ -235,9 +235,7 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
                                 td role="cell" data-label="Model" { code { (response.model) } }
                                 td role="cell" data-label="Last response" { (result(response.result)) }
                                 td role="cell" data-label="When" { (clock.relative(response.at)) }
-                                td.figure role="cell" data-label="Took" {
-                                    (format!("{:.2} s", response.took.as_secs_f64()))
-                                }
+                                td.figure role="cell" data-label="Took" { (format!("{:.2} s", response.took.as_secs_f64())) }
                             }
                         }
                     }

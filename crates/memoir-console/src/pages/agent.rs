@@ -165,9 +165,7 @@ fn context(share: &ContextShare) -> Markup {
                         @for quarter in share.by_quarter.iter().rev() {
                             tr role="row" {
                                 th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
-                                td.figure role="cell" data-label="Core memories" {
-                                    (words::number(quarter.core_memories))
-                                }
+                                td.figure role="cell" data-label="Core memories" { (words::number(quarter.core_memories)) }
                                 td.figure role="cell" data-label="In the context" { (words::number(quarter.shown)) }
                             }
                         }
@@ -194,12 +192,8 @@ pub(super) fn originals(view: &OriginalsView) -> Markup {
                             tr role="row" {
                                 th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
                                 td.figure role="cell" data-label="Saved" { (words::number(quarter.saved)) }
-                                td.figure role="cell" data-label="In the prompt" {
-                                    (words::number(quarter.in_prompt))
-                                }
-                                td.figure role="cell" data-label="In the archive" {
-                                    (words::number(quarter.archived))
-                                }
+                                td.figure role="cell" data-label="In the prompt" { (words::number(quarter.in_prompt)) }
+                                td.figure role="cell" data-label="In the archive" { (words::number(quarter.archived)) }
                             }
                         }
                     }

@@ -168,9 +168,7 @@ fn row((agent, record): &ListedRecord) -> Markup {
                     a.name.long[record.agent.len() > parts::UNBROKEN] href={ (PATH) "?agent=" (id) } { (record.agent) }
                 }
             }
-            td role="cell" data-label="When" {
-                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
-            }
+            td role="cell" data-label="When" { (parts::second(record.recorded_at)) }
             td role="cell" data-label="Who" { span { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } } }
             td.what role="cell" data-label="What" { (labels::action(record.action)) }
             td.figure role="cell" data-label="Memory" {

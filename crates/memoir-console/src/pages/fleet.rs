@@ -265,9 +265,7 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
                 }
             }
             td role="cell" data-label="Next session" { (next(agent, clock)) }
-            td.figure.breaker role="cell" data-label="To the breaker" {
-                (words::number(listed.breaker_removable_tokens))
-            }
+            td.figure.breaker role="cell" data-label="To the breaker" { (words::number(listed.breaker_removable_tokens)) }
             td.figure.access role="cell" data-label="Access" {
                 @if listed.open_requests == 0 { span.none { "0" } }
                 @else {

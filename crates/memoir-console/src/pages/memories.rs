@@ -86,6 +86,7 @@ impl MemoryListQuery {
     }
 
     fn address(&self, path: &str, after: u64, done: &str) -> String {
+        let under = self.under.map(|under| under.to_string());
         form::address(
             path,
             &[
@@ -93,13 +94,7 @@ impl MemoryListQuery {
                 ("kind", self.kind.as_deref().unwrap_or_default()),
                 ("discarded", if self.with_discarded() { "yes" } else { "" }),
                 ("only", self.only.as_deref().unwrap_or_default()),
-                (
-                    "under",
-                    &self
-                        .under
-                        .map(|under| under.to_string())
-                        .unwrap_or_default(),
-                ),
+                ("under", under.as_deref().unwrap_or_default()),
                 ("done", done),
             ],
         )

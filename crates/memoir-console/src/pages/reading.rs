@@ -501,7 +501,7 @@ pub(super) fn record_words(record: &ShownRecord, sessions: &str) -> Markup {
         header {
             h3 { (labels::action(record.action)) }
             span.of { "record " (record.seq) ", "
-                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
+                (parts::second(record.recorded_at))
                 @if let Some(Number(number)) = record.memory { ", memory #" (number) } }
         }
         @if record.words.before.is_some() || record.words.after.is_some() {

@@ -280,9 +280,7 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
 fn origin(path: &str, record: &RecordFacts) -> Markup {
     html! {
         dl.facts {
-            (parts::pair("When", html! {
-                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
-            }))
+            (parts::pair("When", parts::second(record.recorded_at)))
             (parts::pair("What", html! { (labels::action(record.action))
                 @if let Some(number) = record.memory { span.of { " · " } "#" (number.0) } }))
             (parts::pair("Who", html! { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } }))

@@ -231,9 +231,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     html! {
         tr role="row" data-seq=(record.seq) class=[record.action.takes_back().then_some("back")] {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
-            td role="cell" data-label="When" {
-                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
-            }
+            td role="cell" data-label="When" { (parts::second(record.recorded_at)) }
             td.what role="cell" data-label="What" { (labels::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
