@@ -208,9 +208,9 @@ pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
     html! {
         // First: an agent can be due that the schedule does not ask.
         @if let Some(reason) = view.next_refinement_reason {
-            span.none { "never: " (reason.explanation()) }
+            span.none { "never, since " (reason.explanation()) }
         } @else if let Some(due) = view.refinement_due {
-            span.badge.running { "due: " (labels::trigger(due.reason)) }
+            span.badge.running { "due (" (labels::trigger(due.reason)) ")" }
         } @else if let Some(at) = view.next_refinement_at {
             (clock.relative(at))
         } @else {

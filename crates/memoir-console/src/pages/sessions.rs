@@ -181,10 +181,8 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                 }
             }))
             (parts::pair("Breaker line", html! {
-                @match session.threshold {
-                    Some(threshold) => { (words::share(threshold)) " of the size at its start" },
-                    None => span.none { "–" },
-                }
+                @match session.threshold { None => span.none { "–" },
+                    Some(threshold) => { (words::share(threshold)) " of the size at its start" } }
             }))
             (parts::pair("Archived", html! { (words::counted(session.archived.into(), "memory", "memories")) }))
             (parts::pair("Summaries", html! { (words::number(session.summaries.into())) }))

@@ -78,8 +78,8 @@ async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agent
     for path in ["/".to_owned(), page_of(&agent)] {
         let text = read(&browser, &path).await;
         text.tells("The schedule is off in this installation");
-        text.tells("never: the schedule is off");
-        text.omits("due: ");
+        text.tells("never, since the schedule is off");
+        text.omits("due (");
     }
     let text = read(&browser, &page_of(&agent)).await;
     text.omits("asks it when it is due");
@@ -143,8 +143,8 @@ async fn an_agent_that_is_never_asked_shows_why() {
         set(&agent, field, value).await;
         for path in ["/".to_owned(), page_of(&agent)] {
             let text = read(&browser, &path).await;
-            text.tells(&format!("never: {why}"));
-            text.omits("due: ");
+            text.tells(&format!("never, since {why}"));
+            text.omits("due (");
             text.omits("is off in this installation");
         }
     }
