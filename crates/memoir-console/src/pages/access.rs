@@ -530,7 +530,7 @@ fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Requests for access, the newest first" }
-            (parts::headings(&["Asked", "Who", "To see", "Purpose", "State", "Left", "Reads"], &[6]))
+            (parts::headings(&["Asked", "Who", "What", "Purpose", "State", "Left", "Reads"], &[6]))
             tbody role="rowgroup" { @for request in requests { (row(agent, request)) } }
         }
     }
@@ -543,7 +543,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
                 a href=(path_of(request.id)) { (parts::time(request.requested_at)) }
             }
             td role="cell" data-label="Who" { (parts::named(&request.asked_by.name)) }
-            td role="cell" data-label="To see" { span { (what(request)) } }
+            td role="cell" data-label="What" { span { (what(request)) } }
             // A purpose is in any language, so the browser finds its direction by its first letter.
             td role="cell" data-label="Purpose" { div.said.cut dir="auto" { (request.purpose.expose()) } }
             td role="cell" data-label="State" { (badge(request)) }

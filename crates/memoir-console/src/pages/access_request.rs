@@ -210,7 +210,7 @@ fn facts(shown_request: &ShownRequest) -> Markup {
     html! {
         dl.facts {
             (parts::pair("Who asks", html! { (parts::named(&request.asked_by.name)) @if shown_request.is_own() { " (you)" } }))
-            (parts::pair("To see", html! {
+            (parts::pair("What", html! {
                 @match request.session_id {
                     Some(session) => a href={ "/sessions/" (session) } { (what(request)) },
                     None => (what(request)),

@@ -162,6 +162,6 @@ pub(super) fn ways(address: &str, agent: &AgentHandle, token: Option<&str>) -> M
                 pre tabindex="0" { (text) }
             }
         }
-        @if token == TOKEN { p.hint { "In place of " code { (TOKEN) } " is the agent’s token." } }
+        @if token == TOKEN { p.hint { "Put the agent’s token in place of " code { (TOKEN) } "." } }
     }
 }
