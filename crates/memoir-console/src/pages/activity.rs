@@ -161,8 +161,10 @@ fn verification(visitor: &Visitor, clock: &Clock) -> Markup {
             h2 #verification { "Verification" }
             p { "Each log is compared with itself and with the stored memories, one agent after the other." }
             @if let Some(run) = &run {
-                p { strong { (words::number(run.verified as u64)) " of " (words::number(run.total as u64))
-                    " verified, " (words::number(run.damaged.len() as u64)) " damaged" }
+                p {
+                    @if run.total == 0 { strong { "None verified yet" } }
+                    @else { strong { (words::number(run.verified as u64)) " of " (words::number(run.total as u64))
+                        " verified, " (words::number(run.damaged.len() as u64)) " damaged" } }
                     @match run.ended_at {
                         None => { ". It began " (clock.relative(run.started_at)) ". "
                             a href=(PATH) { "Look again" } },

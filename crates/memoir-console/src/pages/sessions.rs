@@ -173,9 +173,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }
             (parts::pair("Core size", html! {
                 @match (session.pre_session_tokens, session.post_session_tokens) {
-                    (Some(before), Some(after)) => {
-                        (words::number(before)) " → " (words::number(after)) " tokens"
-                    },
+                    (Some(before), Some(after)) => { (words::number(before)) " → " (words::number(after)) " tokens" },
                     (Some(before), None) => { (words::number(before)) " tokens at its start" },
                     (None, _) => span.none { "–" },
                 }
