@@ -151,7 +151,6 @@ fn following(id: SessionId) -> Markup {
 }
 
 fn outcome(console: &Console, session: &SessionFacts) -> Markup {
-    let mode = labels::mode(session.mode);
     let driver = match session.driver {
         Driver::Agent => "the agent itself",
         Driver::Model => "Memoir, with the agent’s model",
@@ -189,7 +188,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }))
             (parts::pair("Refused calls", html! { (words::number(u64::from(session.refused_calls))) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
-            (parts::pair("Tools", html! { (mode) }))
+            (parts::pair("Tools", html! { (labels::mode(session.mode)) }))
             (parts::pair("Driven by", html! { (driver) }))
             @if let Some(model) = &session.model {
                 (parts::pair("Model", html! { code { (model) } }))
