@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{
-    audit::Action,
-    memory::{ArchivedBy, Kind, Number},
-};
+use memoir_domain::memory::{ArchivedBy, Kind, Number};
 
 use super::fixtures::*;
 use crate::{
@@ -78,9 +75,7 @@ pub(super) async fn rows_are_counted_by_kind_and_state(store: Arc<dyn Store>) {
             },
         ),
     ] {
-        let mut commit = author.commit();
-        commit.memories = rows;
-        author.write(commit).await.unwrap();
+        author.change(|commit| commit.memories = rows).await;
         expected = counts;
         assert_eq!(author.row_counts().await, expected);
     }
@@ -98,11 +93,8 @@ pub(super) async fn rows_are_counted_by_kind_and_state(store: Arc<dyn Store>) {
         Selection::All,
         Selection::Page(MemoryPage::default()),
     ] {
-        let wanted = AgentQuery {
-            memories,
-            ..AgentQuery::default()
-        };
-        assert_eq!(author.look(wanted).await.row_counts, expected);
+        let found = author.look(AgentQuery::of_memories(memories)).await;
+        assert_eq!(found.row_counts, expected);
     }
     assert_sound(&store).await;
 }
@@ -165,9 +157,7 @@ pub(super) async fn links_are_of_those_named_and_of_what_lies_under_them(store: 
     assert_eq!(found.len(), 9);
     assert!(found.is_sorted_by_key(|link| link.number));
 
-    let mut commit = author.recording(vec![record(Action::AgentErased)]);
-    commit.agent.columns.erased_at = Some(at(9));
-    author.write(commit).await.unwrap();
+    author.erase().await;
     let found = store.archive_links(author.scope(), &many).await.unwrap();
     assert_eq!(found, [], "none of who is erased");
     assert_sound(&store).await;

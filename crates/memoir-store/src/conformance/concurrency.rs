@@ -51,16 +51,13 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     // The writer goes on as if nothing had been.
     let commit = of_everything(&author);
     author.write(commit).await.unwrap();
-    assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+    assert_eq!(author.stored().await, author.agent);
     assert_sound(&store).await;
 }
 
 /// Decisions that each rest on the one before; the author stays where it is.
 fn in_a_row(author: &Author, numbers: std::ops::RangeInclusive<u64>) -> Vec<Option<Commit>> {
-    let mut ahead = Author {
-        store: Arc::clone(&author.store),
-        agent: author.agent.clone(),
-    };
+    let mut ahead = Author::of_new(&author.store, author.agent.clone());
     let mut commits = Vec::new();
     for number in numbers {
         let mut commit = ahead.recording(vec![record(Action::MemorySaved)]);
@@ -113,9 +110,10 @@ pub(super) async fn a_refused_commit_takes_no_other_down(store: Arc<dyn Store>) 
         author.refine(vec![session(number, author.id())]).await;
         authors.push(author);
     }
-    let mut tasks = Vec::new();
-    for (number, mut author) in authors.into_iter().enumerate() {
-        tasks.push(tokio::spawn(async move {
+    let writing = authors
+        .into_iter()
+        .enumerate()
+        .map(|(number, mut author)| async move {
             let before = author.everything().await;
             let mut commit = author.saving(vec![memory(2)]);
             match number % 8 {
@@ -138,15 +136,12 @@ pub(super) async fn a_refused_commit_takes_no_other_down(store: Arc<dyn Store>) 
                 }
                 (1 | 3 | 5 | 7, Ok(())) => {
                     assert_eq!(author.numbers(Selection::All).await, [1, 2]);
-                    assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+                    assert_eq!(author.stored().await, author.agent);
                 }
                 _ => panic!("{number}: {answer:?}"),
             }
-        }));
-    }
-    for task in tasks {
-        task.await.unwrap();
-    }
+        });
+    at_once(writing).await;
     assert_sound(&store).await;
 }
 
@@ -154,8 +149,7 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     author.save(vec![memory(1)]).await;
     for round in 0..10_u64 {
-        let mut tasks = Vec::new();
-        for contender in 0..12_u64 {
+        let contending = (0..12_u64).map(|contender| {
             let mut commit = author.recording(vec![AuditRow {
                 memory: Some(Number(contender)),
                 ..record(Action::MemoryRefinementUpdate)
@@ -165,11 +159,11 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
                 ..memory(1)
             }];
             let store = Arc::clone(&store);
-            tasks.push(tokio::spawn(async move { store.commit(commit).await }));
-        }
+            async move { store.commit(commit).await }
+        });
         let mut winners = Vec::new();
-        for (contender, task) in tasks.into_iter().enumerate() {
-            match task.await.unwrap() {
+        for (contender, written) in at_once(contending).await.into_iter().enumerate() {
+            match written {
                 Ok(()) => winners.push(contender),
                 Err(Error::Conflict) => {}
                 Err(error) => panic!("{error}"),
@@ -179,10 +173,8 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
             panic!("round {round}: {winners:?} won");
         };
         let (snapshot, _, records) = author.everything().await;
-        assert_eq!(
-            snapshot.agent.document.version,
-            author.agent.document.version + 1
-        );
+        let version = snapshot.agent.document.version;
+        assert_eq!(version, author.agent.document.version + 1);
         assert_eq!(snapshot.memories[0].body, text(&winner.to_string()));
         assert_eq!(records.len() as u64, round + 2);
         assert_eq!(records.last().unwrap().memory, Some(Number(winner as u64)));
@@ -195,61 +187,43 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
 /// round.
 pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
-    author
-        .save(vec![
-            MemoryRow {
-                tokens: 0,
-                ..memory(1)
-            },
-            MemoryRow {
-                tokens: 1_000,
-                ..memory(2)
-            },
-        ])
-        .await;
+    let of_round = |round| {
+        let of = |number, tokens| MemoryRow {
+            tokens,
+            ..memory(number)
+        };
+        vec![of(1, round), of(2, 1_000 - round)]
+    };
+    author.save(of_round(0)).await;
     let start = author.agent.document.version;
     let scope = author.scope();
     let writer = tokio::spawn(async move {
         for round in 1..=300_u64 {
             let mut commit = author.recording(vec![record(Action::MemorySaved)]);
-            commit.memories = vec![
-                MemoryRow {
-                    tokens: round,
-                    ..memory(1)
-                },
-                MemoryRow {
-                    tokens: 1_000 - round,
-                    ..memory(2)
-                },
-            ];
+            commit.memories = of_round(round);
             let mut session = ended(session(1, author.id()), State::Completed);
             session.document.version = round;
             commit.sessions = vec![session];
             author.write(commit).await.unwrap();
         }
     });
-    let wanted = AgentQuery {
-        memories: Selection::ActiveCore,
-        session: Some(session_id(1)),
-        ..AgentQuery::default()
-    };
-    let numbered = AgentQuery {
-        memories: Selection::Numbers(vec![Number(1), Number(2)]),
-        ..wanted.clone()
-    };
+    let wanted = [
+        Selection::ActiveCore,
+        Selection::Numbers(vec![Number(1), Number(2)]),
+    ];
+    let wanted = wanted.map(|memories| AgentQuery {
+        memories,
+        ..AgentQuery::of_session(session_id(1))
+    });
     let mut last = 0;
     while !writer.is_finished() {
-        for wanted in [&wanted, &numbered] {
+        for wanted in &wanted {
             let snapshot = store.snapshot(scope, wanted).await.unwrap().unwrap();
             let round = snapshot.agent.document.version - start;
             assert!(round >= last, "a later read finds an earlier instant");
             last = round;
-            let tokens: Vec<u64> = snapshot
-                .memories
-                .iter()
-                .map(|memory| memory.tokens)
-                .collect();
-            assert_eq!(tokens, [round, 1_000 - round]);
+            let tokens = snapshot.memories.iter().map(|memory| memory.tokens);
+            assert!(tokens.eq([round, 1_000 - round]), "{snapshot:?}");
             let core = CountAndTokens {
                 count: 2,
                 tokens: 1_000,

@@ -75,10 +75,7 @@ pub(super) async fn sessions_that_come_with_an_agent_are_not_told(store: Arc<dyn
     let receiver = digest(1);
     register(&store, &[receiver], false).await;
     Author::new(&store, 1, 1).await;
-    let newcomer = Author {
-        store: Arc::clone(&store),
-        agent: agent(1, 2, "agent-2"),
-    };
+    let newcomer = Author::of_new(&store, agent(1, 2, "agent-2"));
     let commit = Commit {
         sessions: vec![ended(session(1, newcomer.id()), State::Completed)],
         ..newcomer.making()
@@ -94,17 +91,11 @@ pub(super) async fn of_claims_at_once_each_gets_others(store: Arc<dyn Store>) {
     for number in 1..=20 {
         run(&mut author, number).await;
     }
-    let mut tasks = Vec::new();
-    for _ in 0..8 {
+    let claiming = (0..8).map(|_| {
         let store = Arc::clone(&store);
-        tasks.push(tokio::spawn(async move {
-            claim(&store, &receiver, 2_000, 3).await
-        }));
-    }
-    let mut claimed = Vec::new();
-    for task in tasks {
-        claimed.extend(task.await.unwrap());
-    }
+        async move { claim(&store, &receiver, 2_000, 3).await }
+    });
+    let claimed = at_once(claiming).await.concat();
     let different: BTreeSet<SessionId> = sessions(&claimed).into_iter().collect();
     assert_eq!((claimed.len(), different.len()), (20, 20));
     assert_eq!(claim(&store, &receiver, 2_009, 9).await, []);

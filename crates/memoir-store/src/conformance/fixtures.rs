@@ -12,9 +12,10 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit,
-    Document, FleetRanks, MemoryRow, ReplyRow, Result, RowCounts, Selection, SessionColumns,
-    SessionRow, Snapshot, Store, StoredText, TokenColumns, TokenRow, UserColumns, UserRow,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, BodyRow,
+    Commit, Document, Error, FleetRanks, MemoryRow, RecordFilter, ReplyRow, Result, RowCounts,
+    Selection, SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenColumns, TokenRow,
+    UserColumns, UserRow,
 };
 
 /// `seconds` after 1970.
@@ -246,6 +247,15 @@ pub fn record(action: Action) -> AuditRow {
     }
 }
 
+/// A body that takes the place of that of record `seq`.
+pub(super) fn body(seq: u64, body_version: u64) -> BodyRow {
+    BodyRow {
+        seq,
+        body_version,
+        body: text(&format!("body {body_version} of {seq}")),
+    }
+}
+
 /// A document as a caller might write it: no store reads it, so that white space, the order of the fields and
 /// how letters are written must come back as they were.
 pub(super) fn document(version: u64, words: &str) -> Document {
@@ -314,27 +324,24 @@ impl Author {
     /// Makes the account, unless it is there, and the agent `agent-NUMBER` in it.
     pub(super) async fn new(store: &Arc<dyn Store>, account: u128, number: u128) -> Self {
         let row = self::account(account, &format!("account-{account}"));
-        if store
-            .account_named(&row.folded_name)
-            .await
-            .unwrap()
-            .is_none()
-        {
+        let found = store.account_named(&row.folded_name).await.unwrap();
+        if found.is_none() {
             store.create_account(&row).await.unwrap();
         }
-        let agent = self::agent(account, number, &format!("agent-{number}"));
-        let mut author = Self {
-            store: Arc::clone(store),
-            agent,
-        };
-        let commit = author.making();
-        author.write(commit).await.unwrap();
+        let mut author = Self::of_new(store, agent(account, number, &format!("agent-{number}")));
+        author.write(author.making()).await.unwrap();
         author
+    }
+
+    /// Of an agent that is not made yet.
+    pub(super) fn of_new(store: &Arc<dyn Store>, agent: AgentRow) -> Self {
+        let store = Arc::clone(store);
+        Self { store, agent }
     }
 
     /// Goes on from what is stored.
     pub(super) async fn follow(&mut self) {
-        self.agent = self.look(AgentQuery::default()).await.agent;
+        self.agent = self.stored().await;
     }
 
     pub(super) fn scope(&self) -> AgentScope {
@@ -390,10 +397,8 @@ impl Author {
 
     /// A decision that writes sessions only.
     pub(super) fn refining(&self, sessions: Vec<SessionRow>) -> Commit {
-        Commit {
-            sessions,
-            ..self.commit()
-        }
+        let commit = self.commit();
+        Commit { sessions, ..commit }
     }
 
     /// Writes it, and goes on from there.
@@ -405,36 +410,62 @@ impl Author {
         Ok(())
     }
 
-    pub(super) async fn save(&mut self, memories: Vec<MemoryRow>) {
-        let commit = self.saving(memories);
+    /// Writes a decision that is [`Author::commit`] with something else in it.
+    pub(super) async fn change(&mut self, change: impl FnOnce(&mut Commit)) {
+        let mut commit = self.commit();
+        change(&mut commit);
         self.write(commit).await.unwrap();
     }
 
+    pub(super) async fn save(&mut self, memories: Vec<MemoryRow>) {
+        self.write(self.saving(memories)).await.unwrap();
+    }
+
+    pub(super) async fn log(&mut self, records: Vec<AuditRow>) {
+        self.write(self.recording(records)).await.unwrap();
+    }
+
     pub(super) async fn refine(&mut self, sessions: Vec<SessionRow>) {
-        let commit = self.refining(sessions);
+        self.write(self.refining(sessions)).await.unwrap();
+    }
+
+    /// Erases the agent at second 9, with a record of it.
+    pub(super) async fn erase(&mut self) {
+        let mut commit = self.recording(vec![record(Action::AgentErased)]);
+        commit.agent.columns.erased_at = Some(at(9));
         self.write(commit).await.unwrap();
     }
 
     /// The agent with what is wanted.
     pub(super) async fn look(&self, wanted: AgentQuery) -> Snapshot {
-        self.store
-            .snapshot(self.scope(), &wanted)
-            .await
-            .unwrap()
-            .expect("the agent is there")
+        let found = self.store.snapshot(self.scope(), &wanted).await.unwrap();
+        found.expect("the agent is there")
+    }
+
+    /// The agent as it is stored.
+    pub(super) async fn stored(&self) -> AgentRow {
+        self.look(AgentQuery::default()).await.agent
     }
 
     /// The agent's version as it is stored.
     pub(super) async fn version(&self) -> u64 {
-        let stored = self.look(AgentQuery::default()).await.agent;
-        stored.document.version
+        self.stored().await.document.version
+    }
+
+    /// Its newest sessions.
+    pub(super) async fn sessions(&self) -> Vec<SessionRow> {
+        let sessions = self.store.session_page(self.scope(), None, 1_000);
+        sessions.await.unwrap()
+    }
+
+    /// Its log.
+    pub(super) async fn records(&self) -> Vec<AuditRow> {
+        let records = self.store.records(self.scope(), &RecordFilter::default());
+        records.await.unwrap()
     }
 
     pub(super) async fn memories(&self, selection: Selection) -> Vec<MemoryRow> {
-        let wanted = AgentQuery {
-            memories: selection,
-            ..AgentQuery::default()
-        };
+        let wanted = AgentQuery::of_memories(selection);
         self.look(wanted).await.memories
     }
 
@@ -451,22 +482,26 @@ impl Author {
 
     /// Everything that the store has of the agent.
     pub(super) async fn everything(&self) -> (Snapshot, Vec<SessionRow>, Vec<AuditRow>) {
-        let wanted = AgentQuery {
-            memories: Selection::All,
-            ..AgentQuery::default()
-        };
-        (
-            self.look(wanted).await,
-            self.store
-                .session_page(self.scope(), None, 1_000)
-                .await
-                .unwrap(),
-            self.store
-                .records(self.scope(), &crate::RecordFilter::default())
-                .await
-                .unwrap(),
-        )
+        let found = self.look(AgentQuery::of_memories(Selection::All)).await;
+        (found, self.sessions().await, self.records().await)
     }
+}
+
+/// Whether a row of that table was refused as one that no version of Memoir writes.
+pub(super) fn is_inconsistent<T>(answer: &Result<T>, of: &str) -> bool {
+    matches!(answer, Err(Error::Inconsistent { table, .. }) if *table == of)
+}
+
+/// The outcomes of tasks that run at the same time, in the order in which they were begun.
+pub(super) async fn at_once<T: Send + 'static>(
+    tasks: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+) -> Vec<T> {
+    let tasks: Vec<_> = tasks.into_iter().map(tokio::spawn).collect();
+    let mut outcomes = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        outcomes.push(task.await.unwrap());
+    }
+    outcomes
 }
 
 /// The store finds nothing wrong with itself.

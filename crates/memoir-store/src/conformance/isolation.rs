@@ -6,8 +6,8 @@ use memoir_domain::{AgentScope, memory::Number, session::State};
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, BodyRow, Commit, CountAndTokens, Error, MemoryPage, MemoryRow, RecordFilter,
-    RowCounts, Selection, Store,
+    AgentQuery, Commit, CountAndTokens, Error, MemoryPage, MemoryRow, RecordFilter, RowCounts,
+    Selection, Store,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
@@ -40,7 +40,6 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
         let links = store.archive_links(stranger, &[Number(1)]).await.unwrap();
         assert_eq!(links, []);
-        assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let page = MemoryPage {
             limit: 9,
             with_discarded: true,
@@ -56,21 +55,15 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         let mut commit = author.saving(vec![memory(3)]);
         commit.agent.scope = stranger;
         commit.prompts = Some(text("stranger's"));
-        commit.bodies = vec![BodyRow {
-            seq: 1,
-            body_version: 2,
-            body: text("stranger's"),
-        }];
+        commit.bodies = vec![body(1, 2)];
         assert!(matches!(store.commit(commit).await, Err(Error::Conflict)));
     }
     assert_eq!(author.everything().await, before);
     let owner = |account| store.session_owner(account_id(account), session_id(1));
     assert_eq!(owner(1).await.unwrap(), Some(author.scope()));
     assert_eq!(owner(2).await.unwrap(), None);
-    assert_eq!(
-        store.agent_named(account_id(2), "agent-1").await.unwrap(),
-        None
-    );
+    let named = store.agent_named(account_id(2), "agent-1").await;
+    assert_eq!(named.unwrap(), None);
     assert_eq!(store.agents(account_id(2)).await.unwrap().len(), 1);
     assert_eq!(store.agents(account_id(3)).await.unwrap(), []);
     for (account, agents) in [(2, 1), (3, 0)] {
@@ -100,15 +93,13 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
                 ..memory(number)
             })
             .collect();
-        let commit = author.saving(memories.clone());
-        author.write(commit).await.unwrap();
+        author.save(memories.clone()).await;
         rows.push(memories);
     }
     // One of them loses a memory; the others keep theirs.
-    let mut commit = authors[0].commit();
     rows[0][2] = discarded(rows[0][2].clone());
-    commit.memories = vec![rows[0][2].clone()];
-    authors[0].write(commit).await.unwrap();
+    let gone = vec![rows[0][2].clone()];
+    authors[0].change(|commit| commit.memories = gone).await;
 
     for (author, rows) in authors.iter().zip(&rows) {
         assert_eq!(&author.memories(Selection::All).await, rows);
@@ -118,20 +109,17 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
             .cloned()
             .collect();
         assert_eq!(author.memories(Selection::Active).await, active);
-        let core = CountAndTokens {
-            count: active.len() as u64,
-            tokens: 10 * active.len() as u64,
-        };
+        let count = active.len() as u64;
         let counts = RowCounts {
-            core,
-            discarded: 5 - core.count,
+            core: CountAndTokens {
+                count,
+                tokens: 10 * count,
+            },
+            discarded: 5 - count,
             ..RowCounts::default()
         };
         assert_eq!(author.row_counts().await, counts);
-        let records = store
-            .records(author.scope(), &RecordFilter::default())
-            .await
-            .unwrap();
+        let records = author.records().await;
         assert_eq!(records.len(), 5);
         let found = store.records_at(author.scope(), &[5, 2]).await.unwrap();
         assert_eq!(found, [records[1].clone(), records[4].clone()]);
@@ -151,20 +139,11 @@ pub(super) async fn a_session_stays_with_its_agent(store: Arc<dyn Store>) {
     for session in [stolen, row.clone()] {
         assert!(store.commit(second.refining(vec![session])).await.is_err());
     }
-    assert_eq!(
-        store.session_page(first.scope(), None, 9).await.unwrap(),
-        [row]
-    );
-    assert_eq!(
-        store.session_page(second.scope(), None, 9).await.unwrap(),
-        []
-    );
-    let wanted = AgentQuery {
-        session: Some(session_id(1)),
-        ..AgentQuery::default()
-    };
+    assert_eq!(first.sessions().await, [row]);
+    assert_eq!(second.sessions().await, []);
+    let wanted = AgentQuery::of_session(session_id(1));
     assert_eq!(second.look(wanted).await.session, None);
-    assert_eq!(second.look(AgentQuery::default()).await.agent, second.agent);
+    assert_eq!(second.stored().await, second.agent);
     assert_sound(&store).await;
 }
 
@@ -225,9 +204,9 @@ pub(super) async fn spec_5_4_the_name_of_an_erased_agent_is_free(store: Arc<dyn 
         author.write(commit).await.unwrap();
         // While it lives, it is the one of that name.
         assert_eq!(named("wren").await, Some(author.agent.clone()));
-        let mut commit = author.commit();
-        commit.agent.columns.erased_at = Some(at(erased_at));
-        author.write(commit).await.unwrap();
+        author
+            .change(|commit| commit.agent.columns.erased_at = Some(at(erased_at)))
+            .await;
         expected.push(author.agent);
     }
     // The one that was erased last, and not the one that was made last.
@@ -246,21 +225,16 @@ pub(super) async fn spec_5_4_the_name_of_an_erased_agent_is_free(store: Arc<dyn 
 
     // All of them are there still.
     let agents = store.agents(account_id(1)).await.unwrap();
-    let names: Vec<&str> = agents
-        .iter()
-        .map(|agent| &*agent.columns.folded_name)
-        .collect();
-    assert_eq!(names, ["agent-4", "wren", "wren", "wren"]);
+    let names = agents.iter().map(|agent| &*agent.columns.folded_name);
+    assert!(names.eq(["agent-4", "wren", "wren", "wren"]), "{agents:?}");
     for agent in &expected {
         assert!(agents.contains(agent));
         let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
         assert_eq!(found.unwrap().unwrap().agent, *agent);
     }
     assert_eq!(store.agents(account_id(2)).await.unwrap(), []);
-    assert_eq!(
-        store.agent_named(account_id(2), "wren").await.unwrap(),
-        None
-    );
+    let named = store.agent_named(account_id(2), "wren").await;
+    assert_eq!(named.unwrap(), None);
     assert_sound(&store).await;
 }
 
@@ -268,12 +242,10 @@ pub(super) async fn scopes_are_those_of_every_agent(store: Arc<dyn Store>) {
     let (mut expected, mut erased) = (Vec::new(), Vec::new());
     for (account, number) in [(2, 5), (1, 9), (1, 1), (3, 3), (2, 7)] {
         let mut author = Author::new(&store, account, number).await;
-        let mut commit = author.commit();
         if [9, 7].contains(&number) {
-            commit.agent.columns.erased_at = Some(at(1));
+            author.erase().await;
             erased.push(author.scope());
         }
-        author.write(commit).await.unwrap();
         expected.push(author.scope());
     }
     for (found, mut expected) in [

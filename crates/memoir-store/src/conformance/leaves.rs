@@ -19,8 +19,13 @@ fn leaf(author: &Author, seconds: i64) -> LeafRow {
 }
 
 async fn grow(author: &mut Author, records: usize) {
-    let commit = author.recording(vec![record(Action::MemorySaved); records]);
-    author.write(commit).await.unwrap();
+    author.log(vec![record(Action::MemorySaved); records]).await;
+}
+
+/// Appends what all logs call for; the length afterwards.
+async fn append(store: &Arc<dyn Store>, seconds: i64) -> u64 {
+    let appended = store.append_leaves(at(seconds), LogsOf::Everybody);
+    appended.await.unwrap()
 }
 
 pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn Store>) {
@@ -32,46 +37,25 @@ pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn
     ];
     let mut expected = Vec::new();
     // None of them has a record.
-    assert_eq!(
-        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap(),
-        0
-    );
+    assert_eq!(append(&store, 1).await, 0);
     grow(&mut authors[0], 2).await;
     grow(&mut authors[1], 1).await;
-    assert_eq!(
-        store.append_leaves(at(2), LogsOf::Everybody).await.unwrap(),
-        2
-    );
+    assert_eq!(append(&store, 2).await, 2);
     expected.extend([leaf(&authors[1], 2), leaf(&authors[0], 2)]);
     assert_eq!(store.leaves(0).await.unwrap(), expected);
     // Nothing has grown, though agents have changed.
-    let commit = authors[0].commit();
-    authors[0].write(commit).await.unwrap();
-    assert_eq!(
-        store.append_leaves(at(3), LogsOf::Everybody).await.unwrap(),
-        2
-    );
+    authors[0].change(|_| {}).await;
+    assert_eq!(append(&store, 3).await, 2);
 
     grow(&mut authors[2], 5).await;
-    let mut commit = authors[0].recording(vec![record(Action::AgentErased)]);
-    commit.agent.columns.erased_at = Some(at(4));
-    authors[0].write(commit).await.unwrap();
-    assert_eq!(
-        store.append_leaves(at(5), LogsOf::Everybody).await.unwrap(),
-        4
-    );
+    authors[0].erase().await;
+    assert_eq!(append(&store, 5).await, 4);
     expected.extend([leaf(&authors[2], 5), leaf(&authors[0], 5)]);
     // The clock was moved back: the order is that of the entries.
     for author in &mut authors[1..] {
         grow(author, 1).await;
     }
-    assert_eq!(
-        store
-            .append_leaves(at(-9), LogsOf::Everybody)
-            .await
-            .unwrap(),
-        6
-    );
+    assert_eq!(append(&store, -9).await, 6);
     expected.extend([leaf(&authors[1], -9), leaf(&authors[2], -9)]);
 
     for from in 0..=7 {
@@ -120,36 +104,25 @@ pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn 
     for number in 0..6 {
         let mut author = Author::new(&store, 1, number).await;
         let store = Arc::clone(&store);
-        tasks.push(tokio::spawn(async move {
+        tasks.push(async move {
             for round in 0..15 {
                 grow(&mut author, 1).await;
-                let length = store
-                    .append_leaves(at(round), LogsOf::Everybody)
-                    .await
-                    .unwrap();
+                let length = append(&store, round).await;
                 // This caller's own is among them, even if another one appended it.
                 let leaves = store.leaves(0).await.unwrap();
                 assert!(leaves.len() as u64 >= length);
                 let last = leaves.iter().rfind(|leaf| leaf.agent == author.id());
                 assert_eq!(last.unwrap().seq, author.agent.columns.next_seq - 1);
             }
-        }));
+        });
     }
-    for task in tasks {
-        task.await.unwrap();
-    }
+    at_once(tasks).await;
     // Each growth is in it once, since each author waits for its own.
     let leaves = store.leaves(0).await.unwrap();
     assert_eq!(leaves.len(), 6 * 15);
     for leaf in &leaves {
         assert_eq!(leaf.head, hash(leaf.agent, leaf.seq));
     }
-    assert_eq!(
-        store
-            .append_leaves(at(99), LogsOf::Everybody)
-            .await
-            .unwrap(),
-        6 * 15
-    );
+    assert_eq!(append(&store, 99).await, 6 * 15);
     assert_sound(&store).await;
 }

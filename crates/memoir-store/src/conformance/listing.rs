@@ -79,9 +79,9 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     commit.agent.columns.prospect.weekly_after = Some(at(399));
     third.write(commit).await.unwrap();
     let mut fourth = agent(store, 4, 300_000, 7, 0).await;
-    let mut commit = fourth.commit();
-    commit.agent.columns.prospect.weekly_after = None;
-    fourth.write(commit).await.unwrap();
+    fourth
+        .change(|commit| commit.agent.columns.prospect.weekly_after = None)
+        .await;
     vec![first, second, third, fourth]
 }
 
@@ -96,9 +96,7 @@ fn numbers(slice: &FleetSlice, authors: &[Author]) -> Vec<usize> {
 pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store>) {
     let authors = fleet(&store).await;
     let mut erased = Author::new(&store, 1, 5).await;
-    let mut commit = erased.commit();
-    commit.agent.columns.erased_at = Some(at(1));
-    erased.write(commit).await.unwrap();
+    erased.erase().await;
     Author::new(&store, 2, 6).await;
 
     for (order, expected) in [
@@ -115,14 +113,11 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         let slice = store.fleet_page(account_id(1), &page).await.unwrap();
         assert_eq!(slice.total, 4);
         assert_eq!(numbers(&slice, &authors), expected, "{order:?}");
-        let page = FleetPage {
-            descending: true,
-            ..page
-        };
+        let descending = true;
+        let page = FleetPage { descending, ..page };
         let backwards = store.fleet_page(account_id(1), &page).await.unwrap();
         let backwards = numbers(&backwards, &authors);
-        let (last, first) = (expected[3], backwards[0]);
-        assert_eq!(first, last, "{order:?} backwards");
+        assert_eq!(backwards[0], expected[3], "{order:?} backwards");
         assert_eq!(backwards.len(), 4);
     }
     assert_narrowed(&store, &authors).await;
@@ -160,7 +155,7 @@ pub(super) async fn an_accounts_records_are_listed_in_either_order(store: Arc<dy
     for number in [1, 2] {
         let mut author = Author::new(&store, 1, number).await;
         let records = vec![record(Action::MemorySaved), record(Action::MemoryDiscarded)];
-        author.write(author.recording(records)).await.unwrap();
+        author.log(records).await;
     }
     let records = async |order, after| {
         let any = RecordFilter::default();

@@ -5,7 +5,14 @@ use std::sync::Arc;
 use memoir_domain::audit::{Action, ActorKind};
 
 use super::fixtures::*;
-use crate::{AgentQuery, AuditRow, BodyRow, Commit, Error, RecordFilter, Store, SummaryRow};
+use crate::{AuditRow, Commit, Error, RecordFilter, Store, SummaryRow};
+
+/// The filter for all records, narrowed.
+fn those(narrow: impl FnOnce(&mut RecordFilter)) -> RecordFilter {
+    let mut filter = RecordFilter::default();
+    narrow(&mut filter);
+    filter
+}
 
 pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -28,138 +35,45 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         part(Action::MemoryRefinementUpdate, Some(1), 40),
         part(Action::MemorySaved, None, 50),
     ];
-    let commit = author.recording(records.clone());
-    author.write(commit).await.unwrap();
-    let commit = other.recording(records);
-    other.write(commit).await.unwrap();
-
-    let all = RecordFilter::default;
-    let updates = || vec![Action::MemoryRefinementUpdate];
+    author.log(records.clone()).await;
+    other.log(records).await;
     let first = Some(session_id(1));
+    let updates = || vec![Action::MemoryRefinementUpdate];
     for (filter, expected) in [
-        (all(), &[1, 2, 3, 4, 5, 6][..]),
+        (those(|_| {}), &[1, 2, 3, 4, 5, 6][..]),
+        (those(|filter| filter.from_seq = 1), &[1, 2, 3, 4, 5, 6]),
+        (those(|filter| filter.from_seq = 4), &[4, 5, 6]),
+        (those(|filter| filter.from_seq = 7), &[]),
+        (those(|filter| filter.from_seq = u64::MAX), &[]),
+        (those(|filter| filter.session = first), &[2, 3, 5]),
+        (those(|filter| filter.session = Some(session_id(9))), &[]),
+        (those(|filter| filter.actions = updates()), &[2, 4, 5]),
+        (those(|filter| filter.since = Some(at(20))), &[2, 3, 5, 6]),
+        (those(|filter| filter.last = Some(0)), &[]),
+        (those(|filter| filter.last = Some(2)), &[5, 6]),
         (
-            RecordFilter {
-                from_seq: 1,
-                ..all()
-            },
+            those(|filter| filter.last = Some(u32::MAX)),
             &[1, 2, 3, 4, 5, 6],
         ),
         (
-            RecordFilter {
-                from_seq: 4,
-                ..all()
-            },
-            &[4, 5, 6],
-        ),
-        (
-            RecordFilter {
-                from_seq: 7,
-                ..all()
-            },
-            &[],
-        ),
-        (
-            RecordFilter {
-                from_seq: u64::MAX,
-                ..all()
-            },
-            &[],
-        ),
-        (
-            RecordFilter {
-                session: first,
-                ..all()
-            },
-            &[2, 3, 5],
-        ),
-        (
-            RecordFilter {
-                session: Some(session_id(9)),
-                ..all()
-            },
-            &[],
-        ),
-        (
-            RecordFilter {
-                actions: updates(),
-                ..all()
-            },
-            &[2, 4, 5],
-        ),
-        (
-            RecordFilter {
-                since: Some(at(20)),
-                ..all()
-            },
-            &[2, 3, 5, 6],
-        ),
-        (
-            RecordFilter {
-                last: Some(0),
-                ..all()
-            },
-            &[],
-        ),
-        (
-            RecordFilter {
-                last: Some(2),
-                ..all()
-            },
-            &[5, 6],
-        ),
-        (
-            RecordFilter {
-                last: Some(u32::MAX),
-                ..all()
-            },
-            &[1, 2, 3, 4, 5, 6],
-        ),
-        (
-            RecordFilter {
-                session: first,
-                last: Some(2),
-                ..all()
-            },
+            those(|filter| (filter.session, filter.last) = (first, Some(2))),
             &[3, 5],
         ),
+        (those(|filter| filter.first = Some(0)), &[]),
+        (those(|filter| filter.first = Some(2)), &[1, 2]),
         (
-            RecordFilter {
-                first: Some(0),
-                ..all()
-            },
-            &[],
-        ),
-        (
-            RecordFilter {
-                first: Some(2),
-                ..all()
-            },
-            &[1, 2],
-        ),
-        (
-            RecordFilter {
-                from_seq: 3,
-                actions: updates(),
-                first: Some(1),
-                ..all()
-            },
+            those(|filter| {
+                (filter.from_seq, filter.first) = (3, Some(1));
+                filter.actions = updates();
+            }),
             &[4],
         ),
         (
-            RecordFilter {
-                session: first,
-                first: Some(u32::MAX),
-                ..all()
-            },
+            those(|filter| (filter.session, filter.first) = (first, Some(u32::MAX))),
             &[2, 3, 5],
         ),
         (
-            RecordFilter {
-                session: first,
-                actions: updates(),
-                ..all()
-            },
+            those(|filter| (filter.session, filter.actions) = (first, updates())),
             &[2, 5],
         ),
         (
@@ -179,48 +93,27 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
             &[5],
         ),
         (
-            RecordFilter {
-                actor: Some(ActorKind::Administrator),
-                ..all()
-            },
+            those(|filter| filter.actor = Some(ActorKind::Administrator)),
             &[3],
         ),
         (
-            RecordFilter {
-                actor_name: Some("ada_%".to_owned()),
-                ..all()
-            },
+            those(|filter| filter.actor_name = Some("ada_%".to_owned())),
             &[3],
         ),
         (
-            RecordFilter {
-                actor_name: Some("%".to_owned()),
-                actor: Some(ActorKind::System),
-                ..all()
-            },
+            those(|filter| {
+                filter.actor_name = Some("%".to_owned());
+                filter.actor = Some(ActorKind::System);
+            }),
             &[],
         ),
+        (those(|filter| filter.until = Some(at(20))), &[1, 2, 4]),
         (
-            RecordFilter {
-                until: Some(at(20)),
-                ..all()
-            },
-            &[1, 2, 4],
-        ),
-        (
-            RecordFilter {
-                before_seq: Some(5),
-                last: Some(2),
-                ..all()
-            },
+            those(|filter| (filter.before_seq, filter.last) = (Some(5), Some(2))),
             &[3, 4],
         ),
         (
-            RecordFilter {
-                before_seq: Some(u64::MAX),
-                last: Some(1),
-                ..all()
-            },
+            those(|filter| (filter.before_seq, filter.last) = (Some(u64::MAX), Some(1))),
             &[6],
         ),
     ] {
@@ -238,8 +131,8 @@ pub(super) async fn records_are_found_by_their_places(store: Arc<dyn Store>) {
             body: text(&format!("{} {number}", author.agent.columns.name)),
             ..record(Action::MemorySaved)
         });
-        let commit = author.recording(records.collect());
-        author.write(commit).await.unwrap();
+        let records = records.collect();
+        author.log(records).await;
     }
     let log = author.everything().await.2;
     let found = async |seqs: &[u64]| store.records_at(author.scope(), seqs).await.unwrap();
@@ -263,11 +156,7 @@ pub(super) async fn records_are_found_by_their_places(store: Arc<dyn Store>) {
 
 pub(super) async fn a_place_in_the_log_is_taken_once(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
-    let commit = author.recording(vec![
-        record(Action::MemorySaved),
-        record(Action::MemorySaved),
-    ]);
-    author.write(commit).await.unwrap();
+    author.log(vec![record(Action::MemorySaved); 2]).await;
     let before = author.everything().await;
     for place in [1, 2] {
         let mut commit = author.saving(vec![memory(1)]);
@@ -305,7 +194,7 @@ pub(super) async fn counters_must_agree_with_the_rows(store: Arc<dyn Store>) {
             matches!(answer, Err(Error::Inconsistent { .. })),
             "{number}: {answer:?}"
         );
-        assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+        assert_eq!(author.stored().await, author.agent);
     }
     author.write(good).await.unwrap();
     assert_sound(&store).await;
@@ -322,8 +211,7 @@ pub(super) async fn spec_4_2_each_record_brings_the_hash_of_the_one_before(store
             ..record(Action::MemorySaved)
         };
         for author in [&mut author, &mut other] {
-            let commit = author.recording(vec![part.clone()]);
-            author.write(commit).await.unwrap();
+            author.log(vec![part.clone()]).await;
         }
     }
     let before = |record: &AuditRow| {
@@ -331,28 +219,13 @@ pub(super) async fn spec_4_2_each_record_brings_the_hash_of_the_one_before(store
         (record.seq > 1).then_some(before)
     };
     for (filter, expected) in [
-        (RecordFilter::default(), &[1, 2, 3, 4, 5, 6][..]),
+        (those(|_| {}), &[1, 2, 3, 4, 5, 6][..]),
+        (those(|filter| filter.from_seq = 4), &[4, 5, 6]),
         (
-            RecordFilter {
-                from_seq: 4,
-                ..RecordFilter::default()
-            },
-            &[4, 5, 6],
-        ),
-        (
-            RecordFilter {
-                session: Some(session_id(1)),
-                ..RecordFilter::default()
-            },
+            those(|filter| filter.session = Some(session_id(1))),
             &[3, 6],
         ),
-        (
-            RecordFilter {
-                last: Some(1),
-                ..RecordFilter::default()
-            },
-            &[6],
-        ),
+        (those(|filter| filter.last = Some(1)), &[6]),
     ] {
         let found = store.records(author.scope(), &filter).await.unwrap();
         let seqs: Vec<u64> = found.iter().map(|record| record.seq).collect();
@@ -362,18 +235,9 @@ pub(super) async fn spec_4_2_each_record_brings_the_hash_of_the_one_before(store
             assert_eq!(record.previous_hash, before(record));
         }
     }
-    let head = author.look(AgentQuery::default()).await.agent.columns.head;
+    let head = author.stored().await.columns.head;
     assert_eq!(head, hash(author.id(), 6));
     assert_sound(&store).await;
-}
-
-/// A body that takes the place of that of record `seq`.
-fn body(seq: u64, body_version: u64) -> BodyRow {
-    BodyRow {
-        seq,
-        body_version,
-        body: text(&format!("body {body_version} of {seq}")),
-    }
 }
 
 pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Store>) {
@@ -386,7 +250,6 @@ pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Sto
     let untouched = other.everything().await;
     for version in 2..=4 {
         let commit = Commit {
-            tokens: Vec::new(),
             bodies: vec![body(3, version), body(1, version)],
             ..author.recording(vec![record(Action::MemoryShredded)])
         };
@@ -400,12 +263,9 @@ pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Sto
         assert_eq!(author.everything().await.2, expected);
     }
     // One after the other in one decision.
-    let commit = Commit {
-        tokens: Vec::new(),
-        bodies: vec![body(2, 2), body(2, 3)],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    author
+        .change(|commit| commit.bodies = vec![body(2, 2), body(2, 3)])
+        .await;
     assert_eq!(author.everything().await.2[1].body, body(2, 3).body);
     assert_eq!(other.everything().await, untouched);
     assert_sound(&store).await;
@@ -415,12 +275,9 @@ pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<
     let mut author = Author::new(&store, 1, 1).await;
     Author::new(&store, 1, 2).await.save(vec![memory(1)]).await;
     author.save(vec![memory(1), memory(2)]).await;
-    let commit = Commit {
-        tokens: Vec::new(),
-        bodies: vec![body(2, 2)],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    author
+        .change(|commit| commit.bodies = vec![body(2, 2)])
+        .await;
     let before = author.everything().await;
     for bodies in [
         vec![body(1, 0)],
@@ -434,7 +291,6 @@ pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<
         vec![body(1, 2), body(2, 4)],
     ] {
         let commit = Commit {
-            tokens: Vec::new(),
             bodies: bodies.clone(),
             prompts: Some(text("other prompts")),
             ..author.saving(vec![memory(3)])
@@ -453,8 +309,7 @@ pub(super) async fn spec_4_4_what_is_kept_of_a_log_goes_with_its_words(store: Ar
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
     for author in [&mut author, &mut other] {
-        let commit = author.recording(vec![record(Action::MemorySaved); 9]);
-        author.write(commit).await.unwrap();
+        author.log(vec![record(Action::MemorySaved); 9]).await;
     }
     let summary = |last_seq: u64| SummaryRow {
         last_seq,
@@ -484,23 +339,14 @@ pub(super) async fn spec_4_4_what_is_kept_of_a_log_goes_with_its_words(store: Ar
     assert_eq!(kept(&other, 0, 10).await, []);
     let elsewhere = store.summaries(scope(2, 1), 0, 10).await.unwrap();
     assert_eq!(elsewhere, [], "another account reaches nothing");
-    let body = BodyRow {
-        seq: 2,
-        body_version: 2,
-        body: text("nothing"),
-    };
-    let commit = Commit {
-        bodies: vec![body],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    author
+        .change(|commit| commit.bodies = vec![body(2, 2)])
+        .await;
     assert_eq!(kept(&author, 0, 10).await, []);
     let scope = other.scope();
     let version = other.version().await;
     let keeping = store.keep_summaries(scope, version, vec![summary(3)]);
     assert!(keeping.await.unwrap());
-    let mut commit = other.recording(vec![record(Action::AgentErased)]);
-    commit.agent.columns.erased_at = Some(at(9));
-    other.write(commit).await.unwrap();
+    other.erase().await;
     assert_eq!(kept(&other, 0, 10).await, []);
 }

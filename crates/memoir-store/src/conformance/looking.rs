@@ -35,6 +35,10 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         ])
         .await;
     let numbers = |list: &[u64]| Selection::Numbers(list.iter().copied().map(Number).collect());
+    let context = |after| {
+        let journal_after = at(after);
+        Selection::Context { journal_after }
+    };
     for (selection, expected) in [
         (Selection::None, &[][..]),
         (Selection::ActiveCore, &[2, 4, 3, 1]),
@@ -43,25 +47,10 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         (Selection::Archive, &[11, 10]),
         (Selection::Active, &[7, 11, 2, 4, 5, 3, 10, 6, 1]),
         (Selection::All, &[7, 8, 11, 2, 4, 12, 5, 3, 10, 6, 9, 1]),
-        (
-            Selection::Context {
-                journal_after: at(19),
-            },
-            &[2, 4, 5, 3, 6, 1],
-        ),
+        (context(19), &[2, 4, 5, 3, 6, 1]),
         // The date itself is left out.
-        (
-            Selection::Context {
-                journal_after: at(20),
-            },
-            &[2, 4, 3, 6, 1],
-        ),
-        (
-            Selection::Context {
-                journal_after: at(99),
-            },
-            &[2, 4, 3, 1],
-        ),
+        (context(20), &[2, 4, 3, 6, 1]),
+        (context(99), &[2, 4, 3, 1]),
         (numbers(&[]), &[]),
         (numbers(&[1, 9, 2, 2, 77, 0, u64::MAX]), &[2, 9, 1]),
         (numbers(&[12, 1, 10]), &[12, 10, 1]),
@@ -70,10 +59,9 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         assert_eq!(found, expected, "{selection:?}");
     }
     // The same memories, in the same order.
-    let journal_after = at(19);
-    let whole = author.memories(Selection::Context { journal_after });
+    let whole = author.memories(context(19));
     let marks = author.look(AgentQuery {
-        marks_after: Some(journal_after),
+        marks_after: Some(at(19)),
         ..AgentQuery::default()
     });
     let of_whole = whole.await.into_iter().map(|row| ContextMark {
@@ -90,10 +78,8 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
     for (agent, memories) in [(Some(scope.agent), 12), (None, 14)] {
         let usage = store.usage(scope.account, agent, at(0)).await.unwrap();
         assert_eq!((usage.memories, usage.driven_sessions), (memories, 0));
-        let later = store
-            .usage(scope.account, agent, Timestamp::MAX)
-            .await
-            .unwrap();
+        let later = store.usage(scope.account, agent, Timestamp::MAX).await;
+        let later = later.unwrap();
         assert_eq!((later.memories, later.log_bytes), (memories, 0));
     }
     let wanted = [9, 1, 2, 2, 77, 0, u64::MAX].map(Number);

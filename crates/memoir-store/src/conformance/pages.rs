@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentScope,
     memory::{Kind, Number},
     session::State,
 };
 
 use super::fixtures::*;
-use crate::{
-    AgentQuery, AgentRow, Commit, Expiry, MemoryPage, MemoryRow, Selection, SessionRow, Store,
-};
+use crate::{AgentRow, Commit, Expiry, MemoryPage, MemoryRow, Selection, SessionRow, Store};
 
 pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -38,130 +36,58 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
     author.save(rows.clone()).await;
     other.save((1..=9).map(memory).collect()).await;
 
-    let all = MemoryPage {
-        limit: 11,
-        with_discarded: true,
-        ..MemoryPage::default()
+    let all = |change: fn(&mut MemoryPage)| {
+        let mut page = MemoryPage {
+            limit: 11,
+            with_discarded: true,
+            ..MemoryPage::default()
+        };
+        change(&mut page);
+        page
     };
-    let active = MemoryPage {
-        with_discarded: false,
-        ..all.clone()
+    let active = |change: fn(&mut MemoryPage)| {
+        let mut page = all(|page| page.with_discarded = false);
+        change(&mut page);
+        page
     };
-    let (core, entries) = (Some(Kind::Core), Some(Kind::Journal));
-    let archive = Some(Kind::Archival);
-    let expired = |is_expired| Expiry {
-        until: at(50),
-        is_expired,
-    };
+    fn expired(is_expired: bool) -> Option<Expiry> {
+        let until = at(50);
+        Some(Expiry { until, is_expired })
+    }
     for (page, expected) in [
-        (all.clone(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
-        (active.clone(), &[1, 2, 4, 6, 7, 9, 10, 11]),
+        (all(|_| {}), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
+        (active(|_| {}), &[1, 2, 4, 6, 7, 9, 10, 11]),
+        (all(|page| page.after = 2), &[3, 4, 5, 6, 7, 8, 9, 10, 11]),
+        (all(|page| page.after = 11), &[]),
+        (all(|page| page.after = u64::MAX), &[]),
+        (all(|page| page.limit = 0), &[]),
+        (all(|page| page.limit = 2), &[1, 2]),
         (
-            MemoryPage {
-                after: 2,
-                ..all.clone()
-            },
-            &[3, 4, 5, 6, 7, 8, 9, 10, 11],
-        ),
-        (
-            MemoryPage {
-                after: 11,
-                ..all.clone()
-            },
-            &[],
-        ),
-        (
-            MemoryPage {
-                after: u64::MAX,
-                ..all.clone()
-            },
-            &[],
-        ),
-        (
-            MemoryPage {
-                limit: 0,
-                ..all.clone()
-            },
-            &[],
-        ),
-        (
-            MemoryPage {
-                limit: 2,
-                ..all.clone()
-            },
-            &[1, 2],
-        ),
-        (
-            MemoryPage {
-                limit: u32::MAX,
-                ..all.clone()
-            },
+            all(|page| page.limit = u32::MAX),
             &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
         ),
+        (active(|page| (page.limit, page.after) = (2, 1)), &[2, 4]),
+        (all(|page| page.kind = Some(Kind::Core)), &[1, 3, 4, 11]),
+        (active(|page| page.kind = Some(Kind::Core)), &[1, 4, 11]),
+        (all(|page| page.kind = Some(Kind::Journal)), &[2, 5, 6]),
+        (all(|page| page.since = Some(at(40))), &[1, 2, 6, 9, 11]),
         (
-            MemoryPage {
-                limit: 2,
-                after: 1,
-                ..active.clone()
-            },
-            &[2, 4],
-        ),
-        (
-            MemoryPage {
-                kind: core,
-                ..all.clone()
-            },
-            &[1, 3, 4, 11],
-        ),
-        (
-            MemoryPage {
-                kind: core,
-                ..active.clone()
-            },
-            &[1, 4, 11],
-        ),
-        (
-            MemoryPage {
-                kind: entries,
-                ..all.clone()
-            },
-            &[2, 5, 6],
-        ),
-        (
-            MemoryPage {
-                since: Some(at(40)),
-                ..all.clone()
-            },
-            &[1, 2, 6, 9, 11],
-        ),
-        (
-            MemoryPage {
-                until: Some(at(40)),
-                ..all.clone()
-            },
+            all(|page| page.until = Some(at(40))),
             &[2, 3, 4, 5, 7, 8, 10],
         ),
         (
-            MemoryPage {
-                since: Some(at(20)),
-                until: Some(at(40)),
-                ..all.clone()
-            },
+            all(|page| (page.since, page.until) = (Some(at(20)), Some(at(40)))),
             &[2, 3, 4, 10],
         ),
         (
-            MemoryPage {
-                since: Some(at(41)),
-                until: Some(at(40)),
-                ..all.clone()
-            },
+            all(|page| (page.since, page.until) = (Some(at(41)), Some(at(40)))),
             &[],
         ),
         (
             MemoryPage {
                 after: 1,
                 limit: 1,
-                kind: entries,
+                kind: Some(Kind::Journal),
                 since: Some(at(5)),
                 until: Some(at(60)),
                 with_discarded: false,
@@ -171,87 +97,31 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
             },
             &[2],
         ),
+        (all(|page| page.kind = Some(Kind::Archival)), &[7, 8, 9, 10]),
+        (active(|page| page.kind = Some(Kind::Archival)), &[7, 9, 10]),
+        (all(|page| page.under = Some(Number(1))), &[7, 8, 10]),
+        (active(|page| page.under = Some(Number(1))), &[7, 10]),
         (
-            MemoryPage {
-                kind: archive,
-                ..all.clone()
-            },
-            &[7, 8, 9, 10],
-        ),
-        (
-            MemoryPage {
-                kind: archive,
-                ..active.clone()
-            },
-            &[7, 9, 10],
-        ),
-        (
-            MemoryPage {
-                under: Some(Number(1)),
-                ..all.clone()
-            },
-            &[7, 8, 10],
-        ),
-        (
-            MemoryPage {
-                under: Some(Number(1)),
-                ..active.clone()
-            },
-            &[7, 10],
-        ),
-        (
-            MemoryPage {
-                after: 7,
-                limit: 1,
-                under: Some(Number(1)),
-                ..active.clone()
-            },
+            active(|page| (page.after, page.limit, page.under) = (7, 1, Some(Number(1)))),
             &[10],
         ),
         (
-            MemoryPage {
-                kind: archive,
-                until: Some(at(20)),
-                under: Some(Number(1)),
-                ..active.clone()
-            },
+            active(|page| {
+                (page.kind, page.until) = (Some(Kind::Archival), Some(at(20)));
+                page.under = Some(Number(1));
+            }),
             &[7],
         ),
         (
-            MemoryPage {
-                kind: core,
-                under: Some(Number(1)),
-                ..active.clone()
-            },
+            active(|page| (page.kind, page.under) = (Some(Kind::Core), Some(Number(1)))),
             &[],
         ),
-        (
-            MemoryPage {
-                under: Some(Number(2)),
-                ..active.clone()
-            },
-            &[],
-        ),
-        (
-            MemoryPage {
-                under: Some(Number(u64::MAX)),
-                ..active.clone()
-            },
-            &[],
-        ),
+        (active(|page| page.under = Some(Number(2))), &[]),
+        (active(|page| page.under = Some(Number(u64::MAX))), &[]),
         // Only journal entries expire.
+        (active(|page| page.expired = expired(true)), &[2]),
         (
-            MemoryPage {
-                expired: Some(expired(true)),
-                ..active.clone()
-            },
-            &[2],
-        ),
-        (
-            MemoryPage {
-                expired: Some(expired(false)),
-                ..active.clone()
-            },
+            active(|page| page.expired = expired(false)),
             &[1, 4, 6, 7, 9, 10, 11],
         ),
     ] {
@@ -262,11 +132,7 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
             .collect();
         assert_eq!(found, expected, "{page:?}");
         // The same rows beside their agent, in the order in which a snapshot has all others.
-        let beside = AgentQuery {
-            memories: Selection::Page(page.clone()),
-            ..AgentQuery::default()
-        };
-        let mut beside = author.look(beside).await.memories;
+        let mut beside = author.memories(Selection::Page(page.clone())).await;
         assert!(beside.is_sorted_by_key(|row| (row.created_at, row.number)));
         beside.sort_by_key(|row| row.number);
         assert_eq!(beside, expected, "{page:?}");
@@ -290,17 +156,7 @@ pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
     rows.sort_by_key(|row| (row.columns.started_at, row.id));
     rows.reverse();
     for limit in [1, 2, 3, 6, 7, u32::MAX] {
-        let mut walked: Vec<SessionRow> = Vec::new();
-        loop {
-            let before = walked.last().map(|last| (last.columns.started_at, last.id));
-            let page = store.session_page(author.scope(), before, limit);
-            let page = page.await.unwrap();
-            assert!(page.len() <= limit as usize);
-            if page.is_empty() {
-                break;
-            }
-            walked.extend(page);
-        }
+        let walked = walk_sessions(&store, author.scope(), limit).await;
         assert_eq!(walked, rows, "by {limit}");
     }
     // From an instant, and a session, of which there is none.
@@ -336,16 +192,7 @@ pub(super) async fn pages_of_agents_come_by_name_without_the_erased_ones(store: 
     }
     expected.sort_by(|left, right| left.columns.folded_name.cmp(&right.columns.folded_name));
     for limit in [1, 2, 15, 16, u32::MAX] {
-        let mut walked: Vec<AgentRow> = Vec::new();
-        loop {
-            let after = walked.last().map(|last| last.columns.folded_name.as_str());
-            let page = store.agent_page(account_id(1), after, limit).await.unwrap();
-            assert!(page.len() <= limit as usize);
-            if page.is_empty() {
-                break;
-            }
-            walked.extend(page);
-        }
+        let walked = walk_agents(&store, account_id(1), limit).await;
         assert_eq!(walked, expected, "by {limit}");
     }
     // From a name that no agent has, and from behind the last one.
@@ -371,13 +218,8 @@ pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_wr
     author.refine((1..=30).map(over).collect()).await;
     let mut agents = vec!["agent-1".to_owned()];
     for number in 100..130 {
-        agents.push(
-            Author::new(&store, 1, number)
-                .await
-                .agent
-                .columns
-                .folded_name,
-        );
+        let made = Author::new(&store, 1, number).await.agent;
+        agents.push(made.columns.folded_name);
     }
     let scope = author.scope();
     let writer = tokio::spawn(write_meanwhile(author));
@@ -391,12 +233,16 @@ pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_wr
         let expected: Vec<u64> = (1..=60).filter(|number| number % 3 != 0).collect();
         assert!(steady.eq(&expected), "{numbers:?}");
 
-        let sessions = walk_sessions(&store, scope).await;
-        let steady = sessions.iter().filter(|id| **id <= session_id(30));
+        let sessions = walk_sessions(&store, scope, 7).await;
+        let place = |row: &SessionRow| (row.columns.started_at, row.id);
+        assert!(sessions.is_sorted_by(|left, right| place(left) > place(right)));
+        let steady = sessions.iter().filter(|row| row.id <= session_id(30));
         assert_eq!(steady.count(), 30);
 
-        let names = walk_agents(&store, scope.account).await;
-        assert!(agents.iter().all(|name| names.contains(name)));
+        let found = walk_agents(&store, scope.account, 7).await;
+        let names: Vec<_> = found.iter().map(|row| &row.columns.folded_name).collect();
+        assert!(names.is_sorted_by(|left, right| left < right));
+        assert!(agents.iter().all(|name| names.contains(&name)));
         rounds += 1;
     }
     writer.await.unwrap();
@@ -422,34 +268,32 @@ async fn walk_memories(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<u64> {
     numbers
 }
 
-/// Identifiers of the sessions, by pages.
-async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<SessionId> {
-    let mut started: Vec<(Timestamp, SessionId)> = Vec::new();
+/// The sessions, by pages.
+async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope, limit: u32) -> Vec<SessionRow> {
+    let mut walked: Vec<SessionRow> = Vec::new();
     loop {
-        let before = started.last().copied();
-        let page = store.session_page(scope, before, 7).await.unwrap();
+        let before = walked.last().map(|last| (last.columns.started_at, last.id));
+        let page = store.session_page(scope, before, limit).await.unwrap();
+        assert!(page.len() <= limit as usize);
         if page.is_empty() {
-            break;
+            return walked;
         }
-        started.extend(page.iter().map(|row| (row.columns.started_at, row.id)));
+        walked.extend(page);
     }
-    assert!(started.is_sorted_by(|left, right| left > right));
-    started.into_iter().map(|(_, id)| id).collect()
 }
 
-/// Names of the agents, by pages.
-async fn walk_agents(store: &Arc<dyn Store>, account: AccountId) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+/// The agents, by pages.
+async fn walk_agents(store: &Arc<dyn Store>, account: AccountId, limit: u32) -> Vec<AgentRow> {
+    let mut walked: Vec<AgentRow> = Vec::new();
     loop {
-        let after = names.last().map(String::as_str);
-        let page = store.agent_page(account, after, 7).await.unwrap();
+        let after = walked.last().map(|last| last.columns.folded_name.as_str());
+        let page = store.agent_page(account, after, limit).await.unwrap();
+        assert!(page.len() <= limit as usize);
         if page.is_empty() {
-            break;
+            return walked;
         }
-        names.extend(page.into_iter().map(|row| row.columns.folded_name));
+        walked.extend(page);
     }
-    assert!(names.is_sorted_by(|left, right| left < right));
-    names
 }
 
 /// Makes memories, sessions and agents, and discards memories and takes them back.
@@ -471,9 +315,9 @@ async fn write_meanwhile(mut author: Author) {
         author.write(commit).await.unwrap();
         if round % 4 == 0 {
             let mut other = Author::new(&author.store, 1, u128::from(200 + round)).await;
-            let mut commit = other.commit();
-            commit.agent.columns.erased_at = (round % 8 == 0).then(|| at(1));
-            other.write(commit).await.unwrap();
+            other
+                .change(|commit| commit.agent.columns.erased_at = (round % 8 == 0).then(|| at(1)))
+                .await;
         }
     }
 }

@@ -7,13 +7,8 @@ use crate::{Commit, Error, ReplyMark, ReplyRow, Store};
 
 /// Replaces the body of the agent's first record, which deletes the stored responses of its account.
 async fn shred(author: &mut Author, body_version: u64) {
-    let mut commit = author.commit();
-    commit.bodies = vec![crate::BodyRow {
-        seq: 1,
-        body_version,
-        body: text("less"),
-    }];
-    author.write(commit).await.unwrap();
+    let less = vec![body(1, body_version)];
+    author.change(|commit| commit.bodies = less).await;
 }
 
 async fn begin(store: &Arc<dyn Store>, reply: &ReplyRow) -> Option<ReplyRow> {
@@ -23,22 +18,19 @@ async fn begin(store: &Arc<dyn Store>, reply: &ReplyRow) -> Option<ReplyRow> {
 pub(super) async fn spec_6_2_of_requests_at_once_exactly_one_enters(store: Arc<dyn Store>) {
     Author::new(&store, 1, 1).await;
     for round in 0..20 {
-        let mut tasks = Vec::new();
-        for contender in 0..8 {
+        let beginning = (0..8).map(|contender| {
             let store = Arc::clone(&store);
             // The same key with different requests.
             let row = ReplyRow {
                 request_digest: digest(contender),
                 ..reply(1, round)
             };
-            tasks.push(tokio::spawn(async move {
-                (row.clone(), begin(&store, &row).await)
-            }));
-        }
+            async move { (row.clone(), begin(&store, &row).await) }
+        });
         let mut entered = Vec::new();
         let mut seen = Vec::new();
-        for task in tasks {
-            match task.await.unwrap() {
+        for begun in at_once(beginning).await {
+            match begun {
                 (row, None) => entered.push(row),
                 (_, Some(found)) => seen.push(found),
             }
@@ -51,11 +43,9 @@ pub(super) async fn spec_6_2_of_requests_at_once_exactly_one_enters(store: Arc<d
 
 pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
-    let commit = author.saving(vec![memory(1)]);
-    author.write(commit).await.unwrap();
+    author.save(vec![memory(1)]).await;
     let mut other = Author::new(&store, 2, 2).await;
-    let commit = other.saving(vec![memory(2)]);
-    other.write(commit).await.unwrap();
+    other.save(vec![memory(2)]).await;
     for number in [10, 20, 30, 40] {
         assert_eq!(begin(&store, &reply(1, number)).await, None);
     }
@@ -174,11 +164,7 @@ pub(super) async fn spec_6_2_a_change_is_written_with_the_mark_of_its_request_or
     author.write(next).await.unwrap();
     let mut shredding = author.commit();
     shredding.reply = mark(10, Some("next"), "last");
-    shredding.bodies = vec![crate::BodyRow {
-        seq: 1,
-        body_version: 2,
-        body: text("less"),
-    }];
+    shredding.bodies = vec![body(1, 2)];
     author.write(shredding).await.unwrap();
     assert_eq!(open().await.as_deref(), Some("last"));
     assert_sound(&store).await;
@@ -201,12 +187,12 @@ pub(super) async fn spec_6_2_of_two_attempts_at_a_request_one_makes_the_change(
                 ..author.saving(vec![memory(round as u64 + 1)])
             };
             let store = Arc::clone(&store);
-            tokio::spawn(async move { store.commit(commit).await })
+            async move { store.commit(commit).await }
         });
         let attempts: Vec<_> = attempts.collect();
         let mut made = Vec::new();
-        for (at, attempt) in attempts.into_iter().enumerate() {
-            match attempt.await.unwrap() {
+        for (at, attempt) in at_once(attempts).await.into_iter().enumerate() {
+            match attempt {
                 Ok(()) => made.push(at),
                 Err(Error::Repeated) => {}
                 Err(error) => panic!("{error}"),
@@ -229,8 +215,7 @@ pub(super) async fn spec_4_4_the_answer_of_a_request_that_is_carried_out_is_forg
 ) {
     let mut author = Author::new(&store, 1, 1).await;
     Author::new(&store, 2, 2).await;
-    let commit = author.saving(vec![memory(1)]);
-    author.write(commit).await.unwrap();
+    author.save(vec![memory(1)]).await;
     for (account, number) in [(1, 10), (1, 11), (2, 10)] {
         assert_eq!(begin(&store, &reply(account, number)).await, None);
     }
@@ -275,15 +260,6 @@ pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
     };
     assert_eq!(begin(&store, &reply(1, 5)).await, Some(expected));
     let refused = store.begin_reply(&reply(3, 5)).await;
-    assert!(
-        matches!(
-            refused,
-            Err(Error::Inconsistent {
-                table: "replies",
-                ..
-            })
-        ),
-        "{refused:?}"
-    );
+    assert!(is_inconsistent(&refused, "replies"), "{refused:?}");
     assert_sound(&store).await;
 }

@@ -5,15 +5,10 @@ use std::sync::Arc;
 use memoir_domain::{AccessRequestId, AgentScope, Timestamp, access::AccessState};
 
 use super::fixtures::*;
-use crate::{AccessColumns, AccessRow, AgentQuery, Commit, Error, OpenAccess, Result, Store};
+use crate::{AccessColumns, AccessRow, AgentQuery, Commit, OpenAccess, Result, Store};
 
 fn request_id(number: u128) -> AccessRequestId {
     AccessRequestId::from_bytes(number.to_be_bytes())
-}
-
-/// One that waits for its answer.
-fn waiting_request(number: u128, author: &Author) -> AccessRow {
-    request(number, author.id())
 }
 
 fn in_state(row: &AccessRow, state: AccessState) -> AccessRow {
@@ -44,13 +39,7 @@ async fn page(
 }
 
 fn is_refused(answer: &Result<()>) -> bool {
-    matches!(
-        answer,
-        Err(Error::Inconsistent {
-            table: "access_requests",
-            ..
-        })
-    )
+    is_inconsistent(answer, "access_requests")
 }
 
 pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Store>) {
@@ -64,9 +53,9 @@ pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Sto
             expires_at: Timestamp::MAX,
         },
         document: document(LARGEST, "full"),
-        ..waiting_request(1, &author)
+        ..request(1, author.id())
     };
-    let rows = [full, waiting_request(2, &author)];
+    let rows = [full, request(2, author.id())];
     write(&mut author, &rows).await.unwrap();
     for (number, row) in (1..).zip(&rows) {
         assert_eq!(found(&store, &author, number).await.as_ref(), Some(row));
@@ -80,7 +69,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
 ) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
-    let first = waiting_request(1, &author);
+    let first = request(1, author.id());
     write(&mut author, std::slice::from_ref(&first))
         .await
         .unwrap();
@@ -122,7 +111,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         (4, AccessState::Revoked),
         (5, AccessState::Expired),
     ] {
-        let row = waiting_request(number, &author);
+        let row = request(number, author.id());
         write(&mut author, std::slice::from_ref(&row))
             .await
             .unwrap();
@@ -138,7 +127,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     }
     // The other changes of a refused commit are missing too.
     let mut commit = author.saving(vec![memory(1)]);
-    commit.access = vec![in_state(&waiting_request(2, &author), AccessState::Granted)];
+    commit.access = vec![in_state(&request(2, author.id()), AccessState::Granted)];
     let before = author.everything().await;
     assert!(is_refused(&store.commit(commit).await));
     assert_eq!(author.everything().await, before);
@@ -149,7 +138,7 @@ pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: 
     let mut author = Author::new(&store, 1, 1).await;
     let other = Author::new(&store, 1, 2).await;
     let at_time = |number, seconds| {
-        let row = waiting_request(number, &author);
+        let row = request(number, author.id());
         request_with(&row, |columns| columns.requested_at = at(seconds))
     };
     let rows = [at_time(1, 5), at_time(2, 9), at_time(3, 5), at_time(4, 7)];
@@ -183,7 +172,7 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 2, 2).await;
     let ending = |number, author: &Author, state, seconds| {
-        request_with(&waiting_request(number, author), |columns| {
+        request_with(&request(number, author.id()), |columns| {
             columns.state = state;
             columns.expires_at = at(seconds);
         })

@@ -10,17 +10,17 @@ use memoir_domain::{
 use super::fixtures::*;
 use crate::{AgentQuery, Error, FleetLoad, HeldSessions, SessionRow, Store, WaitingSession};
 
+async fn running(author: &Author) -> Option<SessionId> {
+    author.look(AgentQuery::default()).await.running_session
+}
+
 pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
-    let running = |snapshot: crate::Snapshot| snapshot.running_session;
     for state in [State::Queued, State::Asking, State::Open] {
         let first = session_with(session(1, author.id()), |columns| columns.state = state);
         author.refine(vec![first.clone()]).await;
-        assert_eq!(
-            running(author.look(AgentQuery::default()).await),
-            Some(first.id)
-        );
+        assert_eq!(running(&author).await, Some(first.id));
         for second_state in [State::Queued, State::Asking, State::Open] {
             let second = session_with(session(2, author.id()), |columns| {
                 columns.state = second_state
@@ -28,27 +28,18 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
             let answer = store.commit(author.refining(vec![second])).await;
             assert!(matches!(answer, Err(Error::SessionRunning)), "{answer:?}");
         }
-        assert_eq!(
-            store.session_page(author.scope(), None, 9).await.unwrap(),
-            [first]
-        );
+        assert_eq!(author.sessions().await, [first]);
     }
     // Another agent's is its own affair.
     other.refine(vec![session(3, other.id())]).await;
-    assert_eq!(
-        running(other.look(AgentQuery::default()).await),
-        Some(session_id(3))
-    );
+    assert_eq!(running(&other).await, Some(session_id(3)));
     // One can take over from another in one decision.
     let handover = vec![
         ended(session(1, author.id()), State::Abandoned),
         session(2, author.id()),
     ];
     author.refine(handover).await;
-    assert_eq!(
-        running(author.look(AgentQuery::default()).await),
-        Some(session_id(2))
-    );
+    assert_eq!(running(&author).await, Some(session_id(2)));
     for state in [
         State::Completed,
         State::RolledBack,
@@ -59,7 +50,7 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
         author
             .refine(vec![ended(session(2, author.id()), state)])
             .await;
-        assert_eq!(running(author.look(AgentQuery::default()).await), None);
+        assert_eq!(running(&author).await, None);
     }
     assert_sound(&store).await;
 }
@@ -76,11 +67,11 @@ pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
     }
     let expected = [1, 3, 2, 0].map(|at| rows[at].clone());
     for limit in [0, 1, 3, 4, 100, u32::MAX] {
-        let found = store
-            .session_page(author.scope(), None, limit)
-            .await
-            .unwrap();
-        assert_eq!(found, expected[..expected.len().min(limit as usize)]);
+        let found = store.session_page(author.scope(), None, limit).await;
+        assert_eq!(
+            found.unwrap(),
+            expected[..expected.len().min(limit as usize)]
+        );
     }
 }
 
@@ -120,10 +111,24 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     author.refine(vec![over.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
-    assert_eq!(
-        store.session_page(author.scope(), None, 1).await.unwrap(),
-        [over]
-    );
+    assert_eq!(author.sessions().await, [over]);
+}
+
+/// An agent with a session of its own number, begun at that second.
+async fn begun(
+    store: &Arc<dyn Store>,
+    (account, number): (u128, u128),
+    started_at: i64,
+    (state, driver, lease): (State, Driver, Option<Lease>),
+) -> Author {
+    let mut author = Author::new(store, account, number).await;
+    let row = session_with(session(number, author.id()), |columns| {
+        columns.state = state;
+        columns.driver = driver;
+        columns.started_at = at(started_at);
+    });
+    author.refine(vec![SessionRow { lease, ..row }]).await;
+    author
 }
 
 /// Four claimants, each by itself as a process is, lease the waiting sessions. Each session gets one holder, since a
@@ -134,32 +139,19 @@ pub(super) async fn spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_
     const SESSIONS: u128 = 1_000;
     const CLAIMANTS: u64 = 4;
     Author::new(&store, 1, 0).await;
-    let mut queueing = Vec::new();
-    for part in 0..8 {
+    let queueing = (0..8).map(|part| {
         let store = Arc::clone(&store);
-        queueing.push(tokio::spawn(async move {
+        async move {
             for number in (1..=SESSIONS).filter(|number| number % 8 == part) {
-                let mut author = Author::new(&store, 1, number).await;
-                let queued = session_with(session(number, author.id()), |columns| {
-                    columns.state = State::Queued;
-                    columns.driver = Driver::Model;
-                });
-                let waiting = SessionRow {
-                    lease: None,
-                    ..queued
-                };
-                author.refine(vec![waiting]).await;
+                let queued = (State::Queued, Driver::Model, None);
+                begun(&store, (1, number), number as i64, queued).await;
             }
-        }));
-    }
-    for queued in queueing {
-        queued.await.unwrap();
-    }
-    let claimants = (1..=CLAIMANTS).map(|holder| tokio::spawn(claims(Arc::clone(&store), holder)));
-    let claimants: Vec<_> = claimants.collect();
+        }
+    });
+    at_once(queueing).await;
+    let claimants = (1..=CLAIMANTS).map(|holder| claims(Arc::clone(&store), holder));
     let mut claimed = Vec::new();
-    for (claimant, holder) in claimants.into_iter().zip(1..) {
-        let taken = claimant.await.unwrap();
+    for (taken, holder) in at_once(claimants).await.into_iter().zip(1..) {
         claimed.extend(taken.into_iter().map(|id| (id, holder)));
     }
     claimed.sort_unstable();
@@ -189,19 +181,13 @@ async fn claims(store: Arc<dyn Store>, holder: u64) -> Vec<SessionId> {
             return taken;
         }
         for next in waiting {
-            let wanted = AgentQuery {
-                session: Some(next.id),
-                ..AgentQuery::default()
-            };
+            let wanted = AgentQuery::of_session(next.id);
             let seen = store.snapshot(next.scope, &wanted).await.unwrap().unwrap();
             let row = seen.session.unwrap();
             if row.lease.is_some() {
                 continue;
             }
-            let author = Author {
-                store: Arc::clone(&store),
-                agent: seen.agent,
-            };
+            let author = Author::of_new(&store, seen.agent);
             let held = SessionRow {
                 lease: Some(lease(holder)),
                 ..row
@@ -229,14 +215,8 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
         (7, 10, State::Failed, Driver::Model, None),
         (8, 10, State::Completed, Driver::Model, None),
     ] {
-        let mut author = Author::new(&store, number % 3, number).await;
-        let row = session_with(session(number, author.id()), |columns| {
-            columns.state = state;
-            columns.driver = driver;
-            columns.started_at = at(started_at);
-        });
-        let row = SessionRow { lease, ..row };
-        author.refine(vec![row]).await;
+        let of = (number % 3, number);
+        let author = begun(&store, of, started_at, (state, driver, lease)).await;
         waiting.push((author, session_id(number)));
     }
     let order = [1, 2, 0, 3].map(|at: usize| (waiting[at].0.scope(), waiting[at].1));
@@ -345,12 +325,8 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
         expected.sort_by_key(|(_, session)| *session);
         assert_eq!(found, expected, "at {now}");
     }
-    assert!(
-        store
-            .renew_lease(scopes[1].0, scopes[1].1, 3, at(900))
-            .await
-            .unwrap()
-    );
+    let (of, id) = scopes[1];
+    assert!(store.renew_lease(of, id, 3, at(900)).await.unwrap());
     assert_eq!(store.lapsed_sessions(at(101)).await.unwrap(), []);
 }
 
@@ -372,14 +348,8 @@ pub(super) async fn the_load_counts_what_waits_and_what_is_held(store: Arc<dyn S
         (7, 10, State::Completed, Driver::Agent, None),
     ] {
         // Of two accounts.
-        let mut author = Author::new(&store, number % 2, number).await;
-        let row = session_with(session(number, author.id()), |columns| {
-            columns.state = state;
-            columns.driver = driver;
-            columns.started_at = at(started_at);
-        });
-        let row = SessionRow { lease, ..row };
-        author.refine(vec![row]).await;
+        let of = (number % 2, number);
+        begun(&store, of, started_at, (state, driver, lease)).await;
     }
     let held = |driver, sessions, seconds| HeldSessions {
         driver,

@@ -38,12 +38,16 @@ fn failed(seq: u64) -> MessageOutcome {
     }
 }
 
+/// The first two messages are read, the second in vain.
+async fn read_first_two(author: &mut Author) {
+    let read = vec![absorbed(1), failed(2)];
+    author.change(|commit| commit.messages = read).await;
+}
+
 /// A decision on the agent as it is stored.
 async fn deciding(store: &Arc<dyn Store>, scope: AgentScope) -> Commit {
     let agent = store.snapshot(scope, &AgentQuery::default()).await;
-    let agent = agent.unwrap().unwrap().agent;
-    let store = Arc::clone(store);
-    Author { store, agent }.commit()
+    Author::of_new(store, agent.unwrap().unwrap().agent).commit()
 }
 
 /// Lets messages wait as a caller does: those that the agent has had are left out, and after a conflict it is decided
@@ -130,11 +134,7 @@ pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
     // Read, it stays known.
     let mut author = author;
     author.follow().await;
-    let commit = Commit {
-        messages: vec![absorbed(1), failed(2)],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    read_first_two(&mut author).await;
     assert_eq!(add(&author, &[message(1, 4), message(2, 4)]).await, 0);
     assert_eq!(pending(&store, &author, 1_000).await, [3]);
     let transcript = store.transcript(author.scope()).await.unwrap();
@@ -151,10 +151,8 @@ pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
     commit.waiting = Some((Waiting::New(vec![message(9, 4)]), at(10)));
     assert!(store.commit(commit).await.is_err());
     assert_eq!(store.pending_messages(stranger, 9).await.unwrap(), []);
-    assert_eq!(
-        store.transcript(stranger).await.unwrap(),
-        TranscriptRow::default()
-    );
+    let transcript = store.transcript(stranger).await.unwrap();
+    assert_eq!(transcript, TranscriptRow::default());
     assert_sound(&store).await;
 }
 
@@ -173,20 +171,14 @@ pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is
 ) {
     let author = Author::new(&store, 1, 1).await;
     let scope = author.scope();
-    let tasks: Vec<_> = (0..8)
-        .map(|number| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                let messages = [message(2 * number, 1), message(2 * number + 1, 1)];
-                add_messages(&store, scope, &messages, at(10)).await
-            })
-        })
-        .collect();
-    let mut added = 0;
-    for task in tasks {
-        added += task.await.unwrap();
-    }
-    assert_eq!(added, 16);
+    let adding = (0..8).map(|number| {
+        let store = store.clone();
+        async move {
+            let messages = [message(2 * number, 1), message(2 * number + 1, 1)];
+            add_messages(&store, scope, &messages, at(10)).await
+        }
+    });
+    assert_eq!(at_once(adding).await.into_iter().sum::<u64>(), 16);
     let expected: Vec<_> = (1..=16).collect();
     assert_eq!(pending(&store, &author, 100).await, expected);
     // One that comes just as a lease ends waits too, whichever is first.
@@ -289,11 +281,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let last = claim(70, 99).await.unwrap();
     let mut author = author;
     author.follow().await;
-    let commit = Commit {
-        messages: vec![absorbed(1), failed(2)],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    read_first_two(&mut author).await;
     store
         .resolve_transcript(scope, last, at(70), 0)
         .await
@@ -304,13 +292,8 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let again = revive(&store, scope, failed, at(90)).await;
     assert!(matches!(again, Err(Error::Conflict)), "none is left");
     assert_eq!(due(80).await, [scope]);
-    assert_eq!(
-        store
-            .due_transcripts(Some(account_id(2)), at(80), 9)
-            .await
-            .unwrap(),
-        []
-    );
+    let elsewhere = store.due_transcripts(Some(account_id(2)), at(80), 9).await;
+    assert_eq!(elsewhere.unwrap(), []);
 }
 
 pub(super) async fn spec_2_6_absorbed_words_are_kept_until_a_time(store: Arc<dyn Store>) {
@@ -324,11 +307,9 @@ pub(super) async fn spec_2_6_absorbed_words_are_kept_until_a_time(store: Arc<dyn
         words_until: Some(at(until)),
         ..absorbed(seq)
     };
-    let commit = Commit {
-        messages: vec![keeping(1, 50), keeping(2, 60), absorbed(3)],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    author
+        .change(|commit| commit.messages = vec![keeping(1, 50), keeping(2, 60), absorbed(3)])
+        .await;
     let kept = async || {
         let row = store.transcript(scope).await.unwrap();
         let tokens = row.kept_tokens;
@@ -345,14 +326,10 @@ pub(super) async fn spec_2_6_absorbed_words_are_kept_until_a_time(store: Arc<dyn
     let one = revive(&store, scope, (Reviving::Absorbed, 1), at(55)).await;
     one.unwrap();
     assert_eq!(kept().await, (1, 2, 0, None));
-    assert_eq!(
-        store.pending_messages(scope, 1_000).await.unwrap(),
-        whole[1..2]
-    );
-    assert_eq!(
-        store.due_transcripts(None, at(55), 9).await.unwrap(),
-        [scope]
-    );
+    let pending = store.pending_messages(scope, 1_000).await.unwrap();
+    assert_eq!(pending, whole[1..2]);
+    let due = store.due_transcripts(None, at(55), 9).await.unwrap();
+    assert_eq!(due, [scope]);
     // They are known as before.
     assert_eq!(add_messages(&store, scope, &messages, at(70)).await, 0);
     assert_sound(&store).await;
@@ -364,13 +341,9 @@ pub(super) async fn spec_5_4_an_erased_agents_messages_are_gone(store: Arc<dyn S
     let messages = [message(1, 4), message(2, 4)];
     add_messages(&store, scope, &messages, at(10)).await;
     author.follow().await;
-    let mut commit = author.commit();
-    commit.agent.columns.erased_at = Some(at(20));
-    author.write(commit).await.unwrap();
-    assert_eq!(
-        store.transcript(scope).await.unwrap(),
-        TranscriptRow::default()
-    );
+    author.erase().await;
+    let state = store.transcript(scope).await.unwrap();
+    assert_eq!(state, TranscriptRow::default());
     let due = store.due_transcripts(None, at(99), 9).await.unwrap();
     assert_eq!(due, []);
     // Not even a decision that was made before leaves one.
@@ -413,9 +386,9 @@ pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Sto
     let mut scopes = Vec::new();
     for (number, reflect_after) in [(1, Some(10)), (2, None), (3, Some(5))] {
         let mut author = Author::new(&store, 1, number).await;
-        let mut commit = author.commit();
-        commit.agent.columns.prospect.reflect_after = reflect_after.map(at);
-        author.write(commit).await.unwrap();
+        author
+            .change(|commit| commit.agent.columns.prospect.reflect_after = reflect_after.map(at))
+            .await;
         scopes.push(author.scope());
     }
     let due = async |slot, limit| store.due_reflections(None, at(slot), limit).await.unwrap();
@@ -423,11 +396,6 @@ pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Sto
     assert_eq!(due(6, 9).await, [scopes[2]]);
     assert_eq!(due(11, 9).await, [scopes[2], scopes[0]]);
     assert_eq!(due(11, 1).await, [scopes[2]]);
-    assert_eq!(
-        store
-            .due_reflections(Some(account_id(2)), at(11), 9)
-            .await
-            .unwrap(),
-        []
-    );
+    let elsewhere = store.due_reflections(Some(account_id(2)), at(11), 9).await;
+    assert_eq!(elsewhere.unwrap(), []);
 }

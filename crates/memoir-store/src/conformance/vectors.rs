@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{audit::Action, memory::Number};
+use memoir_domain::memory::Number;
 
 use super::fixtures::*;
-use crate::{Commit, Store, VectorRow};
+use crate::{Commit, MemoryRow, Store, VectorRow};
 
 const MODEL: &str = "lab:small";
 
@@ -33,8 +33,9 @@ async fn lacking(store: &Arc<dyn Store>, author: &Author, model: &str, after: u6
 async fn author(store: &Arc<dyn Store>, number: u128) -> Author {
     let mut author = Author::new(store, 1, number).await;
     let gone = discarded(memory(4));
-    let commit = author.saving(vec![memory(1), memory(2), archival(3), gone]);
-    author.write(commit).await.unwrap();
+    author
+        .save(vec![memory(1), memory(2), archival(3), gone])
+        .await;
     author
 }
 
@@ -109,17 +110,15 @@ pub(super) async fn spec_5_4_vectors_go_with_the_words_that_they_are_of(store: A
     let keep = store.keep_vectors(author.scope(), rows.clone());
     assert_eq!(keep.await.unwrap(), 3);
     // Reworded, discarded, and brought back: each is another row.
-    let reworded = crate::MemoryRow {
+    let reworded = MemoryRow {
         version: 2,
         body: text("other words"),
         ..memory(1)
     };
-    let commit = author.saving(vec![reworded, discarded(memory(2))]);
-    author.write(commit).await.unwrap();
+    author.save(vec![reworded, discarded(memory(2))]).await;
     assert_eq!(kept(&store, &author).await, rows[2..]);
     assert_eq!(store.vector_models(author.scope()).await.unwrap()[0].1, 1);
-    let commit = author.saving(vec![memory(2)]);
-    author.write(commit).await.unwrap();
+    author.save(vec![memory(2)]).await;
     assert_eq!(lacking(&store, &author, MODEL, 0).await, [1, 2]);
     // A decision that comes to nothing takes none away.
     let version = author.version().await;
@@ -129,9 +128,7 @@ pub(super) async fn spec_5_4_vectors_go_with_the_words_that_they_are_of(store: A
     };
     store.commit(commit).await.unwrap_err();
     assert_eq!(kept(&store, &author).await, rows[2..]);
-    let mut commit = author.recording(vec![record(Action::AgentErased)]);
-    commit.agent.columns.erased_at = Some(at(9));
-    author.write(commit).await.unwrap();
+    author.erase().await;
     assert_eq!(kept(&store, &author).await, []);
     assert_eq!(lacking(&store, &author, MODEL, 0).await, [0; 0]);
     let keep = store.keep_vectors(author.scope(), rows[2..].to_vec());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{audit::Action, memory::Number};
+use memoir_domain::memory::Number;
 
 use super::fixtures::*;
-use crate::{BodyRow, Commit, MemoryRow, Store, VectorRow, WordIndexRow};
+use crate::{Commit, MemoryRow, Store, VectorRow, WordIndexRow};
 
 fn index(version: u64, parts: u64) -> Vec<WordIndexRow> {
     let part = |part| WordIndexRow {
@@ -20,8 +20,7 @@ fn index(version: u64, parts: u64) -> Vec<WordIndexRow> {
 
 async fn author(store: &Arc<dyn Store>, number: u128) -> Author {
     let mut author = Author::new(store, 1, number).await;
-    let commit = author.saving(vec![memory(1), memory(2)]);
-    author.write(commit).await.unwrap();
+    author.save(vec![memory(1), memory(2)]).await;
     author
 }
 
@@ -74,8 +73,7 @@ pub(super) async fn spec_5_3_an_index_goes_where_words_go(store: Arc<dyn Store>)
     keep(&store, &other, &index(1, 1)).await;
     keep(&store, &author, &index(1, 2)).await;
     // Saving and discarding leave it: a reader applies the difference.
-    let commit = author.saving(vec![memory(3), discarded(memory(1))]);
-    author.write(commit).await.unwrap();
+    author.save(vec![memory(3), discarded(memory(1))]).await;
     assert_eq!(kept(&store, &author).await, index(1, 2));
     let shredded = MemoryRow {
         shredded_at: Some(at(8)),
@@ -89,20 +87,12 @@ pub(super) async fn spec_5_3_an_index_goes_where_words_go(store: Arc<dyn Store>)
     };
     store.commit(commit).await.unwrap_err();
     assert_eq!(kept(&store, &author).await, index(1, 2));
-    let commit = author.saving(vec![shredded]);
-    author.write(commit).await.unwrap();
+    author.save(vec![shredded]).await;
     assert_eq!(kept(&store, &author).await, []);
     keep(&store, &author, &index(2, 2)).await;
-    let body = BodyRow {
-        seq: 2,
-        body_version: 2,
-        body: text("nothing"),
-    };
-    let commit = Commit {
-        bodies: vec![body],
-        ..author.commit()
-    };
-    author.write(commit).await.unwrap();
+    author
+        .change(|commit| commit.bodies = vec![body(2, 2)])
+        .await;
     assert_eq!(kept(&store, &author).await, []);
     keep(&store, &author, &index(3, 2)).await;
     // It holds vectors too: where some are deleted, it goes with them.
@@ -121,9 +111,7 @@ pub(super) async fn spec_5_3_an_index_goes_where_words_go(store: Arc<dyn Store>)
     store.forget_vectors(author.scope(), None).await.unwrap();
     assert_eq!(kept(&store, &author).await, []);
     keep(&store, &author, &index(3, 2)).await;
-    let mut commit = author.recording(vec![record(Action::AgentErased)]);
-    commit.agent.columns.erased_at = Some(at(9));
-    author.write(commit).await.unwrap();
+    author.erase().await;
     assert_eq!(kept(&store, &author).await, []);
     let version = author.version().await;
     let keeping = store.keep_word_index(author.scope(), version, index(3, 2));
