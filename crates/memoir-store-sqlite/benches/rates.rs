@@ -164,9 +164,16 @@ async fn new_agent(store: &SqliteStore, number: u64, memories: u64) -> AgentRow 
     row
 }
 
-async fn import(path: &Path) {
+/// A store in that file with the account and nothing else.
+async fn new_store(path: &Path) -> SqliteStore {
+    let _ = std::fs::remove_file(path);
     let store = SqliteStore::open(path).unwrap();
     store.create_account(&account()).await.unwrap();
+    store
+}
+
+async fn import(path: &Path) {
+    let store = new_store(path).await;
     for number in 1..=2 {
         let commit = importing(&agent(number), IMPORTED);
         let started = Instant::now();
@@ -204,72 +211,46 @@ fn resident_mb() -> u64 {
 }
 
 async fn context(path: &Path) {
-    let store = SqliteStore::open(path).unwrap();
-    store.create_account(&account()).await.unwrap();
+    let store = new_store(path).await;
     let row = new_agent(&store, 1, 1_000).await;
-    let wanted = AgentQuery {
-        memories: Selection::Context {
-            journal_after: at(0),
-        },
-        ..AgentQuery::default()
-    };
-    let one = AgentQuery {
-        memories: Selection::Numbers(vec![Number(500)]),
-        session: Some(session(row.scope.agent).id),
-        ..AgentQuery::default()
-    };
+    let journal_after = at(0);
+    let wanted = AgentQuery::of_memories(Selection::Context { journal_after });
+    let one = with_session(&row, 500);
     let every: Vec<u64> = (1..=1_000).collect();
-    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    let mut times = [const { Vec::new() }; 4];
     for _ in 0..500 {
-        let started = Instant::now();
-        assert_eq!(
-            store
-                .snapshot(row.scope, &wanted)
-                .await
-                .unwrap()
-                .unwrap()
-                .memories
-                .len(),
-            1_000
-        );
-        times[0].push(started.elapsed());
-        let started = Instant::now();
-        assert_eq!(
-            store
-                .snapshot(row.scope, &one)
-                .await
-                .unwrap()
-                .unwrap()
-                .memories
-                .len(),
-            1
-        );
-        times[1].push(started.elapsed());
-        for (at, seqs) in [(2, &every[490..498]), (3, &every[..])] {
-            let started = Instant::now();
-            let found = store.records_at(row.scope, seqs).await;
+        for (place, wanted, count) in [(0, &wanted, 1_000), (1, &one, 1)] {
+            let found = timed(&mut times[place], store.snapshot(row.scope, wanted)).await;
+            assert_eq!(found.unwrap().unwrap().memories.len(), count);
+        }
+        for (place, seqs) in [(2, &every[490..498]), (3, &every[..])] {
+            let found = timed(&mut times[place], store.records_at(row.scope, seqs)).await;
             assert_eq!(found.unwrap().len(), seqs.len());
-            times[at].push(started.elapsed());
         }
     }
-    for (name, times) in [
-        "context of 1,000",
-        "one memory",
-        "8 records by their places",
-        "1,000 records by their places",
-    ]
-    .into_iter()
-    .zip(&mut times)
-    {
-        println!("{name}: {}", spread(times));
+    print_spreads(
+        [
+            "context of 1,000",
+            "one memory",
+            "8 records by their places",
+            "1,000 records by their places",
+        ],
+        times,
+    );
+}
+
+/// The agent with one of its memories and its session.
+fn with_session(row: &AgentRow, memory: u64) -> AgentQuery {
+    AgentQuery {
+        memories: Selection::Numbers(vec![Number(memory)]),
+        ..AgentQuery::of_session(session(row.scope.agent).id)
     }
 }
 
 /// Pages of an account of ten thousand agents, and of an agent of as many memories; and requests that
 /// are entered, answered and looked up.
 async fn pages(path: &Path) {
-    let store = SqliteStore::open(path).unwrap();
-    store.create_account(&account()).await.unwrap();
+    let store = new_store(path).await;
     let row = new_agent(&store, 0, 10_000).await;
     for number in 1..10_000 {
         new_agent(&store, number, 0).await;
@@ -277,9 +258,8 @@ async fn pages(path: &Path) {
     let mut times = [const { Vec::new() }; 6];
     for round in 0..200_u64 {
         let name = format!("agent {}", round * 40);
-        let started = Instant::now();
-        let found = store.agent_page(account().id, Some(&name), 50).await;
-        times[0].push(started.elapsed());
+        let found = store.agent_page(account().id, Some(&name), 50);
+        let found = timed(&mut times[0], found).await;
         assert_eq!(found.unwrap().len(), 50);
 
         let page = MemoryPage {
@@ -288,14 +268,11 @@ async fn pages(path: &Path) {
             kind: Some(Kind::Core),
             ..MemoryPage::default()
         };
-        let started = Instant::now();
-        let found = store.memory_page(row.scope, &page).await;
-        times[1].push(started.elapsed());
+        let found = timed(&mut times[1], store.memory_page(row.scope, &page)).await;
         assert_eq!(found.unwrap().len(), 50);
 
-        let started = Instant::now();
-        assert_eq!(store.waiting_sessions(50).await.unwrap(), []);
-        times[2].push(started.elapsed());
+        let found = timed(&mut times[2], store.waiting_sessions(50)).await;
+        assert_eq!(found.unwrap(), []);
 
         let reply = ReplyRow {
             account: account().id,
@@ -304,37 +281,48 @@ async fn pages(path: &Path) {
             recorded_at: at(round),
             answer: None,
         };
-        let started = Instant::now();
-        assert_eq!(store.begin_reply(&reply).await.unwrap(), None);
-        let answer = Document {
-            version: 1,
-            open: r#"{"status":200}"#.to_owned(),
-            sealed: StoredText(vec![1; 500]),
+        let answered = async {
+            assert_eq!(store.begin_reply(&reply).await.unwrap(), None);
+            let answer = Document {
+                version: 1,
+                open: r#"{"status":200}"#.to_owned(),
+                sealed: StoredText(vec![1; 500]),
+            };
+            let ended = store.end_reply(reply.account, &reply.key_digest, None, None, answer);
+            assert!(ended.await.unwrap());
         };
-        let ended = store.end_reply(reply.account, &reply.key_digest, None, None, answer);
-        assert!(ended.await.unwrap());
-        times[3].push(started.elapsed());
+        timed(&mut times[3], answered).await;
 
-        let started = Instant::now();
-        assert_eq!(store.token(&hash(round)).await.unwrap(), None);
-        times[4].push(started.elapsed());
+        let found = timed(&mut times[4], store.token(&hash(round))).await;
+        assert_eq!(found.unwrap(), None);
 
-        let started = Instant::now();
-        let found = store.snapshot(row.scope, &AgentQuery::default()).await;
-        times[5].push(started.elapsed());
+        let wanted = AgentQuery::default();
+        let found = timed(&mut times[5], store.snapshot(row.scope, &wanted)).await;
         assert_eq!(found.unwrap().unwrap().row_counts.core.count, 10_000);
     }
-    for (name, times) in [
-        "50 of 10,000 agents",
-        "50 of 10,000 memories",
-        "waiting sessions",
-        "a request entered and answered",
-        "a token",
-        "an agent and what its 10,000 rows come to",
-    ]
-    .into_iter()
-    .zip(&mut times)
-    {
+    print_spreads(
+        [
+            "50 of 10,000 agents",
+            "50 of 10,000 memories",
+            "waiting sessions",
+            "a request entered and answered",
+            "a token",
+            "an agent and what its 10,000 rows come to",
+        ],
+        times,
+    );
+}
+
+/// The outcome of the work; notes how long it took.
+async fn timed<T>(times: &mut Vec<Duration>, work: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let done = work.await;
+    times.push(started.elapsed());
+    done
+}
+
+fn print_spreads<const N: usize>(names: [&str; N], mut times: [Vec<Duration>; N]) {
+    for (name, times) in names.iter().zip(&mut times) {
         println!("{name}: {}", spread(times));
     }
 }
@@ -372,20 +360,14 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
 }
 
 async fn edits(path: &Path) {
-    let _ = std::fs::remove_file(path);
-    let store = SqliteStore::open(path).unwrap();
-    store.create_account(&account()).await.unwrap();
+    let store = new_store(path).await;
     let mut row = new_agent(&store, 1, 1_000).await;
     let mut times = Vec::new();
     let mut reads = Vec::new();
     let started = Instant::now();
     for round in 0..EDITS {
         let began = Instant::now();
-        let wanted = AgentQuery {
-            memories: Selection::Numbers(vec![Number(1 + round % 500)]),
-            session: Some(session(row.scope.agent).id),
-            ..AgentQuery::default()
-        };
+        let wanted = with_session(&row, 1 + round % 500);
         let snapshot = store.snapshot(row.scope, &wanted).await.unwrap().unwrap();
         let chosen = [1 + round % 500, 501 + round % 500];
         store.records_at(row.scope, &chosen).await.unwrap();
@@ -407,18 +389,14 @@ async fn edits(path: &Path) {
 
 /// The rows of the same edit in one transaction on a plain connection.
 fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
-    let _ = std::fs::remove_file(path);
     runtime.block_on(async {
-        let store = SqliteStore::open(path).unwrap();
-        store.create_account(&account()).await.unwrap();
-        new_agent(&store, 1, 1_000).await;
-        store
-            .commit(Commit {
-                sessions: vec![session(agent(1).scope.agent)],
-                ..Commit::new(Some(1), importing(&agent(1), 1_000).agent)
-            })
-            .await
-            .unwrap();
+        let store = new_store(path).await;
+        let row = new_agent(&store, 1, 1_000).await;
+        let begun = Commit {
+            sessions: vec![session(row.scope.agent)],
+            ..Commit::new(Some(1), row)
+        };
+        store.commit(begun).await.unwrap();
     });
     let connection = Connection::open(path).unwrap();
     connection
@@ -494,8 +472,7 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
 }
 
 async fn together(path: &Path) {
-    let store = Arc::new(SqliteStore::open(path).unwrap());
-    store.create_account(&account()).await.unwrap();
+    let store = Arc::new(new_store(path).await);
     let mut rows = Vec::new();
     for number in 0..CALLERS {
         rows.push(new_agent(&store, number, 500).await);
@@ -529,9 +506,7 @@ async fn together(path: &Path) {
 /// Shredded bodies of a log, each of them off the disk before it is acknowledged.
 async fn bodies(path: &Path) {
     for memories in [1_000, 10_000, 50_000] {
-        let _ = std::fs::remove_file(path);
-        let store = SqliteStore::open(path).unwrap();
-        store.create_account(&account()).await.unwrap();
+        let store = new_store(path).await;
         let mut row = new_agent(&store, 1, memories).await;
         let mut times = Vec::new();
         for round in 0..20 {
@@ -542,9 +517,7 @@ async fn bodies(path: &Path) {
                 body: StoredText(vec![1; 40]),
             }];
             row = commit.agent.clone();
-            let began = Instant::now();
-            store.commit(commit).await.unwrap();
-            times.push(began.elapsed());
+            timed(&mut times, store.commit(commit)).await.unwrap();
             row.document.version += 1;
         }
         println!(

@@ -10,6 +10,16 @@ use memoir_store::{
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
 
+/// What is there; otherwise the test ends here, which was said.
+macro_rules! or_skip {
+    ($found:expr) => {
+        match $found {
+            Some(found) => found,
+            None => return,
+        }
+    };
+}
+
 /// A database of a test's own.
 pub(crate) struct TestDatabase {
     pub(crate) server: &'static Postgres,

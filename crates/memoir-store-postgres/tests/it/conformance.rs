@@ -12,9 +12,7 @@ async fn run(name: &str) {
         .iter()
         .find(|(known, _)| *known == name)
         .expect("a story of that name");
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     story(Arc::new(store) as Arc<dyn Store>).await;
 }
@@ -23,9 +21,7 @@ async fn run(name: &str) {
 async fn spec_6_1_the_same_stories_are_true_where_statements_are_prepared() {
     for (name, story) in STORIES {
         println!("{name}");
-        let Some(database) = common::database() else {
-            return;
-        };
+        let database = or_skip!(common::database());
         drop(common::migrated(&database.url).await);
         let url = format!("{}?prepare=true", database.url);
         let store = PostgresStore::open(&url).await.unwrap();

@@ -1,15 +1,16 @@
 //! Migrations, and whether a database is one that will do.
 
-use memoir_store::{Access, AgentQuery, CountAndTokens, Error, Fleet, Store, StoredText};
+use memoir_store::{
+    Access, AgentQuery, CountAndTokens, Error, Fleet, Store, StoredText,
+    conformance::fixtures::{AGREEING, DISAGREEING},
+};
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
 
 use crate::common;
 
 #[tokio::test]
 async fn a_database_that_waits_for_migrations_is_not_opened() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let problem = PostgresStore::open(&database.url).await.unwrap_err();
     let told = problem.to_string();
     assert!(
@@ -29,9 +30,7 @@ async fn a_database_that_waits_for_migrations_is_not_opened() {
 
 #[tokio::test]
 async fn what_was_taken_away_from_the_form_is_found() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     assert_eq!(store.check_form().await.unwrap(), []);
     database.query(
@@ -65,9 +64,7 @@ async fn what_was_taken_away_from_the_form_is_found() {
 
 #[tokio::test]
 async fn a_function_with_another_order_of_what_it_is_given_is_found() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     database.query(
         "DO $do$ DECLARE made text := pg_get_functiondef('memoir_decide'::regproc); BEGIN \
@@ -83,9 +80,7 @@ async fn a_function_with_another_order_of_what_it_is_given_is_found() {
 
 #[tokio::test]
 async fn the_check_reads_the_rows_of_every_table() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     store.commit(common::decision(0)).await.unwrap();
     assert_eq!(store.check().await.unwrap(), []);
     let (agent, id, digest) = (
@@ -165,9 +160,7 @@ async fn the_check_reads_the_rows_of_every_table() {
 /// The totals show that a row is missing or exchanged, without reading any row.
 #[tokio::test]
 async fn rows_that_others_changed_are_counted_as_they_are() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     let mut commit = common::decision(0);
     commit.memories = (1..=3).map(common::memory).collect();
     store.commit(commit).await.unwrap();
@@ -212,33 +205,21 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
 /// The table itself holds the same rules as every commit.
 #[tokio::test]
 async fn columns_that_do_not_agree_are_not_taken() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     let mut commit = common::decision(0);
     commit.memories = vec![common::memory(1)];
     store.commit(commit).await.unwrap();
-    for wrong in [
-        "kind = 'archival'",
-        "archived_at = 1",
-        "archived_at = 1, archived_by = 'saved'",
-        "kind = 'archival', archived_at = 1",
-        "kind = 'archival', archived_by = 'saved'",
-        "is_summary = true, kind = 'journal'",
-        "shredded_at = 1",
-    ] {
+    for wrong in DISAGREEING {
         let sql = format!("UPDATE memories SET {wrong}");
         let refused = database.server.query(database.name(), &sql);
         assert!(refused.is_err(), "{wrong}");
     }
-    database.query("UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved'");
+    database.query(&format!("UPDATE memories SET {AGREEING}"));
 }
 
 #[tokio::test]
 async fn a_user_who_is_not_written_is_not_told_to_be() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     let user = common::user();
     database.query(
         "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
@@ -257,9 +238,7 @@ async fn a_user_who_is_not_written_is_not_told_to_be() {
 
 #[tokio::test]
 async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     store.check_ready().await.unwrap();
     // As a server answers whose disk is full.
     database.query(
@@ -284,9 +263,7 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
 
 #[tokio::test]
 async fn a_database_that_would_change_or_lose_words_is_not_opened() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let name = database.name();
     database.query(&format!(
         "ALTER DATABASE {name} SET synchronous_commit = off"
@@ -325,9 +302,7 @@ async fn no_error_tells_the_password() {
 
 #[tokio::test]
 async fn every_table_and_column_is_moved_with_an_installation() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     common::migrated(&database.url).await;
     let there = database.query(
         "SELECT table_name || '.' || column_name FROM information_schema.columns \
@@ -348,9 +323,7 @@ async fn every_table_and_column_is_moved_with_an_installation() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_has_at_most_ten_connections() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     let callers = (0..100).map(|_| {
         let store = store.clone();
@@ -370,9 +343,7 @@ async fn a_process_has_at_most_ten_connections() {
 #[tokio::test]
 async fn spec_6_2_a_database_that_is_to_take_nothing_is_told_to_be_read_only() {
     for parameters in ["", "?prepare=true"] {
-        let Some((database, store)) = common::begin().await else {
-            return;
-        };
+        let (database, store) = or_skip!(common::begin().await);
         store.commit(common::decision(0)).await.unwrap();
         store.check_ready().await.unwrap();
         // As it is done where a disk fills up.

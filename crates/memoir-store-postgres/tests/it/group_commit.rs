@@ -91,9 +91,7 @@ async fn spec_6_2_decisions_that_wait_for_a_connection_share_a_transaction() {
     for parameters in ["", "?prepare=true"] {
         let mut transactions = WAITING;
         for _ in 0..ATTEMPTS {
-            let Some(database) = common::database() else {
-                return;
-            };
+            let database = or_skip!(common::database());
             let store = opened(&database, parameters).await;
             for answer in behind_held(&database, &store, waiting(), || {}).await {
                 answer.unwrap();
@@ -113,9 +111,7 @@ async fn spec_6_2_decisions_that_wait_for_a_connection_share_a_transaction() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_one_that_is_refused_takes_no_other_of_its_transaction_down() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = opened(&database, "").await;
     let mut waiting = Vec::new();
     for agent in HELD + 1..=HELD + WAITING {
@@ -148,9 +144,7 @@ async fn spec_6_2_a_lost_answer_to_a_shared_transaction_is_guessed_for_none() {
     for (breaks, was_written) in [(BEFORE, false), (AFTER, true)] {
         let mut lost = 0;
         for _ in 0..ATTEMPTS {
-            let Some(database) = common::database() else {
-                return;
-            };
+            let database = or_skip!(common::database());
             lost = lost_together(&database, breaks, was_written).await;
             if lost > 1 {
                 break;

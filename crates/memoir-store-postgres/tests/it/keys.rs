@@ -26,9 +26,7 @@ fn run(name: &str) {
         .iter()
         .find(|(known, _)| *known == name)
         .expect("a story of that name");
-    let Some(database) = key_database() else {
-        return;
-    };
+    let database = or_skip!(key_database());
     story(&|| Box::new(PostgresKeys::open(&database.url, None).unwrap()) as Box<dyn KeyRows>);
 }
 
@@ -45,9 +43,7 @@ memoir_vault::each_key_story!(story);
 
 #[test]
 fn the_same_stories_are_true_of_keys_behind_a_pooler() {
-    let Some((server, direct, pooled)) = common::pooled("pooled-keys") else {
-        return;
-    };
+    let (server, direct, pooled) = or_skip!(common::pooled("pooled-keys"));
     for (name, story) in STORIES {
         println!("{name}");
         let url = server.database().unwrap();
@@ -59,9 +55,7 @@ fn the_same_stories_are_true_of_keys_behind_a_pooler() {
 
 #[test]
 fn a_key_store_that_waits_for_migrations_is_not_opened() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let refused = PostgresKeys::open(&database.url, None).unwrap_err();
     assert!(
         refused
@@ -73,9 +67,7 @@ fn a_key_store_that_waits_for_migrations_is_not_opened() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_keys_do_not_lie_where_the_data_lie() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let data = common::migrated(&database.url)
         .await
         .identity()
@@ -119,9 +111,7 @@ fn unlocked(database: &common::TestDatabase) -> (KeyStore, MasterSource) {
 /// A trigger would keep what is destroyed, or swallow what is made.
 #[test]
 fn spec_5_4_a_key_store_with_a_trigger_is_not_changed() {
-    let Some(database) = key_database() else {
-        return;
-    };
+    let database = or_skip!(key_database());
     let (store, _) = unlocked(&database);
     let made = store.create(scope(), now()).unwrap();
     database.query(
@@ -137,9 +127,7 @@ fn spec_5_4_a_key_store_with_a_trigger_is_not_changed() {
 
 #[test]
 fn spec_5_4_a_process_that_cannot_reach_the_key_store_uses_no_key() {
-    let Some(database) = key_database() else {
-        return;
-    };
+    let database = or_skip!(key_database());
     let (store, _) = unlocked(&database);
     store.create(scope(), now()).unwrap();
     let query = |sql: &str| database.server.query("postgres", sql).unwrap();

@@ -157,9 +157,7 @@ async fn carry(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
-    let Some((database, straight)) = common::begin().await else {
-        return;
-    };
+    let (database, straight) = or_skip!(common::begin().await);
     straight.commit(decision(0)).await.unwrap();
     let between = Between::new(&database);
     let store = PostgresStore::open(&between.url).await.unwrap();
@@ -199,9 +197,7 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_as_unknown() {
-    let Some((database, straight)) = common::begin().await else {
-        return;
-    };
+    let (database, straight) = or_skip!(common::begin().await);
     straight.commit(decision(0)).await.unwrap();
     for (breaks, version) in [(BEFORE, "1"), (AFTER, "2")] {
         let between = Between::new(&database);
@@ -232,9 +228,7 @@ async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_a
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_written() {
     for parameters in ["", "?prepare=true"] {
-        let Some((database, straight)) = common::begin().await else {
-            return;
-        };
+        let (database, straight) = or_skip!(common::begin().await);
         straight.commit(decision(0)).await.unwrap();
         let between = Between::new(&database);
         let url = format!("{}{parameters}", between.url);
@@ -262,9 +256,7 @@ async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_writte
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_are_ended_are_made_again() {
-    let Some((database, store)) = common::begin().await else {
-        return;
-    };
+    let (database, store) = or_skip!(common::begin().await);
     for version in 0..5 {
         store.commit(decision(version)).await.unwrap();
         let ended = database.query(
@@ -295,9 +287,7 @@ async fn locked(database: &TestDatabase, seconds: u32) -> std::process::Child {
 #[tokio::test]
 async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
     for parameters in ["", "?prepare=true"] {
-        let Some(database) = common::database() else {
-            return;
-        };
+        let database = or_skip!(common::database());
         drop(common::migrated(&database.url).await);
         let url = format!("{}{parameters}", database.url);
         let store = PostgresStore::open(&url).await.unwrap();
@@ -320,9 +310,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_database_that_is_silent_is_unreachable_within_five_seconds() {
-    let Some((database, straight)) = common::begin().await else {
-        return;
-    };
+    let (database, straight) = or_skip!(common::begin().await);
     straight.commit(decision(0)).await.unwrap();
     let between = Between::new(&database);
     let store = PostgresStore::open(&between.url).await.unwrap();
@@ -374,9 +362,7 @@ async fn spec_6_2_a_database_that_is_silent_is_unreachable_within_five_seconds()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_slow_is_waited_for() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     drop(common::migrated(&database.url).await);
     let store = PostgresStore::open(&database.url).await.unwrap();
     store.create_account(&account()).await.unwrap();

@@ -6,6 +6,7 @@
     reason = "tests fail by panicking, and say what they skip"
 )]
 
+#[macro_use]
 mod common;
 mod conformance;
 mod form;

@@ -66,9 +66,7 @@ async fn spec_6_1_the_same_stories_are_true_on_the_next_versions_tables_for_a_ro
 
 #[tokio::test]
 async fn spec_5_6_a_role_that_could_take_the_walls_down_is_told_of() {
-    let Some(database) = common::database() else {
-        return;
-    };
+    let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     let told = store.role().await.unwrap();
     assert!(

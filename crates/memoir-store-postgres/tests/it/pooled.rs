@@ -9,9 +9,7 @@ use crate::common::{self, account, decision};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_1_the_same_stories_are_true_behind_a_pooler_in_transaction_mode() {
-    let Some((server, direct, pooled)) = common::pooled("pooled") else {
-        return;
-    };
+    let (server, direct, pooled) = or_skip!(common::pooled("pooled"));
     for (name, story) in STORIES {
         println!("{name}");
         let url = server.database().unwrap();
@@ -23,9 +21,7 @@ async fn spec_6_1_the_same_stories_are_true_behind_a_pooler_in_transaction_mode(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_decision_ends_by_the_limit_of_the_roles_statements() {
-    let Some((server, direct, pooled)) = common::pooled("limited") else {
-        return;
-    };
+    let (server, direct, pooled) = or_skip!(common::pooled("limited"));
     let url = server.database().unwrap();
     let query = |sql: &str| server.query(url.rsplit('/').next().unwrap(), sql).unwrap();
     let store = common::migrated(&url).await;

@@ -149,11 +149,7 @@ pub(crate) async fn begin(path: &Path) -> (SqliteStore, AgentRow) {
 
 /// Everything that is kept of the agent.
 pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapshot> {
-    let wanted = AgentQuery {
-        memories: Selection::All,
-        prompts: true,
-        ..AgentQuery::default()
-    };
+    let wanted = AgentQuery::of_memories(Selection::All).with_prompts();
     store.snapshot(agent.scope, &wanted).await.unwrap()
 }
 
@@ -168,21 +164,17 @@ pub(crate) async fn assert_holds(store: &SqliteStore, agent: &AgentRow) {
 /// This test binary once more, to play the part of that name with that database.
 pub(crate) fn child(part: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    let alone = ["--ignored", "--nocapture", "--test-threads=1"];
     command
-        .args([
-            "--exact",
-            part,
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
+        .args(["--exact", part])
+        .args(alone)
         .env("MEMOIR_TEST_DATABASE", path)
         .stderr(Stdio::null());
     command
 }
 
 /// The database that the parent process passed to a child.
-pub(crate) fn told_path() -> std::path::PathBuf {
+pub(crate) fn told_path() -> PathBuf {
     std::env::var_os("MEMOIR_TEST_DATABASE")
         .expect("this part is played by a child process")
         .into()

@@ -101,8 +101,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
 
 #[tokio::test]
 async fn a_single_caller_waits_for_nobody() {
-    let folder = tempfile::tempdir().unwrap();
-    let (store, mut agent) = begin(&folder.path().join("memoir.db")).await;
+    let (_folder, _path, store, mut agent) = begin_anew().await;
     let before = store.transactions();
     let started = std::time::Instant::now();
     for _ in 0..100 {
@@ -167,8 +166,7 @@ async fn what_does_not_wait_is_refused_beside_one_that_waits() {
 /// Many memories are read by two connections, and yet of one instant.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_read_beside_a_writer_is_of_one_instant() {
-    let folder = tempfile::tempdir().unwrap();
-    let (store, mut agent) = begin(&folder.path().join("memoir.db")).await;
+    let (_folder, _path, store, mut agent) = begin_anew().await;
     save(&store, &mut agent, 2_000, 10).await.unwrap();
     let writer = tokio::spawn({
         let (store, mut agent) = (store.clone(), agent.clone());
@@ -268,14 +266,11 @@ async fn two_stores_and_another_process_share_one_file() {
     }
 }
 
-#[test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "played by a child process"]
-fn part_contends() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let store = SqliteStore::open(&told_path()).unwrap();
-        contend(&store, 1, 300).await;
-    });
+async fn part_contends() {
+    let store = SqliteStore::open(&told_path()).unwrap();
+    contend(&store, 1, 300).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,16 +1,16 @@
 //! Rows and pages that no version of Memoir writes: an error that says where, never a panic.
 
-use std::path::Path;
-
 use std::{
     fs,
     io::{Seek, SeekFrom, Write},
+    path::Path,
 };
 
 use memoir_domain::memory::Number;
 use memoir_store::{
     Access, AgentQuery, AgentRow, CountAndTokens, Error, Fleet, LogsOf, RecordFilter, RowCounts,
     Selection, Store, TokenRow,
+    conformance::fixtures::{AGREEING, DISAGREEING},
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
@@ -54,184 +54,133 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     ended.await.unwrap();
 }
 
+/// After that change, reading and checking name the table, the row and the column.
+async fn assert_named(table: &str, row: &str, column: &str, change: &str) {
+    let (_folder, path, store, agent) = begin_anew().await;
+    store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
+    let_in(&store, &agent).await;
+    intrude(&path, change);
+    let wanted = AgentQuery::of_memories(Selection::All).with_prompts();
+    let looked = store.snapshot(agent.scope, &wanted).await.map(drop);
+    let read = store.records(agent.scope, &RecordFilter::default()).await;
+    let leaves = store.leaves(0).await.map(drop);
+    let tokens = store.tokens(account().id).await.map(drop);
+    let user = store.user_named(account().id, "ada").await.map(drop);
+    let reply = store.begin_reply(&reply()).await.map(drop);
+    let known = tokens.and(user).and(reply);
+    let error = looked.and(read).and(leaves).and(known).unwrap_err();
+    let Error::Inconsistent {
+        table: found,
+        problem,
+    } = &error
+    else {
+        panic!("{change}: {error:?}");
+    };
+    assert!(
+        *found == table && problem.contains(row) && problem.contains(column),
+        "{change}: {error}"
+    );
+    assert!(!store.check().await.unwrap().is_empty(), "{change}");
+}
+
 #[tokio::test]
 async fn a_row_that_cannot_be_is_named_by_its_number() {
-    for (table, row, change) in [
-        ("memories", "row 1", "UPDATE memories SET kind = 'dream'"),
-        ("memories", "row 1", "UPDATE memories SET tokens = -1"),
+    /// No time of a version of Memoir.
+    const LATE: &str = "9223372036854775807";
+    let (every, theirs) = ("", " WHERE agent_id NOT NULL");
+    for (table, row, rows, changes) in [
         (
             "memories",
             "row 1",
-            "UPDATE memories SET constitutional = 2",
-        ),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET created_at = 9223372036854775807",
-        ),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET discarded_at = -9223372036854775807",
-        ),
-        ("agents", "01010101-", "UPDATE agents SET version = -1"),
-        ("agents", "01010101-", "UPDATE agents SET head = x'00'"),
-        (
-            "agents",
-            "01010101-",
-            "UPDATE agents SET name = CAST(x'ff' AS TEXT)",
-        ),
-        ("memories", "row 1", "UPDATE memories SET shredded_at = 5"),
-        ("memories", "row 1", "UPDATE memories SET version = -1"),
-        ("memories", "row 1", "UPDATE memories SET under = -1"),
-        ("memories", "row 1", "UPDATE memories SET kind = 'archival'"),
-        ("memories", "row 1", "UPDATE memories SET archived_at = 5"),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET archived_at = 9223372036854775807",
-        ),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET archived_by = 'saved'",
-        ),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET archived_by = 'dream', kind = 'archival', archived_at = 5",
-        ),
-        ("memories", "row 1", "UPDATE memories SET is_summary = 2"),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET is_summary = 1, kind = 'journal'",
-        ),
-        ("memories", "row 1", "UPDATE memories SET core_seq = -1"),
-        (
-            "memories",
-            "row 1",
-            "UPDATE memories SET recorded_at = 9223372036854775807",
+            every,
+            &[
+                "kind = 'dream'",
+                "tokens = -1",
+                "constitutional = 2",
+                "created_at = LATE",
+                "discarded_at = -LATE",
+                "shredded_at = 5",
+                "version = -1",
+                "under = -1",
+                "kind = 'archival'",
+                "archived_at = 5",
+                "archived_at = LATE",
+                "archived_by = 'saved'",
+                "archived_by = 'dream', kind = 'archival', archived_at = 5",
+                "is_summary = 2",
+                "is_summary = 1, kind = 'journal'",
+                "core_seq = -1",
+                "recorded_at = LATE",
+            ][..],
         ),
         (
             "agents",
             "01010101-",
-            "UPDATE agents SET erased_at = 9223372036854775807",
+            every,
+            &[
+                "version = -1",
+                "head = x'00'",
+                "name = CAST(x'ff' AS TEXT)",
+                "erased_at = LATE",
+                "budget_share = -1",
+                "open = CAST(x'ff' AS TEXT)",
+            ],
         ),
-        ("agents", "01010101-", "UPDATE agents SET budget_share = -1"),
-        (
-            "agents",
-            "01010101-",
-            "UPDATE agents SET open = CAST(x'ff' AS TEXT)",
-        ),
-        ("agent_prompts", "01010101-", "DELETE FROM agent_prompts"),
-        ("log_leaves", "row 0", "UPDATE log_leaves SET seq = -1"),
-        ("log_leaves", "row 0", "UPDATE log_leaves SET head = x'00'"),
-        (
-            "audit_records",
-            "row 1",
-            "UPDATE audit_records SET body_version = -1",
-        ),
+        ("log_leaves", "row 0", every, &["seq = -1", "head = x'00'"]),
         (
             "audit_records",
             "row 1",
-            "UPDATE audit_records SET body_commitment = x'00'",
-        ),
-        (
-            "audit_records",
-            "row 1",
-            "UPDATE audit_records SET hash = x'00'",
-        ),
-        (
-            "audit_records",
-            "row 1",
-            "UPDATE audit_records SET action = 'memory_forgotten'",
-        ),
-        (
-            "audit_records",
-            "row 1",
-            "UPDATE audit_records SET actor_kind = 'ghost'",
-        ),
-        (
-            "audit_records",
-            "row 1",
-            "UPDATE audit_records SET session_id = x'01'",
+            every,
+            &[
+                "body_version = -1",
+                "body_commitment = x'00'",
+                "hash = x'00'",
+                "action = 'memory_forgotten'",
+                "actor_kind = 'ghost'",
+                "session_id = x'01'",
+            ],
         ),
         (
             "tokens",
             "bbbbbbbb-",
-            "UPDATE tokens SET digest = x'00' WHERE agent_id NOT NULL",
-        ),
-        (
-            "tokens",
-            "bbbbbbbb-",
-            "UPDATE tokens SET agent_id = x'00' WHERE agent_id NOT NULL",
-        ),
-        (
-            "tokens",
-            "bbbbbbbb-",
-            "UPDATE tokens SET revoked_at = 9223372036854775807 WHERE agent_id NOT NULL",
+            theirs,
+            &[
+                "digest = x'00'",
+                "agent_id = x'00'",
+                "revoked_at = LATE",
+                "open = CAST(x'ff' AS TEXT)",
+            ],
         ),
         (
             "users",
             "03030303-",
-            "UPDATE users SET open = CAST(x'ff' AS TEXT)",
+            every,
+            &[
+                "open = CAST(x'ff' AS TEXT)",
+                "created_at = LATE",
+                "version = -1",
+            ],
         ),
-        (
-            "users",
-            "03030303-",
-            "UPDATE users SET created_at = 9223372036854775807",
-        ),
-        ("users", "03030303-", "UPDATE users SET version = -1"),
-        (
-            "tokens",
-            "bbbbbbbb-",
-            "UPDATE tokens SET open = CAST(x'ff' AS TEXT) WHERE agent_id NOT NULL",
-        ),
-        ("replies", "row 0404", "UPDATE replies SET version = NULL"),
-        ("replies", "row 0404", "UPDATE replies SET open = NULL"),
-        ("replies", "row 0404", "UPDATE replies SET sealed = NULL"),
         (
             "replies",
             "row 0404",
-            "UPDATE replies SET request_digest = x'00'",
+            every,
+            &[
+                "version = NULL",
+                "open = NULL",
+                "sealed = NULL",
+                "request_digest = x'00'",
+            ],
         ),
     ] {
-        let (_folder, path, store, agent) = begin_anew().await;
-        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
-        let_in(&store, &agent).await;
-        intrude(&path, change);
-        let wanted = AgentQuery {
-            memories: Selection::All,
-            prompts: true,
-            ..AgentQuery::default()
-        };
-        let looked = store.snapshot(agent.scope, &wanted).await.map(drop);
-        let read = store
-            .records(agent.scope, &RecordFilter::default())
-            .await
-            .map(drop);
-        let leaves = store.leaves(0).await.map(drop);
-        let tokens = store.tokens(account().id).await.map(drop);
-        let user = store.user_named(account().id, "ada").await.map(drop);
-        let reply = store.begin_reply(&reply()).await.map(drop);
-        let known = tokens.and(user).and(reply);
-        let error = looked.and(read).and(leaves).and(known).unwrap_err();
-        let Error::Inconsistent {
-            table: found,
-            problem,
-        } = &error
-        else {
-            panic!("{change}: {error:?}");
-        };
-        assert!(
-            *found == table && problem.contains(row),
-            "{change}: {error}"
-        );
-        let column = change.split(' ').nth(3).unwrap_or("missing");
-        assert!(problem.contains(column), "{change}: {error}");
-        assert!(!store.check().await.unwrap().is_empty(), "{change}");
+        for change in changes {
+            let column = change.split(' ').next().unwrap();
+            let change = format!("UPDATE {table} SET {change}{rows}").replace("LATE", LATE);
+            assert_named(table, row, column, &change).await;
+        }
     }
+    let without = "DELETE FROM agent_prompts";
+    assert_named("agent_prompts", "01010101-", "missing", without).await;
 }
 
 /// The totals show that a row is missing or exchanged, without reading any row.
@@ -314,21 +263,12 @@ async fn columns_that_do_not_agree_are_not_taken() {
     let path = folder.path().join("memoir.db");
     drop(begin(&path).await);
     let raw = Connection::open(&path).unwrap();
-    for wrong in [
-        "kind = 'archival'",
-        "archived_at = 1",
-        "archived_at = 1, archived_by = 'saved'",
-        "kind = 'archival', archived_at = 1",
-        "kind = 'archival', archived_by = 'saved'",
-        "is_summary = 2",
-        "is_summary = 1, kind = 'journal'",
-        "shredded_at = 1",
-    ] {
+    for wrong in DISAGREEING.into_iter().chain(["is_summary = 2"]) {
         let sql = format!("UPDATE memories SET {wrong}");
         assert!(raw.execute_batch(&sql).is_err(), "{wrong}");
     }
-    let right = "UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved'";
-    raw.execute_batch(right).unwrap();
+    let right = format!("UPDATE memories SET {AGREEING}");
+    raw.execute_batch(&right).unwrap();
 }
 
 #[tokio::test]
@@ -463,10 +403,7 @@ async fn a_damaged_page_is_never_a_panic() {
                 let findings = store.check().await.unwrap();
                 assert!(!findings.is_empty(), "page {page} went unnoticed");
                 // Whatever these answer, they answer.
-                let wanted = AgentQuery {
-                    memories: Selection::Active,
-                    ..AgentQuery::default()
-                };
+                let wanted = AgentQuery::of_memories(Selection::Active);
                 let _ = store.snapshot(agent.scope, &wanted).await;
                 let _ = store.records(agent.scope, &RecordFilter::default()).await;
                 let _ = save(&store, &mut agent.clone(), 1, 10).await;

@@ -110,28 +110,25 @@ async fn a_write_that_fails_in_the_middle_leaves_the_old_state() {
     assert_holds(&store, &agent).await;
 }
 
-#[test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "played by a child process"]
-fn part_writes_until_it_fails() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let (store, mut agent) = begin(&told_path()).await;
-        let mut failures = 0;
-        // The log is moved into the file and begun anew, so that it goes on for a while.
-        for round in 0..2_000 {
-            match save(&store, &mut agent, 10, 3_000).await {
-                Ok(()) => {}
-                Err(Error::Full | Error::Driver(_)) => failures += 1,
-                Err(error) => panic!("{error}"),
-            }
-            if failures > 3 {
-                break;
-            }
-            assert!(round < 1_999, "the limit was never reached");
+async fn part_writes_until_it_fails() {
+    let (store, mut agent) = begin(&told_path()).await;
+    let mut failures = 0;
+    // The log is moved into the file and begun anew, so that it goes on for a while.
+    for round in 0..2_000 {
+        match save(&store, &mut agent, 10, 3_000).await {
+            Ok(()) => {}
+            Err(Error::Full | Error::Driver(_)) => failures += 1,
+            Err(error) => panic!("{error}"),
         }
-        let found = look(&store, &agent).await.unwrap();
-        assert_eq!(found.agent, agent);
-        assert_eq!(store.check().await.unwrap(), []);
-        println!("\nacknowledged {}", count(&agent));
-    });
+        if failures > 3 {
+            break;
+        }
+        assert!(round < 1_999, "the limit was never reached");
+    }
+    let found = look(&store, &agent).await.unwrap();
+    assert_eq!(found.agent, agent);
+    assert_eq!(store.check().await.unwrap(), []);
+    println!("\nacknowledged {}", count(&agent));
 }

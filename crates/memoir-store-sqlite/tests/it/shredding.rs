@@ -6,8 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_domain::memory::Number;
-use memoir_store::{AgentRow, BodyRow, Commit, Fleet, MemoryRow, RecordFilter, Store, StoredText};
+use memoir_store::{
+    AgentRow, BodyRow, Commit, Fleet, MemoryRow, RecordFilter, Store, StoredText,
+    conformance::fixtures,
+};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -46,22 +48,27 @@ async fn write(store: &SqliteStore, agent: &mut AgentRow, commit: Commit) {
 /// Takes the words out of a memory and out of the record of the same number.
 fn shredding(agent: &AgentRow, number: u64) -> Commit {
     let mut commit = saving(agent, 0, 0);
-    let at = at(50);
     commit.memories = vec![MemoryRow {
         body: canary("that stays", 0),
         tokens: 0,
-        created_at: self::at(number as i64),
-        discarded_at: Some(at),
-        shredded_at: Some(at),
-        ..saving(&crate::common::agent(1), 1, 0).memories[0].clone()
+        discarded_at: Some(at(50)),
+        shredded_at: Some(at(50)),
+        ..fixtures::memory(number)
     }];
-    commit.memories[0].number = Number(number);
     commit.bodies = vec![BodyRow {
         seq: number,
         body_version: 2,
         body: canary("that stays", 0),
     }];
     commit
+}
+
+/// Shreds them, after which they are nowhere.
+async fn shred(path: &Path, store: &SqliteStore, agent: &mut AgentRow, number: u64) {
+    let commit = shredding(agent, number);
+    write(store, agent, commit).await;
+    assert!(!is_on_disk(path, &trace(&format!("memory #{number}"))));
+    assert!(!is_on_disk(path, &trace(&format!("record {number}"))));
 }
 
 #[tokio::test]
@@ -75,18 +82,13 @@ async fn spec_4_4_what_was_shredded_is_in_no_file() {
         assert!(is_on_disk(&path, &trace("memory #20")));
         assert!(is_on_disk(&path, &trace("record 20")));
         for number in [20, 3, 40] {
-            let commit = shredding(&agent, number);
-            write(&store, &mut agent, commit).await;
-            assert!(!is_on_disk(&path, &trace(&format!("memory #{number}"))));
-            assert!(!is_on_disk(&path, &trace(&format!("record {number}"))));
+            shred(&path, &store, &mut agent, number).await;
         }
         assert!(is_on_disk(&path, &trace("memory #21")));
         assert!(is_on_disk(&path, &trace("record 21")));
         assert_holds(&store, &agent).await;
-        let records = store
-            .records(agent.scope, &RecordFilter::default())
-            .await
-            .unwrap();
+        let records = store.records(agent.scope, &RecordFilter::default());
+        let records = records.await.unwrap();
         assert_eq!(records[19].body, canary("that stays", 0));
         assert_eq!(records[19].body_version, 2);
     }
@@ -101,13 +103,8 @@ async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let rows = |reader: &Connection| -> i64 {
-        reader
-            .query_row(
-                "SELECT count(*) FROM memories WHERE shredded_at IS NULL",
-                [],
-                |row| row.get(0),
-            )
-            .unwrap()
+        let sql = "SELECT count(*) FROM memories WHERE shredded_at IS NULL";
+        reader.query_row(sql, [], |row| row.get(0)).unwrap()
     };
     assert_eq!(rows(&reader), 6);
 
@@ -150,10 +147,7 @@ async fn spec_4_4_readers_at_work_do_not_keep_words_on_the_disk() {
         }
     });
     for number in 2..=20 {
-        let commit = shredding(&agent, number);
-        write(&store, &mut agent, commit).await;
-        assert!(!is_on_disk(&path, &trace(&format!("memory #{number}"))));
-        assert!(!is_on_disk(&path, &trace(&format!("record {number}"))));
+        shred(&path, &store, &mut agent, number).await;
     }
     reading.abort();
     assert_holds(&store, &agent).await;
@@ -185,11 +179,8 @@ async fn save_of_all_sizes(
         memory.body = canary(&format!("memory {name}"), SIZES[dice(5)]);
         record.body = canary(&format!("record {name}"), SIZES[dice(5)]);
     }
-    let numbers = commit
-        .memories
-        .iter()
-        .map(|memory| memory.number.0)
-        .collect();
+    let numbers = commit.memories.iter().map(|memory| memory.number.0);
+    let numbers = numbers.collect();
     write(store, agent, commit).await;
     numbers
 }
@@ -262,8 +253,7 @@ async fn spec_4_4_what_is_replaced_is_overwritten() {
         commit.prompts = Some(canary("other prompts", 0));
         commit.memories = vec![MemoryRow {
             body: canary("other words", 0),
-            number: Number(3),
-            ..saving(&crate::common::agent(1), 1, 0).memories[0].clone()
+            ..fixtures::memory(3)
         }];
         write(&store, &mut agent, commit).await;
         assert_holds(&store, &agent).await;
@@ -301,21 +291,16 @@ async fn spec_4_4_what_a_killed_process_left_is_taken_off_by_the_next() {
         assert!(left.contains("memory #4"));
         assert_eq!(store.check().await.unwrap(), []);
         let found = look(&store, &agent).await.unwrap();
-        let shredded = found
-            .memories
-            .iter()
-            .filter(|row| row.shredded_at.is_some());
-        assert_eq!(shredded.count(), 1);
+        let mut shredded = found.memories;
+        shredded.retain(|row| row.shredded_at.is_some());
+        assert_eq!(shredded.len(), 1);
     }
 }
 
-#[test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "played by a child process"]
-fn part_shreds() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let store = SqliteStore::open(&told_path()).unwrap();
-        let agent = look(&store, &agent(1)).await.unwrap().agent;
-        store.commit(shredding(&agent, 3)).await.unwrap();
-    });
+async fn part_shreds() {
+    let store = SqliteStore::open(&told_path()).unwrap();
+    let agent = look(&store, &agent(1)).await.unwrap().agent;
+    store.commit(shredding(&agent, 3)).await.unwrap();
 }

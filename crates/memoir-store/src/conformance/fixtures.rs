@@ -120,6 +120,19 @@ pub fn memory(number: u64) -> MemoryRow {
     }
 }
 
+/// Changes of a memory after which its columns do not agree, which no table takes; those of [`memory`] are right.
+pub const DISAGREEING: [&str; 7] = [
+    "kind = 'archival'",
+    "archived_at = 1",
+    "archived_at = 1, archived_by = 'saved'",
+    "kind = 'archival', archived_at = 1",
+    "kind = 'archival', archived_by = 'saved'",
+    "is_summary = true, kind = 'journal'",
+    "shredded_at = 1",
+];
+/// One after which they agree.
+pub const AGREEING: &str = "kind = 'archival', archived_at = 1, archived_by = 'saved'";
+
 pub(super) fn journal(number: u64) -> MemoryRow {
     MemoryRow {
         kind: Kind::Journal,
@@ -208,7 +221,7 @@ pub(super) fn ended(session: SessionRow, state: State) -> SessionRow {
 }
 
 /// A request that waits for its answer, made at second 1.
-pub(super) fn request(number: u128, agent: AgentId) -> AccessRow {
+pub fn request(number: u128, agent: AgentId) -> AccessRow {
     AccessRow {
         id: AccessRequestId::from_bytes(number.to_be_bytes()),
         agent,
