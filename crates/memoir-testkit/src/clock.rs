@@ -37,9 +37,6 @@ impl Default for TestClock {
 #[expect(clippy::unwrap_used, reason = "a test says which time it is")]
 impl TestClock {
     /// Stopped at that time until it is moved.
-    ///
-    /// # Panics
-    /// `time` is invalid.
     pub fn standing_at(time: &str) -> Self {
         Self::new(time, 0)
     }

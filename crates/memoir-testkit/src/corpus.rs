@@ -40,18 +40,12 @@ pub struct Corpus(Vec<Vec<u8>>);
 
 impl Corpus {
     /// These inputs.
-    ///
-    /// # Panics
-    /// There is none.
     pub fn of(inputs: Vec<Vec<u8>>) -> Self {
         assert!(!inputs.is_empty(), "a corpus has inputs");
         Self(inputs)
     }
 
     /// The files of a folder, in the order of their names.
-    ///
-    /// # Panics
-    /// The folder cannot be read, or has none.
     pub fn read(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         let files = std::fs::read_dir(folder);

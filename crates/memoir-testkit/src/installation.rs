@@ -51,9 +51,6 @@ pub struct TestInstallation {
 }
 
 /// Keys that lie in memory alone, under a master key of their own.
-///
-/// # Panics
-/// The machine has no random numbers.
 pub fn keys_in_memory() -> Arc<KeyStore> {
     let master = MasterKey::generate().unwrap();
     Arc::new(KeyStore::in_memory(&master).unwrap())
@@ -62,17 +59,11 @@ pub fn keys_in_memory() -> Arc<KeyStore> {
 impl TestInstallation {
     /// On that store, with keys in memory, a stopped clock, a model that refuses every request, the default settings,
     /// and the machine's random numbers.
-    ///
-    /// # Panics
-    /// The machine has no random numbers.
     pub fn on(store: Arc<dyn Store>) -> Self {
         Self::under(store, keys_in_memory())
     }
 
     /// As [`TestInstallation::on`], on an embedded store in memory.
-    ///
-    /// # Panics
-    /// The store cannot be made.
     pub fn in_memory() -> Self {
         Self::on(Arc::new(SqliteStore::in_memory().unwrap()))
     }
@@ -171,9 +162,6 @@ impl Default for InstallationFolder {
 
 impl InstallationFolder {
     /// With no more than keys in it.
-    ///
-    /// # Panics
-    /// The folder cannot be made or written.
     pub fn new() -> Self {
         let folder = TempDir::new().unwrap();
         Self {
@@ -229,17 +217,11 @@ impl InstallationFolder {
     }
 
     /// Opens it.
-    ///
-    /// # Panics
-    /// It cannot be opened.
     pub fn open(&self) -> TestInstallation {
         self.open_at(&self.database())
     }
 
     /// Opens it with another database, such as a copy.
-    ///
-    /// # Panics
-    /// It cannot be opened.
     pub fn open_at(&self, database: &Path) -> TestInstallation {
         self.open_store(Arc::new(SqliteStore::open(database).unwrap()))
     }
@@ -250,9 +232,6 @@ impl InstallationFolder {
     }
 
     /// Opens it as another process does, keys and all.
-    ///
-    /// # Panics
-    /// It cannot be opened.
     pub fn open_elsewhere(&self) -> TestInstallation {
         let store = Arc::new(SqliteStore::open(&self.database()).unwrap());
         // The keys are read from their files again, as another process would read them.
@@ -267,9 +246,6 @@ impl InstallationFolder {
     }
 
     /// Copies the database, which must not be open.
-    ///
-    /// # Panics
-    /// It is open, or cannot be copied.
     pub fn copy_to(&self, to: &Path) {
         // SQLite removes the write-ahead log when the last connection closes.
         let log = self.database().with_extension("db-wal");

@@ -2,8 +2,8 @@
 //! client; agents with their tokens; scripted models, in process and behind HTTP, honest and hostile; a store whose
 //! commits are watched and disturbed; and a PostgreSQL of their own.
 //!
-//! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
-//! what a model reads.
+//! For tests only: every function here panics where it does not get what it needs. Records everything it is sent,
+//! prompts included, so that a test can compare exactly what a model reads.
 //!
 //! `tests/architecture.rs` checks the direction of dependencies between the crates.
 

@@ -123,10 +123,6 @@ impl Turn {
     }
 
     /// Replaces the usage of a [`Turn::Reply`].
-    ///
-    /// # Panics
-    ///
-    /// For every other turn.
     #[must_use]
     pub fn with_usage(mut self, input_tokens: u64, output_tokens: u64) -> Self {
         let Self::Reply(reply) = &mut self else {

@@ -36,9 +36,6 @@ pub struct Served {
 
 impl TestInstallation {
     /// Serves it on loopback: `serve` gets what to serve, where, and what ends once it is to stop.
-    ///
-    /// # Panics
-    /// Nothing can be listened to.
     pub async fn serve(
         &self,
         serve: impl FnOnce(Memoir, TcpListener, Serving) -> Serving,
@@ -47,9 +44,6 @@ impl TestInstallation {
     }
 
     /// As [`TestInstallation::serve`], at that address; the client of one that is unspecified comes over loopback.
-    ///
-    /// # Panics
-    /// It cannot be listened to.
     pub async fn serve_at(
         &self,
         address: &str,
@@ -103,9 +97,6 @@ pub struct HttpAnswer {
 
 impl HttpAnswer {
     /// Reads the body of a response.
-    ///
-    /// # Panics
-    /// The connection breaks off.
     pub async fn of(response: Response) -> Self {
         Self {
             status: response.status().as_u16(),
@@ -125,61 +116,38 @@ impl HttpAnswer {
     }
 
     /// The value of a header; empty where it has none of that name.
-    ///
-    /// # Panics
-    /// It is no text.
     pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Its body.
-    ///
-    /// # Panics
-    /// It has another status than this.
+    /// Its body, of that status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         self.json()
     }
 
-    /// Its body.
-    ///
-    /// # Panics
-    /// The request failed.
+    /// Its body, of a status of success.
     #[track_caller]
     pub fn succeeded(&self) -> Value {
-        assert!(
-            (200..300).contains(&self.status),
-            "{}: {}",
-            self.status,
-            self.text
-        );
+        let Self { status, text, .. } = self;
+        assert!((200..300).contains(status), "{status}: {text}");
         self.json()
     }
 
-    /// The problem in the response.
-    ///
-    /// # Panics
-    /// It is no problem of that status and code.
+    /// The problem in the response, of that status and code.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) -> Value {
-        assert_eq!(
-            (self.status, self.code().as_str()),
-            (status, code),
-            "{}",
-            self.text
-        );
+        let found = (self.status, self.code());
+        assert_eq!((found.0, &*found.1), (status, code), "{}", self.text);
         assert_eq!(self.header("content-type"), "application/problem+json");
         assert_eq!(self.json()["type"], format!("/docs/errors/{code}"));
         self.json()
     }
 
     /// The target of its redirect.
-    ///
-    /// # Panics
-    /// It is no redirect.
     #[track_caller]
     pub fn leads_to(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
@@ -189,9 +157,6 @@ impl HttpAnswer {
 
 impl Served {
     /// A request that has that token, unless it is empty.
-    ///
-    /// # Panics
-    /// The method is none.
     pub fn request(&self, method: &str, path: &str, token: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let url = format!("{}{path}", self.address);
@@ -203,17 +168,11 @@ impl Served {
     }
 
     /// Sends a request with a body of any kind; none for null.
-    ///
-    /// # Panics
-    /// There is no response.
     pub async fn send(&self, method: &str, path: &str, token: &str, body: &Value) -> HttpAnswer {
         self.send_with(method, path, token, body, &[]).await
     }
 
     /// As [`Served::send`], with these headers too.
-    ///
-    /// # Panics
-    /// There is no response.
     pub async fn send_with(
         &self,
         method: &str,
@@ -233,17 +192,11 @@ impl Served {
     }
 
     /// Sends a GET request.
-    ///
-    /// # Panics
-    /// There is no response.
     pub async fn get(&self, path: &str, token: &str) -> HttpAnswer {
         self.send("GET", path, token, &Value::Null).await
     }
 
-    /// The body of a GET request's response.
-    ///
-    /// # Panics
-    /// It has another status than 200.
+    /// The body of a GET request's response, which has status 200.
     pub async fn shown(&self, path: &str, token: &str) -> Value {
         let answer = self.get(path, token).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
@@ -251,52 +204,34 @@ impl Served {
     }
 
     /// Posts that body; none for null.
-    ///
-    /// # Panics
-    /// There is no response.
     pub async fn post(&self, path: &str, token: &str, body: Value) -> HttpAnswer {
         self.send("POST", path, token, &body).await
     }
 
-    /// The body of the response to that POST request.
-    ///
-    /// # Panics
-    /// It has another status than 201.
+    /// The body of the response to that POST request, which has status 201.
     pub async fn created(&self, path: &str, token: &str, body: Value) -> Value {
         self.post(path, token, body).await.expect(201)
     }
 
-    /// The body of the response to a POST request without a body.
-    ///
-    /// # Panics
-    /// It has another status than 200.
+    /// The body of the response to a POST request without a body, which has status 200.
     pub async fn acted(&self, path: &str, token: &str) -> Value {
         self.post(path, token, Value::Null).await.expect(200)
     }
 
     /// Opens a session that the agent drives itself; returns its identifier.
-    ///
-    /// # Panics
-    /// It is refused.
     pub async fn open_session(&self, agent: &str, token: &str) -> String {
         let path = format!("/v1/agents/{agent}/sessions");
         let opened = self.created(&path, token, json!({"driver": "agent"}));
         opened.await["id"].as_str().unwrap().to_owned()
     }
 
-    /// The result of a session's tool.
-    ///
-    /// # Panics
-    /// The request is refused; a tool's refusal is a result.
+    /// The result of a session's tool, which may be a refusal.
     pub async fn tool(&self, session: &str, token: &str, tool: &str, arguments: Value) -> Value {
         let path = format!("/v1/sessions/{session}/tools/{tool}");
         self.post(&path, token, arguments).await.expect(200)
     }
 
-    /// Stops it, and waits until it has: every test that ends with this shows that nothing blocks that.
-    ///
-    /// # Panics
-    /// It does not stop within a minute.
+    /// Stops it, and waits for a minute until it has: every test that ends with this shows that nothing blocks that.
     pub async fn stop(self) {
         // Sending fails where the service has ended by itself, which is as good.
         let _ = self.stop.send(());

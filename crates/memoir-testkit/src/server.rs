@@ -57,10 +57,6 @@ pub struct ScriptedServer {
 
 impl ScriptedServer {
     /// Listens on a free port of 127.0.0.1.
-    ///
-    /// # Panics
-    ///
-    /// When the machine has no port left.
     pub fn start(script: impl IntoIterator<Item = ServerStep>) -> Self {
         Self::launch(script.into_iter().collect(), None)
     }

@@ -150,10 +150,6 @@ impl ServerStep {
     }
 
     /// Adds a header to a [`ServerStep::Raw`].
-    ///
-    /// # Panics
-    ///
-    /// For every other step.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         let Self::Raw { headers, .. } = &mut self else {
@@ -164,20 +160,12 @@ impl ServerStep {
     }
 
     /// Adds `retry-after` to a [`ServerStep::Raw`].
-    ///
-    /// # Panics
-    ///
-    /// For every other step.
     #[must_use]
     pub fn retry_after(self, value: &str) -> Self {
         self.with_header("retry-after", value)
     }
 
     /// Replaces the body of a [`ServerStep::Raw`].
-    ///
-    /// # Panics
-    ///
-    /// For every other step.
     #[must_use]
     pub fn with_body(mut self, new: impl Into<Vec<u8>>) -> Self {
         let Self::Raw { body, .. } = &mut self else {
@@ -188,10 +176,6 @@ impl ServerStep {
     }
 
     /// Replaces the usage of a [`ServerStep::Answer`]; `None` reports none.
-    ///
-    /// # Panics
-    ///
-    /// For every other step.
     #[must_use]
     pub fn with_usage(mut self, new: Option<(u64, u64)>) -> Self {
         let Self::Answer(answer) = &mut self else {

@@ -12,9 +12,6 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 
 /// A store with nothing in it.
-///
-/// # Panics
-/// It cannot be made, or `MEMOIR_TEST_STORE` names none that there is.
 pub async fn empty_store() -> Arc<dyn Store> {
     match std::env::var("MEMOIR_TEST_STORE").as_deref() {
         Err(_) => Arc::new(SqliteStore::in_memory().unwrap()),
@@ -25,9 +22,6 @@ pub async fn empty_store() -> Arc<dyn Store> {
 }
 
 /// A database of its own, with all tables, on a PostgreSQL of this process.
-///
-/// # Panics
-/// PostgreSQL is not installed, or does not start.
 #[cfg(unix)]
 pub async fn postgres_store() -> Arc<dyn Store> {
     use std::sync::{

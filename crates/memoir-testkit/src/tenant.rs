@@ -37,9 +37,6 @@ pub fn administrator() -> Actor {
 }
 
 /// The account of that name, made where there is none.
-///
-/// # Panics
-/// The store fails.
 pub async fn account(memoir: &Memoir, name: &str) -> Account {
     if let Err(error) = memoir.account(name).await {
         assert_eq!(error.code(), "not_found");
@@ -49,9 +46,6 @@ pub async fn account(memoir: &Memoir, name: &str) -> Account {
 }
 
 /// The agent of that name, made with these settings where there is none; one that is there keeps its own.
-///
-/// # Panics
-/// The store fails.
 pub async fn agent(
     account: &Account,
     name: &str,
@@ -66,18 +60,12 @@ pub async fn agent(
 }
 
 /// The secret of a new administrator's token of that account.
-///
-/// # Panics
-/// The store fails.
 pub async fn administrator_token(account: &Account) -> String {
     let made = account.create_token(None, &Actor::owner()).await.unwrap();
     made.secret.expose().to_owned()
 }
 
 /// As [`agent`], with a token.
-///
-/// # Panics
-/// The store fails.
 pub async fn tenant(account: &Account, name: &str, settings: &[(Field, Option<&str>)]) -> Tenant {
     let agent = agent(account, name, settings).await;
     let owner = administrator();
@@ -92,25 +80,16 @@ pub async fn tenant(account: &Account, name: &str, settings: &[(Field, Option<&s
 
 impl TestInstallation {
     /// The account of that name, made where there is none.
-    ///
-    /// # Panics
-    /// The store fails.
     pub async fn account(&self, name: &str) -> Account {
         account(&self.memoir, name).await
     }
 
     /// The secret of a new administrator's token of that account.
-    ///
-    /// # Panics
-    /// The store fails.
     pub async fn administrator_token(&self, account: &str) -> String {
         administrator_token(&self.account(account).await).await
     }
 
     /// An agent of that account with a token, made as [`SCRIPTED_AGENT`] where there is none.
-    ///
-    /// # Panics
-    /// The store fails.
     pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
         tenant(&self.account(account).await, name, &SCRIPTED_AGENT).await
     }
