@@ -12,7 +12,7 @@ use memoir_domain::{
 
 use memoir_testkit::Turn;
 
-use crate::installation::{TestAgent, complete, person, state, sweep};
+use crate::installation::{TestAgent, complete, person, sweep};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const MEMORIES: [&str; 6] = [
@@ -46,7 +46,7 @@ async fn spec_3_1_a_session_of_a_clock_far_ahead_silences_no_schedule() {
         wren.configure(&schedule).await;
         wren.clock.put_forward(years(70));
         let (driven, _) = wren.refine([complete()]).await;
-        assert_eq!(state(&driven), State::Completed);
+        assert_eq!(driven.state, State::Completed);
         wren.clock.put_back(years(70));
         wren.clock.advance(7 * DAY);
         wren.script([Turn::text("YES"), complete()]);

@@ -50,10 +50,8 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
         .author(Field::RefinementThreshold, Some("0.8"))
         .await
         .unwrap();
-    let history = agent
-        .setting_history(Field::RefinementThreshold)
-        .await
-        .unwrap();
+    let history = agent.setting_history(Field::RefinementThreshold).await;
+    let history = history.unwrap();
     let values: Vec<f64> = history
         .iter()
         .filter_map(|version| version.value.expose().as_f64())
@@ -108,10 +106,8 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
         };
         configure_by(agent, assignments, &person()).await;
     }
-    let history = agent
-        .setting_history(Field::RefinementPrompt)
-        .await
-        .unwrap();
+    let history = agent.setting_history(Field::RefinementPrompt).await;
+    let history = history.unwrap();
     assert_eq!(history.len(), 20);
     assert_eq!(history[0].value.expose(), "Style 29.");
     assert_eq!(history[19].value.expose(), "Style 10.");

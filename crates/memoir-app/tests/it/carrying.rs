@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     installation::{
-        TestAgent, complete, delete, input, new_folder, own, person, save_by, shred_by, state,
+        TestAgent, complete, delete, input, new_folder, own, person, save_by, shred_by,
     },
     story::{edits, first_part, second_part},
 };
@@ -44,11 +44,8 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
         let detail = agent.views().session(session.id).await.unwrap();
         details.push(without(serde_json::to_value(detail).unwrap(), &["agent"]));
     }
-    let records = agent
-        .lens()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let records = agent.lens().records(&RecordFilter::default()).await;
+    let records = records.unwrap();
     let records = records.into_iter().map(|record| {
         let mut record = without(
             serde_json::to_value(record).unwrap(),
@@ -135,7 +132,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     };
     folder.pass_a_minute();
     let (session, _) = there.refine([delete(10), complete()]).await;
-    assert_eq!((state(&session), session.edits), (State::Completed, 1));
+    assert_eq!((session.state, session.edits), (State::Completed, 1));
     let old = agent.lens().session_page(None, u32::MAX).await.unwrap();
     let old = old
         .iter()
@@ -318,7 +315,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     wren.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
     let driven = agent.lens().refine(&options, &mut |_| {}).await.unwrap();
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let verified = wren.memoir.verify_all().await.unwrap();
     assert_eq!(verified.len(), 2);
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");

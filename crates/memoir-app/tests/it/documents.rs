@@ -308,12 +308,8 @@ async fn spec_5_3_a_column_of_a_session_that_was_changed_is_found_where_agents_a
         intrude(&copy, |connection| {
             assert!(connection.execute(change, []).unwrap() > 0, "{change}");
         });
-        let account = folder
-            .open_at(&copy)
-            .memoir
-            .account("default")
-            .await
-            .unwrap();
+        let account = folder.open_at(&copy).memoir.account("default").await;
+        let account = account.unwrap();
         let all = FleetQuery {
             limit: 9,
             ..FleetQuery::default()

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, Price, SessionLimits,
+    Error, InstallationSettings, Price, RecordFilter, SessionLimits,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -14,12 +14,20 @@ use memoir_domain::{
     tools::RefusalCode,
 };
 use memoir_model::{ModelError, ModelMessage, Outage, Providers};
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, TestedText, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, cancel_by, complete, delete, input, lens, person, settings, state, sweep,
+    TestAgent, assert_ended, cancel_by, complete, delete, input, lens, person, save_by, settings,
+    sweep,
 };
+
+/// How often a kind of progress was seen.
+macro_rules! count_of {
+    ($seen:expr, $kind:pat) => {
+        $seen.iter().filter(|one| matches!(one, $kind)).count()
+    };
+}
 
 const DUPLICATES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -33,9 +41,8 @@ const DUPLICATES: [&str; 6] = [
 #[tokio::test]
 async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let wren = TestAgent::new(&DUPLICATES).await;
-    let (driven, seen) = wren.refine([delete(2), complete()]).await;
-    assert_eq!(state(&driven), State::Completed);
-    let session = driven;
+    let (session, seen) = wren.refine([delete(2), complete()]).await;
+    assert_eq!(session.state, State::Completed);
     assert_eq!((session.edits, session.stats.deleted), (1, 1));
     assert_eq!(
         session.pre_session_tokens.unwrap() - session.post_session_tokens.unwrap(),
@@ -56,25 +63,20 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
             "memory_refinement_complete"
         ]
     );
-    let records = wren
-        .seen()
-        .records(&memoir_app::RecordFilter::default())
-        .await
-        .unwrap();
-    assert_eq!(
-        records.last().unwrap().words.data.expose()["model"],
-        "scripted:model",
-        "SPEC 3.1"
-    );
+    let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
+    // SPEC 3.1.
+    let data = records.last().unwrap().words.data.expose();
+    assert_eq!(data["model"], "scripted:model");
     assert!(matches!(seen[1], Progress::Asked));
-    assert!(matches!(
-        seen[3],
-        Progress::Opened {
-            duplicates_removed: 1,
-            pre_session_tokens: 74,
-            ..
-        }
-    ));
+    let Progress::Opened {
+        duplicates_removed,
+        pre_session_tokens,
+        ..
+    } = seen[3]
+    else {
+        panic!("{seen:?}");
+    };
+    assert_eq!((duplicates_removed, pre_session_tokens), (1, 74));
     assert!(matches!(seen.last(), Some(Progress::Ended { .. })));
     wren.check().await;
 }
@@ -84,7 +86,7 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("No. I want to rest.")]);
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Declined);
+    assert_eq!(driven.state, State::Declined);
     assert_eq!(driven.words.reason.unwrap().expose(), "No. I want to rest.");
     assert_eq!(
         wren.kept().await.len(),
@@ -115,7 +117,7 @@ async fn spec_3_3_an_empty_answer_is_asked_for_again_and_then_named() {
         let wren = TestAgent::new(&DUPLICATES).await;
         let script = wren.script(answers.iter().map(|said| Turn::text(said)));
         let driven = wren.drive().await;
-        assert_eq!(state(&driven), end, "{answers:?}");
+        assert_eq!(driven.state, end, "{answers:?}");
         let is_named = answers.last().unwrap().trim().is_empty();
         assert_eq!(driven.end_reason == Some("no_answer"), is_named);
         // An empty answer is no reason.
@@ -131,13 +133,8 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
     let (driven, seen) = wren
         .refine([delete(2), Turn::text("That was it."), complete()])
         .await;
-    assert_eq!(state(&driven), State::Completed);
-    assert_eq!(
-        seen.iter()
-            .filter(|progress| matches!(progress, Progress::Reminded))
-            .count(),
-        1
-    );
+    assert_eq!(driven.state, State::Completed);
+    assert_eq!(count_of!(seen, Progress::Reminded), 1);
 
     let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, _) = wren
@@ -148,10 +145,7 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
             Turn::text("That was it."),
         ])
         .await;
-    assert_eq!(
-        (state(&driven), driven.end_reason),
-        (State::Abandoned, Some("stopped"))
-    );
+    assert_ended(&driven, State::Abandoned, "stopped");
     assert!(!wren.kept().await.contains(&2), "edits stay");
     assert_eq!(
         wren.actions().await.last().unwrap(),
@@ -171,44 +165,29 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         complete(),
     ]);
     let mut seen = Vec::new();
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |progress| {
-            seen.push(progress.clone());
-        })
-        .await
-        .unwrap();
-    assert_eq!(state(&driven), State::Completed);
+    let (lens, options) = (wren.seen(), RefineOptions::default());
+    let mut note = |progress: &Progress| seen.push(progress.clone());
+    let driven = lens.refine(&options, &mut note).await.unwrap();
+    assert_eq!(driven.state, State::Completed);
     // A cut-off call was not carried out, and not echoed.
     assert_eq!((driven.edits, driven.refused_calls), (1, 0));
     let requests = script.requests();
-    let room: Vec<u32> = requests
-        .iter()
-        .map(|request| request.max_output_tokens)
-        .collect();
-    assert_eq!(room, [4_096, 16_384, 16_384, 65_536, 262_144, 262_144]);
+    let room = requests.iter().map(|request| request.max_output_tokens);
+    assert!(room.eq([4_096, 16_384, 16_384, 65_536, 262_144, 262_144]));
     assert_eq!(requests[2].messages, requests[4].messages);
-    assert!(
-        !seen
-            .iter()
-            .any(|progress| matches!(progress, Progress::Reminded | Progress::Declined { .. }))
-    );
+    let stopped = count_of!(seen, Progress::Reminded | Progress::Declined { .. });
+    assert_eq!(stopped, 0);
 
     // Clear consent is valid, whatever would have followed.
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("YES, since I").cut(), complete()]);
-    let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(wren.drive().await.state, State::Completed);
 
     let wren = TestAgent::new(&DUPLICATES).await;
     let cut = || Turn::text("Let me think about").cut();
-    let (driven, _) = wren
-        .refine([delete(2), cut(), cut(), cut(), complete()])
-        .await;
-    assert_eq!(
-        (state(&driven), driven.end_reason),
-        (State::Failed, Some("provider"))
-    );
+    let turns = [delete(2), cut(), cut(), cut(), complete()];
+    let (driven, _) = wren.refine(turns).await;
+    assert_ended(&driven, State::Failed, "provider");
     assert_eq!(driven.failure, Some(FailureClass::UnreadableResponse));
     insta::assert_snapshot!(driven.words.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
     assert_eq!(
@@ -228,11 +207,8 @@ async fn cut_off_with(
     output: [u64; 3],
 ) -> (String, Vec<u32>) {
     let wren = TestAgent::new(&DUPLICATES).await;
-    let cut = output.map(|output| {
-        Turn::text("Let me think about")
-            .cut()
-            .with_usage(input, output)
-    });
+    let cut = Turn::text("Let me think about").cut();
+    let cut = output.map(|output| cut.clone().with_usage(input, output));
     let script = ModelScript::new([Turn::text("YES")].into_iter().chain(cut));
     let script = Arc::new(match context_tokens {
         Some(tokens) => script.with_context_tokens(tokens),
@@ -240,7 +216,7 @@ async fn cut_off_with(
     });
     wren.model.set(script.clone());
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Failed);
+    assert_eq!(driven.state, State::Failed);
     let requests = script.requests();
     let room = requests[1..].iter().map(|one| one.max_output_tokens);
     (
@@ -261,10 +237,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_ends_with_what_cut_it_off() {
     assert_eq!(room, [4_096]);
     // More room as far as the context has it.
     let (reason, room) = cut_off_with(Some(16_000), 6_000, [4_096, 10_000, 10_000]).await;
-    assert!(
-        reason.contains("fill its context of 16000 tokens"),
-        "{reason}"
-    );
+    reason.tells("fill its context of 16000 tokens");
     assert_eq!(room, [4_096, 10_000]);
     // The prompt with the room for the answer is within it from the beginning.
     let (_, room) = cut_off_with(Some(4_096), 2_000, [900; 3]).await;
@@ -292,7 +265,7 @@ async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
         wren.script([Turn::text("YES"), Turn::text(said), Turn::text(said)]);
         let driven = wren.drive().await;
         assert_eq!(
-            (state(&driven), driven.end_reason),
+            (driven.state, driven.end_reason),
             (State::Abandoned, Some(reason)),
             "{said}"
         );
@@ -310,7 +283,7 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
         complete(),
     ]);
     let driven = wren.drive().await;
-    assert_eq!((state(&driven), driven.edits), (State::Completed, 0));
+    assert_eq!((driven.state, driven.edits), (State::Completed, 0));
     let requests = script.requests();
     let Some(ModelMessage::User(reminder)) = requests[2].messages.last() else {
         panic!("it is reminded")
@@ -342,7 +315,7 @@ async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
         let mut turns: Vec<Turn> = (0..20).map(|_| search()).collect();
         turns.push(complete());
         let (driven, _) = wren.refine(turns).await;
-        assert_eq!(state(&driven), expected, "{} memories", texts.len());
+        assert_eq!(driven.state, expected, "{} memories", texts.len());
     }
 }
 
@@ -367,11 +340,8 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     wren.clock.advance(Duration::from_secs(1));
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
-        let rows = wren
-            .store
-            .session_page(wren.agent.scope(), None, 1)
-            .await
-            .unwrap();
+        let rows = wren.store.session_page(wren.agent.scope(), None, 1).await;
+        let rows = rows.unwrap();
         let open: serde_json::Value = serde_json::from_str(&rows[0].document.open).unwrap();
         open["refused_calls"].as_u64().unwrap()
     };
@@ -421,7 +391,7 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
             complete(),
         ])
         .await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let refused: Vec<_> = seen
         .iter()
         .filter_map(|progress| match progress {
@@ -444,12 +414,9 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
 async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
     let wren = TestAgent::new(&DUPLICATES).await;
     let flood = (0..500).map(|_| ("search_memories", json!({"query": "cat"})));
-    let script = {
-        let (driven, _) = wren.refine([Turn::calls(flood), complete()]).await;
-        assert_eq!(state(&driven), State::Completed);
-        driven
-    };
-    assert_eq!(script.usage.calls, 3);
+    let (driven, _) = wren.refine([Turn::calls(flood), complete()]).await;
+    assert_eq!(driven.state, State::Completed);
+    assert_eq!(driven.usage.calls, 3);
 }
 
 #[tokio::test]
@@ -457,48 +424,29 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let wren = TestAgent::new(&DUPLICATES).await;
     let strict = (Field::RefinementThreshold, Some("0.9"));
     wren.configure(&[strict]).await;
-    let before = {
-        // The duplicate is merged before the session's core size is fixed, and stays merged.
-        let (driven, _) = wren.refine([complete()]).await;
-        assert_eq!(state(&driven), State::Completed);
-        wren.memories().await
-    };
+    // The duplicate is merged before the session's core size is fixed, and stays merged.
+    let (driven, _) = wren.refine([complete()]).await;
+    assert_eq!(driven.state, State::Completed);
+    let before = wren.memories().await;
     let update = Turn::call(
         "update_memory",
         json!({"id": 1, "content": "Marta prefers linen thread for every book."}),
     );
     let protect = Turn::call("protect_memory", json!({"id": 4}));
-    let (driven, seen) = wren
-        .refine([update, protect, delete(2), delete(3), complete()])
-        .await;
-    assert_eq!(
-        (state(&driven), driven.end_reason),
-        (State::RolledBack, Some("breaker_mass"))
-    );
+    let turns = [update, protect, delete(2), delete(3), complete()];
+    let (driven, seen) = wren.refine(turns).await;
+    assert_ended(&driven, State::RolledBack, "breaker_mass");
+    assert_eq!(count_of!(seen, Progress::Tripped { .. }), 1);
+    // Every byte, flag, tag and date.
+    assert_eq!(wren.memories().await, before);
+    let journal = wren.journal().await;
+    let told = journal.last().unwrap();
+    told.begins("Refinement session undone, because your core memories went from");
+    let actions = wren.actions().await;
     assert!(
-        seen.iter()
-            .any(|progress| matches!(progress, Progress::Tripped { .. }))
-    );
-    assert_eq!(
-        wren.memories().await,
-        before,
-        "every byte, flag, tag and date"
-    );
-    assert!(
-        wren.journal()
-            .await
-            .last()
-            .unwrap()
-            .starts_with("Refinement session undone, because your core memories went from")
-    );
-    assert_eq!(
-        wren.actions()
-            .await
-            .iter()
-            .rev()
-            .take(2)
-            .collect::<Vec<_>>(),
-        ["memory_refinement_rollback", "memory_refinement_delete"]
+        actions.ends_with(
+            &["memory_refinement_delete", "memory_refinement_rollback"].map(str::to_owned)
+        )
     );
     wren.check().await;
 }
@@ -516,16 +464,9 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
         retry_after: Some(Duration::from_secs(17)),
     });
     let began = tokio::time::Instant::now();
-    let (driven, seen) = wren
-        .refine([
-            unavailable(),
-            unavailable(),
-            limited,
-            unavailable(),
-            complete(),
-        ])
-        .await;
-    assert_eq!(state(&driven), State::Completed);
+    let outages = [unavailable(), unavailable(), limited, unavailable()];
+    let (driven, seen) = wren.refine(outages.into_iter().chain([complete()])).await;
+    assert_eq!(driven.state, State::Completed);
     let waits: Vec<f64> = seen
         .iter()
         .filter_map(|progress| match progress {
@@ -549,10 +490,7 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
     let (driven, _) = wren
         .refine([vec![delete(2)], (0..6).map(|_| outage()).collect()].concat())
         .await;
-    assert_eq!(
-        (state(&driven), driven.end_reason),
-        (State::Failed, Some("provider"))
-    );
+    assert_ended(&driven, State::Failed, "provider");
     assert_eq!(driven.failure, Some(FailureClass::Unreachable));
     assert!(!wren.kept().await.contains(&2));
     let rejected = ModelError::Rejected {
@@ -562,7 +500,7 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
         hint: None,
     };
     let (driven, _) = wren.refine([Turn::Error(rejected)]).await;
-    assert_eq!(state(&driven), State::Failed);
+    assert_eq!(driven.state, State::Failed);
     assert_eq!(driven.failure, Some(FailureClass::KeyRefused));
     assert_eq!(
         wren.actions().await.last().unwrap(),
@@ -579,21 +517,16 @@ async fn spec_3_16_a_server_on_this_machine_that_does_not_run_is_not_waited_for(
             retry_after: None,
         })
     };
-    let waits = |seen: &[Progress]| {
-        let waits = seen.iter();
-        waits
-            .filter(|progress| matches!(progress, Progress::Waiting { .. }))
-            .count()
-    };
     let (driven, seen) = wren.refine([outage()]).await;
     assert_eq!(
-        (state(&driven), driven.failure),
+        (driven.state, driven.failure),
         (State::Failed, Some(FailureClass::Unreachable))
     );
-    assert_eq!(waits(&seen), 0);
+    assert_eq!(count_of!(seen, Progress::Waiting { .. }), 0);
     // One that has responded may be starting again.
     let (driven, seen) = wren.refine([delete(2), outage(), complete()]).await;
-    assert_eq!((state(&driven), waits(&seen)), (State::Completed, 1));
+    assert_eq!(driven.state, State::Completed);
+    assert_eq!(count_of!(seen, Progress::Waiting { .. }), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -611,38 +544,21 @@ async fn spec_3_16_each_limit_abandons_the_session() {
         .into(),
         ..InstallationSettings::default()
     };
-    for (limits, reason) in [
-        (
-            SessionLimits {
-                turns: 3,
-                ..SessionLimits::default()
-            },
-            "turn_limit",
-        ),
-        (
-            SessionLimits {
-                tokens: 1,
-                ..SessionLimits::default()
-            },
-            "token_limit",
-        ),
-        (
-            SessionLimits {
-                cost: Some(0.000_001),
-                ..SessionLimits::default()
-            },
-            "cost_limit",
-        ),
-    ] {
+    type Limit = fn(&mut SessionLimits);
+    let cases: [(Limit, &str); 3] = [
+        (|limits| limits.turns = 3, "turn_limit"),
+        (|limits| limits.tokens = 1, "token_limit"),
+        (|limits| limits.cost = Some(0.000_001), "cost_limit"),
+    ];
+    for (limit, reason) in cases {
+        let mut limits = SessionLimits::default();
+        limit(&mut limits);
         let wren = TestAgent::with(&DUPLICATES, with(limits)).await;
         let turns: Vec<Turn> = std::iter::once(delete(2))
             .chain((0..9).map(|_| search()))
             .collect();
         let (driven, _) = wren.refine(turns).await;
-        assert_eq!(
-            (state(&driven), driven.end_reason),
-            (State::Abandoned, Some(reason))
-        );
+        assert_ended(&driven, State::Abandoned, reason);
         wren.check().await;
     }
     let wren = TestAgent::with(&DUPLICATES, InstallationSettings::default()).await;
@@ -663,7 +579,7 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
         .refine_with(&options, [update, delete(2), complete()])
         .await;
     assert_eq!(
-        (state(&driven), driven.mode),
+        (driven.state, driven.mode),
         (State::Completed, Mode::DedupOnly)
     );
     assert!(seen.iter().any(|progress| matches!(
@@ -675,15 +591,16 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
     )));
 }
 
+async fn try_refine(wren: &TestAgent) -> Result<(), Error> {
+    let (lens, options) = (wren.seen(), RefineOptions::default());
+    lens.refine(&options, &mut |_| {}).await.map(drop)
+}
+
 #[tokio::test]
 async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
     let wren = TestAgent::new(&[]).await;
-    let refused = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await;
     assert!(matches!(
-        refused,
+        try_refine(&wren).await,
         Err(Error::Start(StartRefusal::NothingToRefine(
             NothingToRefine::NoCoreMemories
         )))
@@ -694,12 +611,7 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 async fn spec_2_2_without_a_model_a_session_is_refused() {
     let wren = TestAgent::with(&DUPLICATES, settings()).await;
     wren.configure(&[(Field::Model, None)]).await;
-    let refused = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap_err();
-    assert!(matches!(refused, Error::NoModel));
+    assert!(matches!(try_refine(&wren).await, Err(Error::NoModel)));
 }
 
 #[tokio::test]
@@ -710,8 +622,7 @@ async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothin
         delete(2).with_usage(u64::MAX, u64::MAX),
     ]);
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Abandoned);
-    assert_eq!(driven.end_reason, Some("token_limit"));
+    assert_ended(&driven, State::Abandoned, "token_limit");
     wren.check().await;
 }
 
@@ -745,11 +656,16 @@ async fn outgrown(settings: InstallationSettings) -> TestAgent {
     let wren = TestAgent::with(&[], settings).await;
     for memory in &memories {
         wren.clock.advance(Duration::from_secs(60));
-        let input = input(memory);
-        let me = Actor::agent("wren");
-        wren.agent.memories().save(&[input], &me).await.unwrap();
+        save_by(&wren.agent, &[input(memory)], &Actor::agent("wren")).await;
     }
     wren
+}
+
+/// Gives the agent the built-in model.
+fn be_careful(wren: &TestAgent) {
+    let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
+    let careful = providers.connect(&"builtin:careful".parse().unwrap());
+    wren.model.set(careful.unwrap());
 }
 
 #[tokio::test]
@@ -771,7 +687,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         let script = Arc::new(script);
         wren.model.set(script.clone());
         let driven = wren.drive().await;
-        assert_eq!(state(&driven), State::Completed);
+        assert_eq!(driven.state, State::Completed);
         for request in script.requests() {
             assert!(request.system.chars() < 4 * SMALL_CONTEXT_TOKENS as usize);
         }
@@ -791,12 +707,10 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
         ..settings()
     })
     .await;
-    let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
-    let careful = providers.connect(&"builtin:careful".parse().unwrap());
-    wren.model.set(careful.unwrap());
+    be_careful(&wren);
     let driven = wren.drive().await;
     // It consents only to what it can read, and the duplicates are the newest of all.
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     assert_eq!(wren.kept().await.len(), 40);
 }
 
@@ -821,12 +735,9 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
                 (DUPLICATES[3], Actor::agent("wren")),
                 (guess, Actor::administrator("curious")),
             ] {
-                let input = input(text);
-                wren.agent.memories().save(&[input], &actor).await.unwrap();
+                save_by(&wren.agent, &[input(text)], &actor).await;
             }
-            let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
-            let careful = providers.connect(&"builtin:careful".parse().unwrap());
-            wren.model.set(careful.unwrap());
+            be_careful(&wren);
             let options = RefineOptions {
                 rehearsal,
                 ..RefineOptions::default()

@@ -470,11 +470,8 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     assert_eq!(sent().pop().unwrap(), json!(memories));
     assert_eq!(other.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(sent().pop().unwrap(), json!(["honey"]));
-    let models = installation
-        .store
-        .vector_models(other.agent.scope())
-        .await
-        .unwrap();
+    let models = installation.store.vector_models(other.agent.scope()).await;
+    let models = models.unwrap();
     assert_eq!(models, [("lab:nomic-embed-text\n\nkept: ".to_owned(), 2)]);
 }
 

@@ -24,7 +24,7 @@ use crate::{
     archiving,
     installation::{
         OWNER, TestAgent, agent_of, complete, input, new_folder, own, person, rehearsal,
-        request_by, save_by, shred_by, shredding, state, tamper,
+        request_by, save_by, shred_by, shredding, tamper,
     },
     story::{self, first_part, second_part},
 };
@@ -466,10 +466,8 @@ async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
     assert!(folder.keys.key(wren.agent.scope()).unwrap().is_none());
 
     // A row that was tampered with keeps its key, and its name.
-    let magpie = account
-        .create_agent("magpie", &[], &person())
-        .await
-        .unwrap();
+    let magpie = account.create_agent("magpie", &[], &person()).await;
+    let magpie = magpie.unwrap();
     drop(wren);
     let sql = "UPDATE agents SET erased_at = 1 WHERE name = 'magpie'";
     tamper(&folder.database(), sql);
@@ -520,7 +518,7 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
         complete()
     });
     let (driven, _) = wren.refine([during]).await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     assert_eq!(answer.recv().unwrap(), ["session_open"; 4]);
     assert!(wren.agent.log().erase(&person()).await.is_ok());
 }
@@ -563,7 +561,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         complete(),
     ];
     let (rehearsed, _) = wren.refine_with(&rehearsal, rehearse).await;
-    assert_eq!((state(&rehearsed), rehearsed.edits), (State::Completed, 2));
+    assert_eq!((rehearsed.state, rehearsed.edits), (State::Completed, 2));
     let rewritten =
         "The Zilpzalp password of the house in Lisbon is 4711, and was set in May 2024.";
     let (session, _) = wren

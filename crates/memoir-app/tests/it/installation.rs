@@ -434,8 +434,11 @@ pub fn delete(number: u64) -> Turn {
     Turn::call("delete_memory", json!({"id": number}))
 }
 
-pub fn state(session: &SessionFacts) -> State {
-    session.state
+/// Checks how a session ended, and why.
+#[track_caller]
+pub fn assert_ended(session: &SessionFacts, state: State, reason: &'static str) {
+    let found = (session.state, session.end_reason);
+    assert_eq!(found, (state, Some(reason)), "{session:?}");
 }
 
 /// A session that is only rehearsed.

@@ -179,11 +179,8 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
         .await;
     assert_eq!(restored.unwrap_err().code(), "erased");
 
-    let records = second
-        .seen()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let records = second.seen().records(&RecordFilter::default()).await;
+    let records = records.unwrap();
     assert_eq!(
         records.len(),
         erased.recv().unwrap(),

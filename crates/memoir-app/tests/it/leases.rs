@@ -13,7 +13,7 @@ use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, call, cancel_by, complete, delete, input, person, settings, state,
+    MEMORIES, TestAgent, assert_ended, call, cancel_by, complete, delete, input, person, settings,
 };
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
@@ -71,12 +71,9 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     );
     wren.clock.advance(Duration::from_secs(31));
     let (driven, _) = wren.refine([complete()]).await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let closed = wren.agent.views().session(orphan).await.unwrap();
-    assert_eq!(
-        (closed.state, closed.end_reason),
-        (State::Abandoned, Some("lease_expired"))
-    );
+    assert_ended(&closed, State::Abandoned, "lease_expired");
     assert!(!wren.kept().await.contains(&4), "edits stay");
     wren.check().await;
 }
@@ -193,7 +190,7 @@ async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_u
     let orphan = orphan(&wren).await;
     wren.clock.put_back(Duration::from_secs(86_400));
     let (driven, _) = wren.refine([complete()]).await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let closed = wren.agent.views().session(orphan).await.unwrap();
     assert_eq!(closed.end_reason, Some("lease_expired"));
     wren.check().await;

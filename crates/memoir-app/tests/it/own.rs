@@ -14,8 +14,8 @@ use memoir_domain::{
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, agent_of, call, complete, enqueue, handle_by, input, new_folder, person,
-    save_by,
+    MEMORIES, TestAgent, agent_of, assert_ended, call, complete, enqueue, handle_by, input,
+    new_folder, person, save_by,
 };
 
 async fn opened(wren: &TestAgent) -> SessionId {
@@ -134,10 +134,7 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
     let late = call(&wren.agent, session, "delete_memory", json!({"id": 5})).await;
     assert_eq!(late["code"], "session_over");
     let ended = wren.agent.views().session(session).await.unwrap();
-    assert_eq!(
-        (ended.state, ended.end_reason),
-        (State::Abandoned, Some("idle"))
-    );
+    assert_ended(&ended, State::Abandoned, "idle");
     assert_eq!(
         wren.kept().await,
         [1, 2, 3, 4, 5],
@@ -312,10 +309,7 @@ async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() 
         let session = opened(&wren).await;
         call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
         let ended = wren.agent.sessions().cancel(session, &actor).await.unwrap();
-        assert_eq!(
-            (ended.state, ended.end_reason),
-            (State::Abandoned, Some("cancelled"))
-        );
+        assert_ended(&ended, State::Abandoned, "cancelled");
         let late = call(&wren.agent, session, "delete_memory", json!({"id": 5})).await;
         assert_eq!(late["code"], "session_over");
         assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);

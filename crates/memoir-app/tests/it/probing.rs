@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     archiving::{archivist_of, me},
-    installation::{TestAgent, complete, input, rehearsal, state},
+    installation::{TestAgent, complete, input, rehearsal},
 };
 
 /// A text of one sentence with two words of its own.
@@ -55,7 +55,7 @@ async fn spec_2_8_what_a_session_archives_leaves_the_context_and_is_recalled_as_
     wren.agent.memories().save(&[copy], &me()).await.unwrap();
     let delete = Turn::call("delete_memory", json!({"ids": [13, 14]}));
     let (session, _) = wren.refine([delete, complete()]).await;
-    assert_eq!(state(&session), State::Completed);
+    assert_eq!(session.state, State::Completed);
     assert_eq!(session.archived, 2, "{session:?}");
     let before = newest_seq(&wren).await;
     let probed = wren.agent.probe_sessions(10).await.unwrap();

@@ -11,7 +11,7 @@ use memoir_testkit::Turn;
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, complete, delete, enqueue, person, rehearsal, settings,
+    MEMORIES, TestAgent, assert_ended, complete, delete, enqueue, person, rehearsal, settings,
 };
 
 async fn queued(wren: &TestAgent) -> SessionId {
@@ -117,10 +117,7 @@ async fn spec_3_16_a_queued_session_can_be_cancelled() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
     let ended = wren.agent.sessions().cancel(id, &person()).await.unwrap();
-    assert_eq!(
-        (ended.state, ended.end_reason),
-        (State::Abandoned, Some("cancelled"))
-    );
+    assert_ended(&ended, State::Abandoned, "cancelled");
     assert!(take(&wren).await.is_none());
 }
 
@@ -290,10 +287,7 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
     wren.clock.advance(Duration::from_secs(31));
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
     let ended = wren.agent.views().session(id).await.unwrap();
-    assert_eq!(
-        (ended.state, ended.end_reason),
-        (State::Abandoned, Some("lease_expired"))
-    );
+    assert_ended(&ended, State::Abandoned, "lease_expired");
     assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);
     assert!(take(&wren).await.is_none());
 }
@@ -361,10 +355,7 @@ async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the
     let taken = other.acquire(wren.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
     let ended = wren.agent.views().session(id).await.unwrap();
-    assert_eq!(
-        (ended.state, ended.end_reason),
-        (State::Failed, Some("provider"))
-    );
+    assert_ended(&ended, State::Failed, "provider");
     assert_eq!(
         wren.actions().await.last().map(String::as_str),
         Some("memory_refinement_failed")

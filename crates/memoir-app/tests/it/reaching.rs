@@ -179,11 +179,8 @@ async fn spec_5_4_of_an_erased_agent_no_memory_is_shown() {
     let memoir = folder.open().memoir;
     let wren = agent_of(&memoir, "wren").await;
     let provision = memoir_app::Provision::Any;
-    let made = wren
-        .grants()
-        .create_token(provision, None, &person())
-        .await
-        .unwrap();
+    let made = wren.grants().create_token(provision, None, &person()).await;
+    let made = made.unwrap();
     furnished(&wren, &["One."]).await;
     let model = [(Field::Model, None)];
     wren.settings().configure(&model, &person()).await.unwrap();

@@ -171,10 +171,8 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
     let mut scores = Vec::new();
     for _ in 0..2 {
         let lens = wren.seen();
-        let found = lens
-            .recall_page(&asked("hot kiln"), None, false)
-            .await
-            .unwrap();
+        let found = lens.recall_page(&asked("hot kiln"), None, false).await;
+        let found = found.unwrap();
         scores.push(found.found[0].0.score);
         let input = input("hot kiln, hot kiln");
         others[0]

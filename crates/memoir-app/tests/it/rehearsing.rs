@@ -6,9 +6,7 @@ use memoir_domain::{agent::Field, memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{
-    TestAgent, cancel_by, complete, delete, enqueue, person, rehearsal, state,
-};
+use crate::installation::{TestAgent, cancel_by, complete, delete, enqueue, person, rehearsal};
 
 /// The fifth is a double of the fourth.
 pub const MEMORIES: [&str; 6] = [
@@ -40,7 +38,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (before, log) = (wren.memories().await, wren.actions().await);
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
-    assert_eq!((state(&driven), driven.rehearsal), (State::Completed, true));
+    assert_eq!((driven.state, driven.rehearsal), (State::Completed, true));
     assert_eq!(wren.memories().await, before);
     // Only its end is recorded (SPEC 3.16).
     let mut expected = log;
@@ -237,7 +235,7 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
     let (driven, _) = wren
         .refine_with(&rehearsal(), [delete(1), delete(2), delete(6), complete()])
         .await;
-    assert_eq!(state(&driven), State::RolledBack);
+    assert_eq!(driven.state, State::RolledBack);
     let changed: Vec<u64> = driven
         .words
         .changes

@@ -16,7 +16,7 @@ use memoir_domain::{
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, call, person},
+    installation::{TestAgent, assert_ended, call, person},
     rehearsing::MEMORIES,
 };
 
@@ -529,10 +529,7 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
     let late = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(late["code"], "session_over");
     let left = wren.agent.views().session(id).await.unwrap();
-    assert_eq!(
-        (left.state, left.end_reason),
-        (State::Abandoned, Some("idle"))
-    );
+    assert_ended(&left, State::Abandoned, "idle");
 
     let id = rehearsing(&wren).await;
     call(&wren.agent, id, "delete_memory", json!({"id": 6})).await;

@@ -25,8 +25,8 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
 use crate::installation::{
-    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, input, intrude, lens,
-    new_folder, person, save_by, settings,
+    TestAgent, agent_of, assert_ended, complete, configure_by, enqueue, handle_by, input, intrude,
+    lens, new_folder, person, save_by, settings,
 };
 
 /// The interval of the schedule.
@@ -764,10 +764,7 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
     month.none_else_asked(&["agent-00"]);
     let agent = month.account.agent("agent-01").await.unwrap();
     let session = lens(&agent).session_page(None, 1).await.unwrap().remove(0);
-    assert_eq!(
-        (session.state, session.end_reason),
-        (State::Abandoned, Some("cancelled"))
-    );
+    assert_ended(&session, State::Abandoned, "cancelled");
     // An administrator's request is effective, paused or not.
     enqueue(&agent, &RefineOptions::default()).await;
     month.work().await;

@@ -8,11 +8,10 @@ use std::{
     future::pending,
     path::Path,
     sync::{Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
-use memoir_app::{
-    Error, HandedMessage, Handling, MemoryInput, RecordFilter, ShredWish, sessions::RefineOptions,
-};
+use memoir_app::{Error, HandedMessage, Handling, MemoryInput, RecordFilter, ShredWish};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
@@ -23,7 +22,7 @@ use memoir_domain::{
     session::{FailureClass, State},
 };
 use memoir_model::{ErrorCode, ModelError};
-use memoir_testkit::Turn;
+use memoir_testkit::{TestedText, Turn};
 use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 use tracing::{
@@ -33,8 +32,8 @@ use tracing::{
 };
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, input, new_folder, own, person, rehearsal, shred_by,
-    state, tamper,
+    TestAgent, complete, configure_by, delete, input, intrude, new_folder, own, person, rehearsal,
+    request_by, shred_by, tamper,
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
@@ -235,15 +234,12 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         "a core memory",
         "the bookbinder lies on the shelf by the door",
     );
-    save(
-        wren,
-        MemoryInput {
-            tags: vec![canary("a tag").into()],
-            source: Some(canary("a source").into()),
-            ..core
-        },
-    )
-    .await;
+    let core = MemoryInput {
+        tags: vec![canary("a tag").into()],
+        source: Some(canary("a source").into()),
+        ..core
+    };
+    save(wren, core).await;
     let journal = with("a journal entry", "this morning was quiet and long");
     let journal = MemoryInput {
         kind: Some(Kind::Journal),
@@ -256,33 +252,15 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         ..protected
     };
     save(wren, protected).await;
-    let old = save(
-        wren,
-        with(
-            "an original text",
-            "the press was oiled on the first day of May",
-        ),
-    )
-    .await;
-    let discarded = save(
-        wren,
-        with("a discarded memory", "the cat came in from the garden"),
-    )
-    .await;
+    let oiled = "the press was oiled on the first day of May";
+    let old = save(wren, with("an original text", oiled)).await;
+    let cat = "the cat came in from the garden";
+    let discarded = save(wren, with("a discarded memory", cat)).await;
     let detail = canary("a removed detail");
-    let detailed = save(
-        wren,
-        input(&format!(
-            "They met in {} on 3 May 2024 at noon.",
-            capital(detail)
-        )),
-    )
-    .await;
-    let shredded = save(
-        wren,
-        with("a shredded memory", "the key of the back door, 4711"),
-    )
-    .await;
+    let met = format!("They met in {} on 3 May 2024 at noon.", capital(detail));
+    let detailed = save(wren, input(&met)).await;
+    let key = "the key of the back door, 4711";
+    let shredded = save(wren, with("a shredded memory", key)).await;
     for number in 0..6 {
         let filler = format!(
             "A long and quiet memory number {number} of a day by the sea, with nothing in it to remove."
@@ -312,50 +290,31 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
             ),
         ])
         .await;
-    assert_eq!(state(&session), State::Completed);
+    assert_eq!(session.state, State::Completed);
     assert_eq!(session.edits, 3);
     said.value(&session);
-    let lost = agent
-        .lens()
-        .records(&RecordFilter {
-            actions: vec![Action::MemoryRefinementUpdate],
-            ..RecordFilter::default()
-        })
-        .await
-        .unwrap();
+    let updates = RecordFilter {
+        actions: vec![Action::MemoryRefinementUpdate],
+        ..RecordFilter::default()
+    };
+    let lost = agent.lens().records(&updates).await.unwrap();
     let lost = serde_json::to_string(&lost).unwrap().to_lowercase();
     assert!(lost.contains(detail), "the detail is in the record");
     archive(wren, said).await;
 
-    let refusal = format!(
-        "No. {}",
-        text_with("a reason for declining", "why I will not")
-    );
-    wren.script([Turn::text(&refusal)]);
-    let declined = agent
-        .lens()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let reason = text_with("a reason for declining", "why I will not");
+    wren.script([Turn::text(&format!("No. {reason}"))]);
+    let declined = wren.drive().await;
     assert_eq!(declined.state, State::Declined);
     // Until then the agent is not asked again.
-    wren.clock
-        .advance(std::time::Duration::from_secs(24 * 60 * 60));
-    let rehearsal = rehearsal();
+    wren.clock.advance(Duration::from_secs(24 * 60 * 60));
     let reworded = text_with(
         "a rehearsed text",
         "a long and quiet memory of a day by the sea, number 0",
     );
-    let (rehearsed, _) = wren
-        .refine_with(
-            &rehearsal,
-            [
-                Turn::call("update_memory", json!({"id": 8, "content": reworded})),
-                complete(),
-            ],
-        )
-        .await;
-    assert_eq!(state(&rehearsed), State::Completed);
+    let reword = Turn::call("update_memory", json!({"id": 8, "content": reworded}));
+    let rehearsed = wren.refine_with(&rehearsal(), [reword, complete()]).await.0;
+    assert_eq!(rehearsed.state, State::Completed);
     said.value(&rehearsed);
     let broken = ModelError::Rejected {
         status: 400,
@@ -364,7 +323,7 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         hint: None,
     };
     let (failed, _) = wren.refine([Turn::Error(broken)]).await;
-    assert_eq!(state(&failed), State::Failed);
+    assert_eq!(failed.state, State::Failed);
     said.value(&failed);
     let reason = text_with("a reason for shredding", "what must not be");
     shred_by(agent, ShredWish::of(shredded, &reason), &person()).await;
@@ -411,7 +370,7 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
             complete(),
         ])
         .await;
-    assert_eq!((state(&session), session.archived), (State::Completed, 1));
+    assert_eq!((session.state, session.archived), (State::Completed, 1));
     assert_eq!(session.refused_calls, 1);
     said.value(&session);
     // The rest is about a guard under which edits may write any text.
@@ -428,13 +387,8 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
         text: text_with("what a person said", "the weather").into(),
     };
     said.value(&message("a"));
-    said.value(
-        &agent
-            .life()
-            .hand_over(vec![message("a")], true, ActorKind::Agent)
-            .await
-            .unwrap(),
-    );
+    let hand_over = |id| wren.hand_over(vec![message(id)], true, ActorKind::Agent);
+    said.value(&hand_over("a").await);
     let noted = text_with("what was noted of it", "the weather");
     let answer = json!({"journal": [noted], "core": []}).to_string();
     let word = canary("an answer of the model");
@@ -443,22 +397,14 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
     let absorbed = agent.life().absorb(pending(), &mut observer).await.unwrap();
     assert_eq!(absorbed.saved, 1);
     said.value(&absorbed);
-    agent
-        .life()
-        .hand_over(vec![message("b")], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    hand_over("b").await;
     for _ in 0..5 {
         wren.script([Turn::text(word), Turn::text(word)]);
-        let absorbed = agent.life().absorb(pending(), &mut |_| {}).await.unwrap();
+        let absorbed = wren.absorb().await;
         said.value(&absorbed);
         said.value(&serde_json::to_string(&absorbed).unwrap());
     }
-    agent
-        .life()
-        .hand_over(vec![message("c")], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    hand_over("c").await;
     let standing = agent.life().transcript().await.unwrap();
     assert_eq!((standing.pending, standing.failed), (1, 1));
     said.value(&standing);
@@ -476,12 +422,8 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
             ..message("d")
         },
     ] {
-        said.error(
-            agent
-                .life()
-                .hand_over(vec![bad], true, ActorKind::Agent)
-                .await,
-        );
+        let life = agent.life();
+        said.error(life.hand_over(vec![bad], true, ActorKind::Agent).await);
     }
     wren.script([Turn::text(word), Turn::text(word)]);
     said.value(&agent.life().reflect().await.unwrap());
@@ -498,40 +440,24 @@ async fn use_access(wren: &TestAgent, said: &mut Said) {
     let purpose = text_with("a purpose", "what is to be found out");
     let draft_of_all = draft(AccessScope::All, &purpose);
     said.value(&draft_of_all);
-    let request = agent
-        .grants()
-        .request_access(&draft_of_all, &person())
-        .await;
-    let request = request.unwrap();
+    let request = request_by(agent, &draft_of_all, &person()).await;
     said.value(&request);
     let answer = format!("YES, {}", canary("a reason for an answer"));
     wren.script([Turn::text(&answer)]);
     said.value(&agent.grants().ask_for_access(request.id).await.unwrap());
-    let mechanic = agent
-        .views()
-        .seen_by(memoir_app::Viewer::administrator(person()));
+    let views = agent.views();
+    let mechanic = views.seen_by(memoir_app::Viewer::administrator(person()));
     said.value(&mechanic.memory(Number(1)).await.unwrap());
     said.value(&mechanic.show().await.unwrap());
-    said.value(
-        &mechanic
-            .record_page(&RecordFilter::default(), 1, 200)
-            .await
-            .unwrap(),
-    );
+    let records = mechanic.record_page(&RecordFilter::default(), 1, 200).await;
+    said.value(&records.unwrap());
     said.value(&agent.grants().open_access().await.unwrap());
     let me = Actor::agent("wren");
     let word = canary("a refused argument");
-    let no = agent
-        .grants()
-        .answer_access(request.id, false, Some(word.into()), &me);
-    said.error(no.await);
-    let long = Some(word.repeat(1_000).into());
-    said.error(
-        agent
-            .grants()
-            .answer_access(request.id, false, long, &me)
-            .await,
-    );
+    for words in [word.to_owned(), word.repeat(1_000)] {
+        let (grants, words) = (agent.grants(), Some(words.into()));
+        said.error(grants.answer_access(request.id, false, words, &me).await);
+    }
     let too_long = draft(AccessScope::Core, &word.repeat(1_000));
     said.error(agent.grants().request_access(&too_long, &person()).await);
     said.error(agent.grants().own_access_id("17").await);
@@ -563,53 +489,31 @@ async fn provoke(
         ..query
     };
     said.error(agent.lens().recall(&long).await);
-    let too_long = input(&word.repeat(1_000));
-    said.error(agent.memories().save(&[too_long], &person()).await);
-    said.error(
-        agent
-            .memories()
-            .save(&[input(&format!("{word}\0"))], &person())
-            .await,
-    );
     let tagged = MemoryInput {
         tags: vec![format!("{word}\n{word}").into()],
         ..input(word)
     };
-    said.error(agent.memories().save(&[tagged], &person()).await);
     let sourced = MemoryInput {
         source: Some(word.repeat(1_000).into()),
         ..input(word)
     };
-    said.error(agent.memories().save(&[sourced], &person()).await);
+    let too_long = input(&word.repeat(1_000));
+    for bad in [too_long, input(&format!("{word}\0")), tagged, sourced] {
+        said.error(agent.memories().save(&[bad], &person()).await);
+    }
     let prompt = word.repeat(10_001);
     let prompt = [(Field::SystemPrompt, Some(prompt.as_str()))];
     said.error(agent.settings().configure(&prompt, &person()).await);
     let threshold = [(Field::RefinementThreshold, Some(word))];
     said.error(agent.settings().configure(&threshold, &person()).await);
-    said.error(
-        agent
-            .memories()
-            .shred(ShredWish::of(Number(1), &word.repeat(1_000)), &person())
-            .await,
-    );
-    said.error(
-        agent
-            .memories()
-            .shred(ShredWish::of(shredded, word), &person())
-            .await,
-    );
-    said.error(
-        agent
-            .memories()
-            .handle(Number(1), Handling::Promote, &person())
-            .await,
-    );
-    said.error(
-        agent
-            .memories()
-            .handle(Number(999), Handling::Restore, &person())
-            .await,
-    );
+    for (number, reason) in [(Number(1), word.repeat(1_000)), (shredded, word.to_owned())] {
+        let wish = ShredWish::of(number, &reason);
+        said.error(agent.memories().shred(wish, &person()).await);
+    }
+    for (number, handling) in [(1, Handling::Promote), (999, Handling::Restore)] {
+        let (memories, number) = (agent.memories(), Number(number));
+        said.error(memories.handle(number, handling, &person()).await);
+    }
     said.error(agent.history(Some(Number(999))).await);
     said.error(agent.sessions().apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(
@@ -621,40 +525,26 @@ async fn provoke(
     said.value(&bad);
     said.error(wren.memoir.check_growth(word.as_bytes(), None).await);
     let account = wren.memoir.account("default").await.unwrap();
-    let passphrase = || Passphrase::from_text("a passphrase that is long enough").unwrap();
-    said.error(
-        account
-            .adopt(word.into(), passphrase(), None, &person())
-            .await,
-    );
-    let answer = agent
-        .call_tool(session, word, Some(&json!({word: word})))
-        .await
-        .unwrap();
-    said.value(&answer);
+    let passphrase = Passphrase::from_text("a passphrase that is long enough").unwrap();
+    let adopted = account.adopt(word.into(), passphrase, None, &person());
+    said.error(adopted.await);
+    let arguments = json!({word: word});
+    let answer = agent.call_tool(session, word, Some(&arguments)).await;
+    said.value(&answer.unwrap());
 }
 
 /// Everything that the holder of the key may read, and everything that was written, as one text.
 async fn plain(wren: &TestAgent) -> String {
-    let agent = &wren.agent;
-    let mut all: Vec<Value> = Vec::new();
-    let mut add = |value: serde_json::Result<Value>| all.push(value.unwrap());
-    add(serde_json::to_value(
-        agent.lens().memories(true).await.unwrap(),
-    ));
-    add(serde_json::to_value(
-        agent
-            .lens()
-            .records(&RecordFilter::default())
-            .await
-            .unwrap(),
-    ));
-    add(serde_json::to_value(agent.views().show().await.unwrap()));
-    add(serde_json::to_value(agent.history(None).await.unwrap()));
-    for session in agent.lens().session_page(None, u32::MAX).await.unwrap() {
-        add(serde_json::to_value(
-            agent.lens().session(session.id).await.unwrap(),
-        ));
+    let (agent, lens) = (&wren.agent, wren.seen());
+    let records = lens.records(&RecordFilter::default()).await.unwrap();
+    let mut all = vec![
+        json!(lens.memories(true).await.unwrap()),
+        json!(records),
+        json!(agent.views().show().await.unwrap()),
+        json!(agent.history(None).await.unwrap()),
+    ];
+    for session in lens.session_page(None, u32::MAX).await.unwrap() {
+        all.push(json!(lens.session(session.id).await.unwrap()));
     }
     Value::from(all).to_string()
 }
@@ -680,17 +570,13 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     let mut said = Said::default();
     fill(&wren, &mut said).await;
     wren.memoir.checkpoint().await.unwrap();
-    wren.keys
-        .rotate_key_file(&folder.master_key_file())
-        .unwrap();
+    let rotated = wren.keys.rotate_key_file(&folder.master_key_file());
+    rotated.unwrap();
 
     // The search finds each word in a plain export.
     let plain = plain(&wren).await;
-    let kinds: Vec<&str> = CANARIES
-        .iter()
-        .map(|(kind, _)| *kind)
-        .filter(|kind| !KEPT_NOWHERE.contains(kind))
-        .collect();
+    let mut kinds = CANARIES.map(|(kind, _)| kind).to_vec();
+    kinds.retain(|kind| !KEPT_NOWHERE.contains(kind));
     assert_eq!(found(plain.as_bytes()), kinds);
     let utf16: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(found(&utf16), kinds);
@@ -731,21 +617,19 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
 async fn spec_5_1_no_word_of_an_agents_is_traced() {
     traced();
     // An agent that cannot be read, in two ways: its errors are traced.
-    let folder = crate::installation::new_folder();
+    let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
     fill(&wren, &mut said).await;
     let account = wren.memoir.account("default").await.unwrap();
     drop(wren);
-    crate::installation::intrude(&folder.database(), |connection| {
+    intrude(&folder.database(), |connection| {
         let sql = "UPDATE agents SET open = ?1";
         let settings =
             json!({"model": canary("a refused argument"), "nothing": canary("a core memory")});
         connection.execute(sql, [settings.to_string()]).unwrap();
     });
-    folder
-        .clock
-        .advance(std::time::Duration::from_secs(8 * 86_400));
+    folder.clock.advance(Duration::from_secs(8 * 86_400));
     account.due_agents().await.unwrap();
     let memoir = folder.open().memoir;
     let mut scheduler = memoir_app::sessions::Scheduler::new(memoir.clone(), 4);
@@ -754,22 +638,16 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
                WHERE id = (SELECT min(id) FROM sessions)";
     tamper(&folder.database(), sql);
     memoir.close_lapsed_sessions().await.unwrap();
-    let traced = TRACED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    assert!(traced.contains("an agent was skipped"), "{traced}");
-    assert!(
-        traced.contains("a session left behind was not closed"),
-        "{traced}"
-    );
+    let traced = String::clone(&TRACED.lock().unwrap_or_else(PoisonError::into_inner));
+    traced.tells("an agent was skipped");
+    traced.tells("a session left behind was not closed");
     assert_eq!(found(traced.as_bytes()), [] as [&str; 0], "{traced}");
 }
 
 /// A faulty row is named by its place, and never by its contents.
 #[tokio::test]
 async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
-    let folder = crate::installation::new_folder();
+    let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
     fill(&wren, &mut said).await;
@@ -791,7 +669,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
     ] {
         let copy = folder.path().join("copy");
         folder.copy_to(&copy);
-        crate::installation::intrude(&copy, |connection| {
+        intrude(&copy, |connection| {
             let sql = format!("UPDATE {table} SET {column} = ?1");
             let value = match column {
                 "body" | "sealed" => rusqlite::types::Value::Blob(word.repeat(9).into()),

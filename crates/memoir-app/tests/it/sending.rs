@@ -8,7 +8,7 @@ use memoir_model::{Model, Providers};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::json;
 
-use crate::installation::{TestAgent, state};
+use crate::installation::TestAgent;
 
 const MEMORIES: [&str; 4] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -58,7 +58,7 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
     ]);
     let wren = wren_on(&server).await;
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let requests = server.requests();
     assert_eq!(requests.len(), 4);
     insta::assert_json_snapshot!("consent_request", requests[0]);
@@ -88,13 +88,13 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     ]);
     let wren = wren_on(&server).await;
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     assert_eq!(server.steps_left(), 0);
 
     let server = ScriptedServer::start([ServerStep::text("YES"), ServerStep::html()]);
     let wren = wren_on(&server).await;
     let driven = wren.drive().await;
-    assert_eq!(state(&driven), State::Failed);
+    assert_eq!(driven.state, State::Failed);
     let reason = driven.words.reason.unwrap();
     assert!(
         reason.expose().contains("the answer is not one of a model"),

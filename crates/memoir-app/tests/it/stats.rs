@@ -13,7 +13,7 @@ use memoir_domain::{
 use memoir_store::RecordFilter;
 use memoir_testkit::Turn;
 
-use crate::installation::{TestAgent, complete, delete, person, shred_by, state};
+use crate::installation::{TestAgent, complete, delete, person, shred_by};
 
 /// Ten tokens each, and no two alike.
 const TEXTS: [&str; 10] = [
@@ -46,7 +46,7 @@ async fn curve(
 
 async fn refine(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
     let (driven, _) = wren.refine(turns).await;
-    (driven.id, state(&driven))
+    (driven.id, driven.state)
 }
 
 /// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is undone, a

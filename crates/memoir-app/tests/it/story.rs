@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::installation::{
     TestAgent, complete, configure_by, delete, handle_by, input, journal, person, rehearsal,
-    request_by, save_by, shred_by, state,
+    request_by, save_by, shred_by,
 };
 
 /// The memory that is shredded in the end.
@@ -96,7 +96,7 @@ pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> Sessio
     wren.configure(&prompts).await;
     folder.pass_a_minute();
     let (driven, _) = wren.refine(edits()).await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     assert_eq!(driven.edits, 3);
     driven.id
 }
@@ -113,7 +113,7 @@ pub async fn second_part(
     configure_by(agent, &strict, &person()).await;
     folder.pass_a_minute();
     let (tripped, _) = wren.refine([delete(10), delete(11), complete()]).await;
-    assert_eq!(state(&tripped), State::RolledBack);
+    assert_eq!(tripped.state, State::RolledBack);
     folder.pass_a_minute();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
     agent.settings().configure(&lax, &person()).await.unwrap();
@@ -147,11 +147,11 @@ pub async fn second_part(
         hint: None,
     };
     let (failed, _) = wren.refine([Turn::Error(broken)]).await;
-    assert_eq!(state(&failed), State::Failed);
+    assert_eq!(failed.state, State::Failed);
     folder.pass_a_minute();
     let rehearsal = rehearsal();
     let (rehearsed, _) = wren.refine_with(&rehearsal, [delete(11), complete()]).await;
-    assert_eq!(state(&rehearsed), State::Completed);
+    assert_eq!(rehearsed.state, State::Completed);
     archive(folder, wren).await;
     folder.pass_a_minute();
     let wish = ShredWish::of(SHREDDED, "it tells where the key is");
@@ -176,7 +176,7 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
     let (session, _) = wren
         .refine([Turn::call("update_memory", shorter), complete()])
         .await;
-    assert_eq!((state(&session), session.archived), (State::Completed, 1));
+    assert_eq!((session.state, session.archived), (State::Completed, 1));
     folder.pass_a_minute();
     let archival = MemoryInput {
         kind: Some(Kind::Archival),

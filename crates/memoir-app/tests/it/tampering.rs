@@ -1409,11 +1409,8 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_signs_no_user_in() {
         panic!("no code is needed");
     };
     let secret = made.secret;
-    let entered = wren
-        .memoir
-        .enter_with_browser(secret.expose(), 600)
-        .await
-        .unwrap();
+    let entered = wren.memoir.enter_with_browser(secret.expose(), 600).await;
+    let entered = entered.unwrap();
     assert_eq!(entered.unwrap().user.name, "Ada");
     intrude(&folder.database(), |connection| {
         connection

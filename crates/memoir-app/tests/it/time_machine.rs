@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     installation::{
-        TestAgent, complete, delete, handle_by, input, new_folder, person, save_by, shred_by, state,
+        TestAgent, complete, delete, handle_by, input, new_folder, person, save_by, shred_by,
     },
     story,
 };
@@ -91,7 +91,7 @@ async fn session(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
         ..RefineOptions::default()
     };
     let (driven, _) = wren.refine_with(&options, turns).await;
-    match state(&driven) {
+    match driven.state {
         _ if options.rehearsal => done.rehearsed += 1,
         State::Completed => done.completed += 1,
         State::RolledBack => done.tripped += 1,
@@ -353,7 +353,7 @@ async fn archiving_session(wren: &TestAgent, dice: &mut Dice, all: &mut ArchiveD
         Err(error) if error.code() == "nothing_to_refine" => return,
         Err(error) => panic!("{error}"),
     };
-    match state(&driven) {
+    match driven.state {
         _ if options.rehearsal => all.done.rehearsed += 1,
         State::Completed => {
             all.done.completed += 1;
@@ -670,7 +670,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
         complete()
     });
     let (driven, _) = wren.refine([during]).await;
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
     let refused = answer.recv().unwrap().unwrap_err();
     let running = driven.id;
     assert!(
@@ -700,7 +700,7 @@ async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     folder.pass_a_minute();
     let deletes = (1..=6).map(delete).chain([complete()]);
     let (first, _) = wren.refine(deletes).await;
-    assert_eq!((state(&first), first.edits), (State::Completed, 6));
+    assert_eq!((first.state, first.edits), (State::Completed, 6));
     let originals = async || {
         let verified = agent.log().verify().await.unwrap();
         assert!(verified.valid, "{verified:?}");

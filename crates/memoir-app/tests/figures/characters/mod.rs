@@ -137,14 +137,8 @@ impl Run {
         };
         if !saves.is_empty() {
             let agent = Actor::agent("wren");
-            let saved = self
-                .figure
-                .wren
-                .agent
-                .memories()
-                .save(&saves, &agent)
-                .await
-                .unwrap();
+            let saved = self.figure.wren.agent.memories().save(&saves, &agent).await;
+            let saved = saved.unwrap();
             self.mind.lock().unwrap().note_saved(&saved);
         }
     }
