@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use memoir_app::{
-    Error, HandedMessage, Handling, KeptReply, RecordFilter, ReplyKey, ShredWish,
+    Error, HandedMessage, Handling, KeptReply, RecordFilter, ReplyKey, ShredWish, Verification,
     sessions::RefineOptions,
 };
 use memoir_domain::{
@@ -77,84 +77,52 @@ async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str,
     let name = [(Field::Name, Some("another"))];
     let options = RefineOptions::default();
     wren.script([Turn::text("YES"), complete()]);
+    let (lens, actor, query) = (agent.lens(), &person(), RecallQuery::default());
+    let (memories, sessions, log) = (agent.memories(), agent.sessions(), agent.log());
+    let (wish, nine) = (ShredWish::of(Number(1), "a reason"), Number(9));
+    let (point, search) = (memoir_app::Point::Time(now), json!({"query": "a"}));
+    let called = agent.call_tool(session, "search_memories", Some(&search));
     vec![
         ("show", code(agent.views().show().await)),
         (
             "configure",
-            code(agent.settings().configure(&name, &person()).await),
+            code(agent.settings().configure(&name, actor).await),
         ),
         (
             "save",
-            code(
-                agent
-                    .memories()
-                    .save(&[input("Something.")], &person())
-                    .await,
-            ),
+            code(memories.save(&[input("Something.")], actor).await),
         ),
-        (
-            "recall",
-            code(agent.lens().recall(&RecallQuery::default()).await),
-        ),
-        ("memories", code(agent.lens().memories(false).await)),
+        ("recall", code(lens.recall(&query).await)),
+        ("memories", code(lens.memories(false).await)),
         ("context", code(agent.context(None).await)),
         (
             "restore",
-            code(
-                agent
-                    .memories()
-                    .handle(Number(9), Handling::Restore, &person())
-                    .await,
-            ),
+            code(memories.handle(nine, Handling::Restore, actor).await),
         ),
-        (
-            "shred",
-            code(
-                agent
-                    .memories()
-                    .shred(ShredWish::of(Number(1), "a reason"), &person())
-                    .await,
-            ),
-        ),
-        ("rewind", code(agent.log().rewind(now, &person()).await)),
-        (
-            "preview",
-            code(
-                agent
-                    .log()
-                    .preview_rewind(memoir_app::Point::Time(now), &person())
-                    .await,
-            ),
-        ),
+        ("shred", code(memories.shred(wish, actor).await)),
+        ("rewind", code(log.rewind(now, actor).await)),
+        ("preview", code(log.preview_rewind(point, actor).await)),
         ("history", code(agent.history(None).await)),
-        (
-            "refine",
-            code(agent.lens().refine(&options, &mut |_| {}).await),
-        ),
+        ("refine", code(lens.refine(&options, &mut |_| {}).await)),
         ("session", code(agent.views().session(session).await)),
-        (
-            "cancel",
-            code(agent.sessions().cancel(session, &person()).await),
-        ),
+        ("cancel", code(sessions.cancel(session, actor).await)),
         (
             "roll back",
-            code(agent.sessions().roll_back(session, true, &person()).await),
+            code(sessions.roll_back(session, true, actor).await),
         ),
         (
             "apply",
-            code(agent.sessions().apply_rehearsal(session, &person()).await),
+            code(sessions.apply_rehearsal(session, actor).await),
         ),
-        (
-            "call",
-            code(
-                agent
-                    .call_tool(session, "search_memories", Some(&json!({"query": "a"})))
-                    .await,
-            ),
-        ),
+        ("call", code(called.await)),
         ("archive", code(agent.archive(passphrase()).await)),
-        ("erase", code(agent.log().erase(&person()).await)),
+        ("erase", code(log.erase(actor).await)),
     ]
+}
+
+fn erased_of(verified: &[Verification]) -> usize {
+    let erased = verified.iter().filter(|one| one.erased_at.is_some());
+    erased.count()
 }
 
 #[tokio::test]
@@ -190,11 +158,8 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     // Only the list of actions is left, without text.
     let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
     assert_eq!(hashes(&records)[..before.len()], before);
-    let left: Vec<String> = actions
-        .into_iter()
-        .chain(["agent_erased".to_owned()])
-        .collect();
-    assert_eq!(wren.actions().await, left);
+    let erased = ["agent_erased".to_owned()];
+    assert_eq!(wren.actions().await, [&actions[..], &erased].concat());
     let shown = serde_json::to_string(&records).unwrap();
     let lens = wren.seen();
     assert_eq!(code(lens.session_page(None, u32::MAX).await), "erased");
@@ -215,33 +180,16 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     );
     let verified = wren.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
-    assert_eq!(
-        verified
-            .iter()
-            .filter(|one| one.erased_at.is_some())
-            .count(),
-        1
-    );
+    assert_eq!(erased_of(&verified), 1);
     let checkpoint = note.checkpoint.as_bytes();
-    assert!(
-        wren.memoir
-            .check_growth(checkpoint, None)
-            .await
-            .unwrap()
-            .grew
-    );
+    let growth = wren.memoir.check_growth(checkpoint, None).await;
+    assert!(growth.unwrap().grew);
     wren.check().await;
 
     // Its name is free, and the new one is another agent.
     let account = wren.memoir.account("default").await.unwrap();
-    let listed: Vec<String> = account
-        .agents()
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|agent| agent.name)
-        .collect();
-    assert_eq!(listed, ["magpie"]);
+    let listed = account.agents().await.unwrap();
+    assert!(listed.iter().map(|agent| &agent.name).eq(["magpie"]));
     account.create_agent("WREN", &[], &person()).await.unwrap();
     let second = own(&account.agent("wren").await.unwrap());
     assert_ne!(second.scope(), wren.agent.scope());
@@ -258,11 +206,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     assert_eq!(code(reached.lens().memories(true).await), "erased");
     assert_eq!(code(reached.views().show().await), "erased");
     let verified = old.verify_all().await.unwrap();
-    let erased: Vec<_> = verified
-        .iter()
-        .filter(|one| one.erased_at.is_some())
-        .collect();
-    assert_eq!(erased.len(), 1);
+    assert_eq!(erased_of(&verified), 1);
     let magpie = own(&account.agent("magpie").await.unwrap());
     assert_eq!(magpie.lens().memories(true).await.unwrap(), of_magpie);
     // With the destroyed key it could be read, so the search for text above can fail.
@@ -317,13 +261,8 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     assert_eq!(erased.memories.core_count, 1);
     assert!(folder.keys.key(scope).unwrap().is_none());
     let actions = wren.actions().await;
-    assert_eq!(
-        actions
-            .iter()
-            .filter(|action| *action == "agent_erased")
-            .count(),
-        1
-    );
+    let erased = actions.iter().filter(|action| *action == "agent_erased");
+    assert_eq!(erased.count(), 1);
     let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
     assert_eq!(code(wren.agent.log().erase(&person()).await), "erased");
@@ -445,12 +384,9 @@ async fn spec_5_4_an_erasing_forgets_the_answers_that_are_kept_though_the_key_re
         open: "{}".to_owned(),
         sealed: StoredText(vec![1, 2, 3]),
     };
-    let (account, digest) = (kept.account, &kept.key_digest);
-    let ended = wren
-        .store
-        .end_reply(account, digest, None, None, answer)
-        .await;
-    ended.unwrap();
+    let (store, account) = (&wren.store, kept.account);
+    let ended = store.end_reply(account, &kept.key_digest, None, None, answer);
+    ended.await.unwrap();
     half_erased(&folder, &wren).await;
     let found = wren.store.begin_reply(&kept).await.unwrap().unwrap();
     assert!(found.answer.unwrap().sealed.0.is_empty());
@@ -498,18 +434,13 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
         let runtime = runtime.clone();
         let thread = std::thread::spawn(move || {
             let refused = runtime.block_on(async {
-                let now = other.memoir.now();
+                let (agent, now) = (&other.agent, other.memoir.now());
+                let wish = ShredWish::of(Number(1), "a reason");
                 [
-                    code(other.agent.log().erase(&person()).await),
-                    code(
-                        other
-                            .agent
-                            .memories()
-                            .shred(ShredWish::of(Number(1), "a reason"), &person())
-                            .await,
-                    ),
-                    code(other.agent.log().rewind(now, &person()).await),
-                    code(other.agent.archive(passphrase()).await),
+                    code(agent.log().erase(&person()).await),
+                    code(agent.memories().shred(wish, &person()).await),
+                    code(agent.log().rewind(now, &person()).await),
+                    code(agent.archive(passphrase()).await),
                 ]
             });
             tried.send(refused).unwrap();
@@ -606,10 +537,8 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         replaced.len()
     );
     let left = |dir: &Path| {
-        replaced
-            .iter()
-            .filter(|text| is_in_files(dir, text))
-            .count()
+        let left = replaced.iter().filter(|text| is_in_files(dir, text));
+        left.count()
     };
     assert_eq!(left(folder.path()), 0);
     assert!(
@@ -621,37 +550,16 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     wren.check().await;
 
     // Nothing restores it.
-    assert_eq!(
-        code(
-            agent
-                .memories()
-                .shred(ShredWish::of(Number(1), "again"), &person())
-                .await
-        ),
-        "shredded"
-    );
-    assert_eq!(
-        code(
-            agent
-                .memories()
-                .handle(Number(1), Handling::Restore, &person())
-                .await
-        ),
-        "shredded"
-    );
+    let (memories, wish) = (agent.memories(), ShredWish::of(Number(1), "again"));
+    assert_eq!(code(memories.shred(wish, &person()).await), "shredded");
+    let restored = memories.handle(Number(1), Handling::Restore, &person());
+    assert_eq!(code(restored.await), "shredded");
     assert_eq!(code(wren.try_apply(rehearsed.id).await), "not_applicable");
     folder.pass_a_minute();
     agent.log().rewind(before_all, &person()).await.unwrap();
-    let gone = agent.lens().memories(true).await.unwrap();
-    let gone = gone
-        .iter()
-        .find(|memory| memory.number == Number(1))
-        .unwrap();
+    let gone = agent.lens().memory(Number(1)).await.unwrap();
     assert!(gone.discarded_at.is_some() && gone.content().is_empty());
-    assert_eq!(
-        everything(&wren).await.to_lowercase().matches(WORD).count(),
-        0
-    );
+    assert!(!everything(&wren).await.to_lowercase().contains(WORD));
     assert!(wren.agent.log().verify().await.unwrap().valid);
     drop(wren);
     assert_eq!(left(folder.path()), 0);
@@ -669,34 +577,21 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
         wren.remember(text).await;
     }
     for number in 0..6 {
-        wren.remember(&format!(
-            "A long and quiet memory number {number} of a day at the sea."
-        ))
-        .await;
+        let filler = format!("A long and quiet memory number {number} of a day at the sea.");
+        wren.remember(&filler).await;
     }
     let merged = "The Zilpzalp key of the back door is 4711, as Marta said in May, in spring.";
-    let (session, _) = wren
-        .refine([
-            Turn::call(
-                "consolidate_memories",
-                json!({"ids": [1, 2], "content": merged}),
-            ),
-            complete(),
-        ])
-        .await;
-    let merged = session;
+    let merge = json!({"ids": [1, 2], "content": merged});
+    let merge = Turn::call("consolidate_memories", merge);
+    let (merged, _) = wren.refine([merge, complete()]).await;
     assert_eq!(merged.edits, 1);
     let words = |text: &str| text.matches("Zilpzalp").count();
     let mut left = words(&everything(&wren).await);
     // The merged memory is 9, and 10 the journal entry. The agent learns that it was merged from what is shredded.
     for (number, merged) in [(1, vec![Number(9)]), (9, Vec::new()), (2, Vec::new())] {
         folder.pass_a_minute();
-        let shredded = shred_by(
-            agent,
-            ShredWish::of(Number(number), "a key"),
-            &archiving::me(),
-        )
-        .await;
+        let wish = ShredWish::of(Number(number), "a key");
+        let shredded = shred_by(agent, wish, &archiving::me()).await;
         assert_eq!(shredded.summaries, merged, "{number}");
         let now = words(&everything(&wren).await);
         assert!(now < left, "{number}: {now} of {left}");
@@ -743,16 +638,10 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     shred_by(agent, ShredWish::of(Number(14), "a slip"), &person()).await;
     let applied = wren.apply(rehearsed.id).await;
     assert_eq!(applied.session.edits, 2);
-    let texts: Vec<String> = agent
-        .lens()
-        .memories(false)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|memory| memory.content().to_owned())
-        .collect();
-    assert!(texts.iter().any(|text| text == merged), "{texts:?}");
-    assert!(texts.iter().all(|text| !text.is_empty()));
+    let memories = agent.lens().memories(false).await.unwrap();
+    let mut texts = memories.iter().map(|memory| memory.content());
+    assert!(texts.clone().any(|text| text == merged), "{memories:?}");
+    assert!(texts.all(|text| !text.is_empty()));
 }
 
 /// Another process reads meanwhile, so the text stays in the log of the database until the next start removes it.
@@ -765,9 +654,8 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
     let old = sealed_texts(&folder.database());
     let reader = Connection::open(folder.database()).unwrap();
     reader.execute_batch("BEGIN").unwrap();
-    let count: i64 = reader
-        .query_row("SELECT count(*) FROM memories", [], |row| row.get(0))
-        .unwrap();
+    let sql = "SELECT count(*) FROM memories";
+    let count: i64 = reader.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
     shred_by(&wren.agent, ShredWish::of(Number(1), "a key"), &person()).await;
     let new = sealed_texts(&folder.database());
@@ -848,30 +736,19 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
         text: "Good morning.".into(),
     };
     let password = || Password::from_text("correct horse battery").unwrap();
+    let (memories, life) = (agent.memories(), agent.life());
+    let handed = life.hand_over(vec![message], true, ActorKind::Agent);
     let answers = [
-        code(
-            agent
-                .memories()
-                .save(&[input("Something.")], &person())
-                .await,
-        ),
+        code(memories.save(&[input("Something.")], &person()).await),
         code(agent.log().erase(&person()).await),
-        code(
-            agent
-                .life()
-                .hand_over(vec![message], true, ActorKind::Agent)
-                .await,
-        ),
+        code(handed.await),
         code(account.create_agent("robin", &[], &person()).await),
         code(account.create_user("Ada", password(), &OWNER).await),
         code(account.create_token(None, &OWNER).await),
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
-    assert_eq!(
-        agent.lens().memories(true).await.unwrap().len(),
-        1,
-        "reading goes on"
-    );
+    // Reading goes on.
+    assert_eq!(agent.lens().memories(true).await.unwrap().len(), 1);
     fs::rename(&moved, &path).unwrap();
     assert_eq!(agent.views().show().await.unwrap().name, "wren");
     assert_eq!(account.users().await.unwrap().len(), 0);
@@ -933,11 +810,8 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
         (summary.discarded_at, summary.sources),
         (None, vec![Number(2)])
     );
-    assert!(
-        text_of(&wren, 17)
-            .await
-            .contains("Bread and river are one.")
-    );
+    let report = text_of(&wren, 17).await;
+    assert!(report.contains("Bread and river are one."), "{report}");
     assert_eq!(counted(&wren).await, (11, 2, 0));
     // A memory that no summary was ever written over.
     let shredded = shred_by(&wren.agent, ShredWish::of(Number(14), "a slip"), &me).await;
@@ -949,11 +823,8 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
     assert_eq!(counted(&wren).await, (11, 0, 0));
     // A shredded text does not return by an undo, and a summary without sources does not either.
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &me)
-        .await
-        .unwrap();
+    let undone = wren.agent.sessions().roll_back(session, false, &me).await;
+    undone.unwrap();
     assert_eq!(text_of(&wren, 1).await, "");
     let summary = wren.facts(16).await;
     assert!(summary.discarded_at.is_some());
@@ -970,11 +841,9 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         if is_asked {
             let draft = shredding(1, true);
             let request = request_by(&wren.agent, &draft, &person()).await;
-            wren.agent
-                .grants()
-                .answer_access(request.id, true, None, &me)
-                .await
-                .unwrap();
+            let grants = wren.agent.grants();
+            let consent = grants.answer_access(request.id, true, None, &me).await;
+            consent.unwrap();
         } else {
             let wish = ShredWish {
                 derived: true,
@@ -992,10 +861,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         }
         // The report is removed from the session too, and from its record.
         let shown = wren.seen().session(session).await.unwrap();
-        assert_eq!(
-            shown.words.summary.map(|text| text.expose().to_owned()),
-            None
-        );
+        assert!(shown.words.summary.is_none());
         let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
         let records = serde_json::to_string(&records).unwrap();
         for gone in [
