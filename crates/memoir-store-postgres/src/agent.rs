@@ -6,7 +6,7 @@ use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
     RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
     decode::{self, Columns},
-    select,
+    encode, select,
 };
 
 use crate::{
@@ -283,12 +283,8 @@ impl Store for PostgresStore {
         before: Option<(Timestamp, SessionId)>,
         limit: u32,
     ) -> Result<Vec<SessionRow>> {
-        // No session begins as late as the largest number that a column can hold.
-        let (started_at, id) = match &before {
-            Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
-            None => (i64::MAX, &[0; 16]),
-        };
-        let values = scoped![scope, started_at, id, limit];
+        let (started_at, id) = encode::before(before, SessionId::as_bytes);
+        let values = scoped![scope, started_at, &id, limit];
         let sql = select!(
             session,
             "FROM sessions WHERE agent_id = $1 AND ",
@@ -417,12 +413,8 @@ impl Store for PostgresStore {
         before: Option<(Timestamp, AccessRequestId)>,
         limit: u32,
     ) -> Result<Vec<AccessRow>> {
-        // No request is made as late as the largest number that a column can hold.
-        let (requested_at, id) = match &before {
-            Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
-            None => (i64::MAX, &[0; 16]),
-        };
-        let values = scoped![scope, requested_at, id, limit];
+        let (requested_at, id) = encode::before(before, AccessRequestId::as_bytes);
+        let values = scoped![scope, requested_at, &id, limit];
         let sql = select!(
             access_request,
             "FROM access_requests WHERE agent_id = $1 AND ",

@@ -8,7 +8,7 @@ use std::{
 use memoir_domain::{AccountId, SessionId, Timestamp, memory::ArchivedBy};
 use memoir_store::{
     AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
-    Result, Reviving, SessionRow, StoredText, TokenRow, Waiting,
+    Result, Reviving, SessionRow, StoredText, TokenRow, Waiting, tables::places,
 };
 
 use crate::{
@@ -404,8 +404,7 @@ struct Calls {
 fn calls(values: usize) -> &'static Calls {
     static CALLS: OnceLock<Calls> = OnceLock::new();
     CALLS.get_or_init(|| {
-        let places: Vec<String> = (1..=values).map(|at| format!("${at}")).collect();
-        let alone = format!("SELECT memoir_decide({})", places.join(", "));
+        let alone = format!("SELECT memoir_decide({})", places(values));
         // If the statement that begins the transaction is refused, each later one runs by itself. The others have no
         // reach then; the function sets its own, and would write a part of a decision.
         let within = format!("{alone} WHERE current_setting('memoir.account', true) <> ''");

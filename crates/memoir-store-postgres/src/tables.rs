@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_store::{
     Error, Result,
-    tables::{Cell, Cells, ColumnKind, TABLES, Table, Tables, cells},
+    tables::{Cell, Cells, ColumnKind, TABLES, Table, Tables, cells, places},
 };
 use tokio_postgres::Row;
 
@@ -26,19 +26,8 @@ impl Tables for PostgresStore {
         after: Option<Cells>,
         limit: u32,
     ) -> Result<Vec<Cells>> {
-        let (names, key) = (table.names(), table.key_names());
         let after = after.unwrap_or_default();
-        let wanted = match after.len() {
-            0 => String::new(),
-            keys => {
-                let places: Vec<String> = (1..=keys).map(|at| format!("${at}")).collect();
-                format!("WHERE ({key}) > ({})", places.join(", "))
-            }
-        };
-        let sql = format!(
-            "SELECT {names} FROM {} {wanted} ORDER BY {key} LIMIT {limit}",
-            table.name
-        );
+        let sql = table.select_after(after.len(), limit);
         let key = after.iter().enumerate();
         let key = key.map(|(at, cell)| one(table, at, cell));
         let rows = self.by_key(sql, key.collect::<Result<_>>()?).await?;
@@ -46,13 +35,7 @@ impl Tables for PostgresStore {
     }
 
     async fn last_key(&self, table: &'static Table) -> Result<Option<Cells>> {
-        let key = table.key_names();
-        let backwards = key.replace(',', " DESC,");
-        let sql = format!(
-            "SELECT {key} FROM {} ORDER BY {backwards} DESC LIMIT 1",
-            table.name
-        );
-        let rows = self.by_key(sql, values![]).await?;
+        let rows = self.by_key(table.select_last_key(), values![]).await?;
         Ok(all(&rows, |row| cells(table, row, table.key))?.pop())
     }
 
@@ -63,12 +46,10 @@ impl Tables for PostgresStore {
             Ok(list(values.collect::<Result<Vec<_>>>()?))
         });
         let values: Vec<Value<'_>> = columns.collect::<Result<_>>()?;
-        let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+        let (names, places) = (table.names(), places(values.len()));
         let sql = format!(
-            "INSERT INTO {} ({}) SELECT * FROM unnest({})",
-            table.name,
-            table.names(),
-            places.join(", ")
+            "INSERT INTO {} ({names}) SELECT * FROM unnest({places})",
+            table.name
         );
         let statement = met(&sql, rows.len(), values);
         self.write(Reach::Fleet, &[statement]).await?;

@@ -378,12 +378,11 @@ pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> err
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{agent::plan, open};
+    use crate::agent::plan;
 
     #[test]
     fn an_agents_tokens_are_found_without_looking_at_those_of_others() {
-        let connection = open::in_memory().unwrap();
-        let steps = plan(&connection, AGENT_TOKENS);
+        let steps = plan(AGENT_TOKENS);
         let expected = "SEARCH tokens USING INDEX tokens_by_agent (agent_id=?)";
         assert_eq!(steps[0], expected, "{steps:?}");
     }

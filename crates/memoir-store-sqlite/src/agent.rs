@@ -117,13 +117,7 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> Result<Vec<SessionRow>> {
         self.scan_agent(scope, move |connection| {
-            // No session begins as late as the largest number that SQLite can hold.
-            let (started_at, id) = match &before {
-                Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
-                // With the smallest identifier: beside the latest time that can be, no identifier is before
-                // it.
-                None => (i64::MAX, &[0; 16]),
-            };
+            let (started_at, id) = encode::before(before, SessionId::as_bytes);
             let values = params![scope.agent.as_bytes(), started_at, id, limit];
             all(connection, SESSION_PAGE, values, decode::session)
         })
@@ -218,11 +212,7 @@ impl Store for SqliteStore {
         before: Option<(Timestamp, AccessRequestId)>,
         limit: u32,
     ) -> Result<Vec<AccessRow>> {
-        // No request is made as late as the largest number that SQLite can hold.
-        let (requested_at, id) = match before {
-            Some((requested_at, id)) => (requested_at.microseconds(), *id.as_bytes()),
-            None => (i64::MAX, [0; 16]),
-        };
+        let (requested_at, id) = encode::before(before, AccessRequestId::as_bytes);
         let (agent, account) = bytes(scope);
         let values = (agent, requested_at, id, account, limit);
         self.all(requests::PAGE, values, decode::access_request)
@@ -806,10 +796,10 @@ pub(crate) fn all<T>(
 
 /// How SQLite goes about a statement.
 #[cfg(test)]
-pub(crate) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-        .unwrap();
+pub(crate) fn plan(sql: &str) -> Vec<String> {
+    let connection = crate::open::in_memory().unwrap();
+    let explained = format!("EXPLAIN QUERY PLAN {sql}");
+    let mut statement = connection.prepare(&explained).unwrap();
     let mut rows = statement.raw_query();
     let mut steps = Vec::new();
     while let Some(row) = rows.next().unwrap() {
@@ -818,16 +808,22 @@ pub(crate) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     steps
 }
 
+/// How SQLite looks for the rows of a statement.
+#[cfg(test)]
+pub(crate) fn searches(sql: &str) -> Vec<String> {
+    let mut steps = plan(sql);
+    steps.retain(|step| step.starts_with("SEARCH") || step.starts_with("SCAN"));
+    steps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open;
 
     #[test]
     fn a_record_is_found_by_its_key() {
-        let connection = open::in_memory().unwrap();
         assert_eq!(
-            plan(&connection, crate::records::RECORD_AT),
+            plan(crate::records::RECORD_AT),
             [
                 "SEARCH audit_records USING PRIMARY KEY (agent_id=? AND seq=?)",
                 "SEARCH agents EXISTS USING INDEX sqlite_autoindex_agents_1 (id=?)",
@@ -842,10 +838,8 @@ mod tests {
 
     #[test]
     fn rows_are_counted_without_reading_any() {
-        let connection = open::in_memory().unwrap();
-        let steps = plan(&connection, ROW_COUNTS);
-        let searches = steps.iter().filter(|step| step.starts_with("SEARCH"));
-        let searches: Vec<_> = searches.map(String::as_str).collect();
+        let mut searches = plan(ROW_COUNTS);
+        searches.retain(|step| step.starts_with("SEARCH"));
         let of_a_kind =
             "SEARCH memories USING COVERING INDEX memories_active (agent_id=? AND kind=?)";
         assert_eq!(
@@ -857,14 +851,13 @@ mod tests {
                 "SEARCH memories USING COVERING INDEX memories_discarded (agent_id=? AND discarded_at>?)",
             ]
         );
-        let steps = plan(&connection, LINKS_UNDER);
+        let steps = plan(LINKS_UNDER);
         let under = "SEARCH memories USING INDEX memories_under (agent_id=? AND under=?)";
         assert!(steps.iter().any(|step| step == under), "{steps:?}");
     }
 
     #[test]
     fn pages_are_ranges_in_the_order_of_an_index() {
-        let connection = open::in_memory().unwrap();
         for (sql, expected) in [
             (ACTIVE_CORE.in_order, &IN_ORDER[..]),
             (SEARCHABLE.in_order, &IN_ORDER),
@@ -888,7 +881,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(plan(&connection, sql), expected);
+            assert_eq!(plan(sql), expected);
         }
     }
 }

@@ -171,12 +171,10 @@ fn due(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open;
 
     #[test]
     fn what_is_due_is_found_by_the_index() {
-        let connection = open::in_memory().unwrap();
-        let plan = crate::agent::plan(&connection, DUE);
+        let plan = crate::agent::plan(DUE);
         let searches = plan.iter().filter(|step| step.contains("deliveries"));
         for step in searches {
             assert!(

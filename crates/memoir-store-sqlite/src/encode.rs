@@ -2,7 +2,7 @@
 
 use memoir_domain::{Timestamp, memory::Number};
 use memoir_store::StoredText;
-pub(crate) use memoir_store::encode::{count, optional_count};
+pub(crate) use memoir_store::encode::{before, count, optional_count};
 use rusqlite::{
     ToSql,
     types::{ToSqlOutput, ValueRef},

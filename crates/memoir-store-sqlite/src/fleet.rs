@@ -460,11 +460,10 @@ pub(crate) fn accounts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open;
+    use crate::agent::plan;
 
     #[test]
     fn pages_read_no_more_than_they_bring() {
-        let connection = open::in_memory().unwrap();
         for (sql, expected) in [
             (
                 AGENT_PAGE,
@@ -492,40 +491,21 @@ mod tests {
                     "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)",
                 ],
             ),
-            (
-                DUE_BY_SLOT,
-                &[
-                    "SEARCH agents USING COVERING INDEX agents_by_slot (account_id=? AND weekly_after<?)",
-                    "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
-                ],
-            ),
-            (
-                AHEAD_BY_SLOT,
-                &[
-                    "SEARCH agents USING COVERING INDEX agents_by_slot (account_id=? AND weekly_after>?)",
-                    "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
-                ],
-            ),
-            (
-                AHEAD_BY_TIME,
-                &[
-                    "SEARCH agents USING INDEX agents_by_due_time (account_id=? AND due_at>?)",
-                    "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
-                ],
-            ),
-            (
-                DUE_BY_TIME,
-                &[
-                    "SEARCH agents USING INDEX agents_by_due_time (account_id=? AND due_at<?)",
-                    "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
-                ],
-            ),
         ] {
-            assert_eq!(crate::agent::plan(&connection, sql), expected);
+            assert_eq!(plan(sql), expected);
+        }
+        let by_slot = "COVERING INDEX agents_by_slot (account_id=? AND weekly_after";
+        let by_time = "INDEX agents_by_due_time (account_id=? AND due_at";
+        for (sql, index, side) in [
+            (DUE_BY_SLOT, by_slot, '<'),
+            (AHEAD_BY_SLOT, by_slot, '>'),
+            (DUE_BY_TIME, by_time, '<'),
+            (AHEAD_BY_TIME, by_time, '>'),
+        ] {
+            let proposed = format!("SEARCH agents USING {index}{side}?)");
+            let running = "SEARCH sessions USING INDEX sessions_running (agent_id=?)";
+            let expected = [&*proposed, "CORRELATED SCALAR SUBQUERY 1", running];
+            assert_eq!(plan(sql), expected);
         }
     }
 }

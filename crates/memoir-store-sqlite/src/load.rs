@@ -65,17 +65,16 @@ fn counted(row: &dyn DatabaseRow) -> memoir_store::Result<(u64, Option<Timestamp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open;
+    use crate::agent::plan;
 
     #[test]
     fn no_agent_is_read_and_no_session_that_has_ended() {
-        let connection = open::in_memory().unwrap();
         let counted = "SEARCH agents USING COVERING INDEX agents_living (erased_at=?)";
-        assert_eq!(crate::agent::plan(&connection, AGENTS)[0], counted);
+        assert_eq!(plan(AGENTS)[0], counted);
         // Each of these holds running sessions only.
         let indexes = ["sessions_running", "sessions_waiting", "sessions_by_lease"];
         for sql in [WAITING, HELD] {
-            let steps = crate::agent::plan(&connection, sql);
+            let steps = plan(sql);
             let [step] = steps.as_slice() else {
                 panic!("{sql}: {steps:?}");
             };

@@ -81,11 +81,10 @@ pub(crate) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{agent::plan, open};
+    use crate::agent::plan;
 
     #[test]
     fn requests_are_found_by_an_index() {
-        let connection = open::in_memory().unwrap();
         for (sql, expected) in [
             (
                 PAGE,
@@ -100,7 +99,7 @@ mod tests {
                 "SCAN access_requests USING INDEX access_requests_ending",
             ),
         ] {
-            let steps = plan(&connection, sql);
+            let steps = plan(sql);
             assert!(
                 steps.iter().any(|step| step.starts_with(expected)),
                 "{steps:?}"

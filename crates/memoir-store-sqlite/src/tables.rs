@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_store::{
     Result,
-    tables::{Cell, Cells, Table, Tables, cells},
+    tables::{Cell, Cells, Table, Tables, cells, places},
 };
 use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput};
 
@@ -37,16 +37,8 @@ impl Tables for SqliteStore {
         limit: u32,
     ) -> Result<Vec<Cells>> {
         self.scan(move |connection| {
-            let (names, key) = (table.names(), table.key_names());
             let after = after.unwrap_or_default();
-            let wanted = match after.len() {
-                0 => String::new(),
-                keys => format!("WHERE ({key}) > ({})", places(keys)),
-            };
-            let sql = format!(
-                "SELECT {names} FROM {} {wanted} ORDER BY {key} LIMIT {limit}",
-                table.name
-            );
+            let sql = table.select_after(after.len(), limit);
             read(connection, table, &sql, &after, table.columns.len())
         })
         .await
@@ -54,12 +46,7 @@ impl Tables for SqliteStore {
 
     async fn last_key(&self, table: &'static Table) -> Result<Option<Cells>> {
         self.scan(move |connection| {
-            let key = table.key_names();
-            let backwards = key.replace(',', " DESC,");
-            let sql = format!(
-                "SELECT {key} FROM {} ORDER BY {backwards} DESC LIMIT 1",
-                table.name
-            );
+            let sql = table.select_last_key();
             Ok(read(connection, table, &sql, &[], table.key)?.pop())
         })
         .await
@@ -81,10 +68,6 @@ impl Tables for SqliteStore {
         })
         .await
     }
-}
-
-fn places(count: usize) -> String {
-    vec!["?"; count].join(", ")
 }
 
 fn read(

@@ -92,11 +92,9 @@ pub(crate) fn usage(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open;
 
     #[test]
     fn no_memory_is_read_to_count_them() {
-        let connection = open::in_memory().unwrap();
         for (sql, index) in [
             (MEMORIES, "COVERING INDEX memories_"),
             (DRIVEN, "INDEX sessions_by_start"),
@@ -105,7 +103,7 @@ mod tests {
             (HANDED, "COVERING INDEX transcript_messages_counted"),
             (RECORDS, "SEARCH audit_records USING PRIMARY KEY"),
         ] {
-            let steps = crate::agent::plan(&connection, sql);
+            let steps = crate::agent::plan(sql);
             let reads = steps.iter().filter(|step| step.starts_with("SEARCH"));
             let mut reads = reads.peekable();
             assert!(reads.peek().is_some(), "{steps:?}");

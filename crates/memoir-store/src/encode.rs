@@ -1,5 +1,7 @@
 //! How both stores write values whose types their databases do not have.
 
+use memoir_domain::Timestamp;
+
 use crate::{Error, Result};
 
 /// A count, a size or a number: the integers of databases are signed.
@@ -21,4 +23,16 @@ pub fn optional_count(
     column: &str,
 ) -> Result<Option<i64>> {
     value.map(|value| count(value, table, column)).transpose()
+}
+
+/// Where a page, the newest first, begins: rows before that time and identifier; without them, before the largest
+/// number that a column can hold, which is no row's time.
+pub fn before<Id>(
+    place: Option<(Timestamp, Id)>,
+    bytes: impl FnOnce(&Id) -> &[u8; 16],
+) -> (i64, [u8; 16]) {
+    // With the smallest identifier: beside the latest time that can be, none is before it.
+    place.map_or((i64::MAX, [0; 16]), |(time, id)| {
+        (time.microseconds(), *bytes(&id))
+    })
 }

@@ -144,14 +144,14 @@ impl MemoryRow {
 
 /// A memory's place in the archive, without words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "the fields are those of MemoryRow, and a flag"
+)]
 pub struct ArchiveLink {
-    /// Its number.
     pub number: Number,
-    /// The memory that took its place.
     pub under: Option<Number>,
-    /// Its kind.
     pub kind: Kind,
-    /// Whether it is discarded.
     pub is_discarded: bool,
 }
 

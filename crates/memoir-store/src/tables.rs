@@ -38,10 +38,32 @@ impl Table {
         names(self.columns)
     }
 
-    /// The names of the columns of its key, separated by commas.
-    pub fn key_names(&self) -> String {
+    /// The statement for rows by key, at most `limit`; after a key of so many values, `$1` and so on, if there are any.
+    pub fn select_after(&self, values: usize, limit: u32) -> String {
+        let (name, names, key) = (self.name, self.names(), self.key_names());
+        let wanted = match values {
+            0 => String::new(),
+            values => format!("WHERE ({key}) > ({})", places(values)),
+        };
+        format!("SELECT {names} FROM {name} {wanted} ORDER BY {key} LIMIT {limit}")
+    }
+
+    /// The statement for the key of the last row.
+    pub fn select_last_key(&self) -> String {
+        let (name, key) = (self.name, self.key_names());
+        let backwards = key.replace(',', " DESC,");
+        format!("SELECT {key} FROM {name} ORDER BY {backwards} DESC LIMIT 1")
+    }
+
+    fn key_names(&self) -> String {
         names(&self.columns[..self.key])
     }
+}
+
+/// The places of so many values: `$1, $2` and so on.
+pub fn places(count: usize) -> String {
+    let places: Vec<String> = (1..=count).map(|at| format!("${at}")).collect();
+    places.join(", ")
 }
 
 fn names(columns: &[(&str, ColumnKind)]) -> String {
