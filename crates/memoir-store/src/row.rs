@@ -144,10 +144,7 @@ impl MemoryRow {
 
 /// A memory's place in the archive, without words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of MemoryRow, and a flag"
-)]
+#[expect(missing_docs, reason = "the fields are those of MemoryRow, and a flag")]
 pub struct ArchiveLink {
     pub number: Number,
     pub under: Option<Number>,
