@@ -12,7 +12,7 @@ use memoir_store::{
     HeldSessions, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result,
     SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, columns,
     decode::{self, Columns, DatabaseRow},
-    select,
+    owner_in, select,
 };
 
 use crate::{
@@ -32,18 +32,6 @@ const HEALTH: &str = "least(CASE (SELECT state FROM sessions WHERE agent_id = ag
 macro_rules! running {
     () => {
         "state IN ('queued', 'asking', 'open')"
-    };
-}
-
-/// The agent and account of a row of that table, by the row's identifier.
-macro_rules! owner_in {
-    ($table:literal) => {
-        concat!(
-            "SELECT agents.id, agents.account_id FROM ",
-            $table,
-            " AS owned JOIN agents ON agents.id = owned.agent_id \
-                 WHERE owned.id = $1 AND agents.account_id = $2"
-        )
     };
 }
 

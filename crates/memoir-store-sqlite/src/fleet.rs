@@ -8,7 +8,7 @@ use memoir_domain::{
 use memoir_store::{
     AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
     FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, OpenAccess, RecordFilter,
-    RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, columns, select,
+    RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, columns, owner_in, select,
 };
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
@@ -24,18 +24,6 @@ use crate::{
     records, requests, schema, scrub, usage,
     writer::{BULK_ROWS, WriteOutcome},
 };
-
-/// The agent and account of a row of that table, by the row's identifier.
-macro_rules! owner_in {
-    ($table:literal) => {
-        concat!(
-            "SELECT agents.id, agents.account_id FROM ",
-            $table,
-            " AS owned JOIN agents ON agents.id = owned.agent_id \
-             WHERE owned.id = ?1 AND agents.account_id = ?2"
-        )
-    };
-}
 
 #[async_trait]
 impl Fleet for SqliteStore {

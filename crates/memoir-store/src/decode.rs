@@ -142,6 +142,19 @@ macro_rules! select {
     };
 }
 
+/// The statement for the agent and account of a row of that table, by the row's identifier and the account.
+#[macro_export]
+macro_rules! owner_in {
+    ($table:literal) => {
+        concat!(
+            "SELECT agents.id, agents.account_id FROM ",
+            $table,
+            " AS owned JOIN agents ON agents.id = owned.agent_id \
+             WHERE owned.id = $1 AND agents.account_id = $2"
+        )
+    };
+}
+
 /// Reads a row as ordinary queries do.
 pub type RowReader<T = ()> = fn(&dyn DatabaseRow) -> Result<T>;
 
