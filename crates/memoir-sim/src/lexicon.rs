@@ -2,24 +2,24 @@
 
 use memoir_testkit::Dice;
 
-/// Words in pairs of one length; neither of a pair has a meaning for any rule.
+/// Words in pairs of one length. None of them has a meaning for any rule: no language of `memoir-text` lists one.
 const WORDS: [[&str; 2]; 16] = [
-    ["river", "table"],
-    ["paper", "stone"],
-    ["quiet", "frost"],
-    ["linen", "glove"],
-    ["attic", "ember"],
-    ["kettle", "barrel"],
-    ["garden", "copper"],
-    ["winter", "saddle"],
-    ["candle", "basket"],
-    ["meadow", "pillow"],
-    ["ladder", "needle"],
+    ["frost", "glove"],
+    ["hinge", "plank"],
+    ["quill", "cloak"],
+    ["birch", "maple"],
+    ["heron", "otter"],
+    ["meadow", "copper"],
+    ["ladder", "saddle"],
+    ["cellar", "walnut"],
+    ["pigeon", "gravel"],
+    ["anchor", "marble"],
+    ["kennel", "turnip"],
+    ["shovel", "badger"],
+    ["velvet", "pebble"],
     ["harbour", "lantern"],
-    ["orchard", "chimney"],
-    ["market", "hammer"],
-    ["window", "velvet"],
-    ["thread", "ribbon"],
+    ["thistle", "bramble"],
+    ["sparrow", "juniper"],
 ];
 
 /// One word for each agent, which stands in each of its texts and in no other.
@@ -31,6 +31,16 @@ const MARKS: [[&str; 2]; 3] = [
 
 /// How many texts of an agent an administrator knows, word for word, where the vocabulary is the first one.
 pub(crate) const PLANTED: u64 = 4;
+
+/// What each of these texts ends with, in either vocabulary.
+const PLANTED_END: &str = "It is on the list.";
+
+/// Whether a text is one of those that an administrator may know, or is made of one. Two runs in different words agree
+/// on it, although in one of them alone an administrator's text equals an agent's.
+pub(crate) fn is_planted(text: &str) -> bool {
+    let end = PLANTED_END.to_lowercase();
+    text.to_lowercase().contains(&end)
+}
 
 /// The vocabulary of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +79,28 @@ impl Lexicon {
 
     /// One of [`PLANTED`] texts of an agent.
     pub(crate) fn planted(self, agent: usize, which: u64) -> String {
-        self.text(agent, &mut Dice::of_step(agent as u64, which), 2)
+        let text = self.text(agent, &mut Dice::of_step(agent as u64, which), 2);
+        format!("{text} {PLANTED_END}")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use memoir_text::{Allowed, SummarySource, unsupported};
+
     use super::*;
+
+    /// How much of a word a summary may not add, in small letters and in capitals.
+    fn checked(word: &str) -> [usize; 2] {
+        [word.to_owned(), word.to_uppercase()].map(|word| {
+            let source = SummarySource {
+                text: "She spoke about it.",
+                date: (2026, 3, 4),
+            };
+            let summary = format!("She spoke about the {word} and about it.");
+            unsupported(&summary, &[source], &Allowed::default()).len()
+        })
+    }
 
     #[test]
     fn both_vocabularies_have_one_shape() {
@@ -83,9 +108,16 @@ mod tests {
         for [one, other] in WORDS.iter().chain(&MARKS) {
             assert_eq!(shape(one), shape(other));
             assert_ne!(one, other);
+            let checked = [one, other].map(|word| checked(word));
+            assert_eq!(checked[0], checked[1], "{one} and {other}");
         }
         let text = |lexicon: Lexicon| lexicon.text(1, &mut Dice::new(7), 5);
         assert_eq!(text(Lexicon::First).len(), text(Lexicon::Second).len());
         assert_ne!(text(Lexicon::First), text(Lexicon::Second));
+        for lexicon in [Lexicon::First, Lexicon::Second] {
+            let planted = lexicon.planted(1, 0);
+            assert!(is_planted(&planted) && is_planted(&planted.to_uppercase()));
+            assert!(!is_planted(&text(lexicon)));
+        }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{
     Lexicon,
-    lexicon::PLANTED,
+    lexicon::{PLANTED, is_planted},
     player::Player,
     resident::Resident,
     view::{Between, IMMUTABLE, Seen},
@@ -136,7 +136,10 @@ impl Plan {
         };
         // An open session goes on every second time.
         if resident.session.is_some() && dice.roll(2) == 0 {
-            return Self::Own(Some(Box::new(Player::any(dice, rows))), false);
+            return Self::Own(
+                Some(Box::new(Player::any(dice, rows, resident.is_compared))),
+                false,
+            );
         }
         let wanted = match dice.roll(100) {
             0..16 => return Self::saves(resident, lexicon, dice),
@@ -149,11 +152,11 @@ impl Plan {
             20..23 => Some(Self::Look),
             23..36 => {
                 let is_dedup_only = dice.roll(8) == 0;
-                let player = Player::any(dice, rows);
+                let player = Player::any(dice, rows, resident.is_compared);
                 return Self::Own(Some(Box::new(player)), is_dedup_only);
             }
             36..64 => Some(Self::Refine {
-                player: Some(Box::new(Player::any(dice, rows))),
+                player: Some(Box::new(Player::any(dice, rows, resident.is_compared))),
                 dice: Dice::new(dice.roll(1 << 32)),
                 is_dedup_only: dice.roll(8) == 0,
                 rehearsal: dice.roll(8) == 0,
@@ -251,9 +254,17 @@ pub(crate) fn one_of_its_texts(
     let sentences = dice.roll(6) + 1;
     let mut content = lexicon.text(resident.place, dice, sentences);
     let view = &resident.view;
-    let core = view.numbers(|seen| seen.is_active(Kind::Core) && !seen.is_summary);
+    // A copy of an administrator's text would equal a text of the agent in one vocabulary alone.
+    let core = view.numbers(|seen| {
+        seen.is_active(Kind::Core) && !seen.is_summary && !is_planted(&seen.content)
+    });
     match dice.roll(12) {
-        0 => content = lexicon.planted(resident.place, dice.roll(PLANTED)),
+        0 => {
+            content = lexicon.planted(resident.place, dice.roll(PLANTED));
+            if dice.roll(4) == 0 {
+                content = content.to_uppercase();
+            }
+        }
         1 | 2 => {
             if let Some(number) = dice.one_of(&core) {
                 content.clone_from(&view.memories[number].content);

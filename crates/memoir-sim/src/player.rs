@@ -1,15 +1,25 @@
-//! The models of sessions: honest, hostile, and without any sense.
+//! The models of sessions: honest, hostile, and without any sense. None of them prefers one word of a vocabulary to
+//! another, so that their choices are the same in other words of one shape.
 
 use memoir_model::{ModelError, ModelMessage, ModelRequest};
 use memoir_testkit::{Character, Dice, Honest, Mind, ModelScript, Turn};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::lexicon::is_planted;
+
 /// How many calls a model without sense makes.
 const SENSELESS: u64 = 14;
 
 /// A model.
-pub(crate) enum Player {
+pub(crate) struct Player {
+    role: Role,
+    /// Whether it reads no text that an administrator may know. Models compare the texts that they read, and of two runs
+    /// that are compared only one has an administrator's text that equals an agent's.
+    omits_planted: bool,
+}
+
+enum Role {
     /// Follows the prompt.
     Honest(Box<Honest>),
     /// One of the characters that try to destroy a memory.
@@ -20,41 +30,33 @@ pub(crate) enum Player {
 
 impl Player {
     /// Any of them. `rows` is the highest number that the agent has.
-    pub(crate) fn any(dice: &mut Dice, rows: u64) -> Self {
-        match dice.roll(6) {
-            0 | 1 => Self::Honest(Box::default()),
-            2 => Self::Senseless {
-                dice: Dice::new(dice.roll(1 << 32)),
-                left: dice.roll(SENSELESS) + 1,
-                rows,
-            },
-            _ => {
-                let all = Character::ALL;
-                let character = all[dice.roll(all.len() as u64) as usize];
-                let mut mind = Mind::new(character, None);
-                mind.week = dice.roll(50) + 1;
-                Self::Hostile(Box::new(mind))
-            }
+    pub(crate) fn any(dice: &mut Dice, rows: u64, omits_planted: bool) -> Self {
+        Self {
+            role: Role::any(dice, rows),
+            omits_planted,
         }
     }
 
     pub(crate) fn begin(&mut self, prompt: &str) {
-        match self {
-            Self::Honest(honest) => honest.begin(prompt),
-            Self::Hostile(mind) => mind.begin(prompt),
-            Self::Senseless { .. } => {}
+        let is_read = |line: &&str| !self.omits_planted || !is_planted(line);
+        let prompt: Vec<&str> = prompt.lines().filter(is_read).collect();
+        let prompt = prompt.join("\n");
+        match &mut self.role {
+            Role::Honest(honest) => honest.begin(&prompt),
+            Role::Hostile(mind) => mind.begin(&prompt),
+            Role::Senseless { .. } => {}
         }
     }
 
     /// The calls of the next response.
     pub(crate) fn calls(&mut self) -> Vec<(&'static str, Value)> {
-        match self {
-            Self::Honest(honest) => vec![honest.call()],
-            Self::Hostile(mind) => mind.calls(),
-            Self::Senseless { left: 0, .. } => {
+        match &mut self.role {
+            Role::Honest(honest) => vec![honest.call()],
+            Role::Hostile(mind) => mind.calls(),
+            Role::Senseless { left: 0, .. } => {
                 vec![("complete_refinement", json!({"summary": "Done."}))]
             }
-            Self::Senseless { dice, left, rows } => {
+            Role::Senseless { dice, left, rows } => {
                 *left -= 1;
                 vec![senseless(dice, *rows)]
             }
@@ -62,10 +64,10 @@ impl Player {
     }
 
     pub(crate) fn learn(&mut self, results: &[Value]) {
-        match self {
-            Self::Honest(honest) => results.iter().for_each(|result| honest.learn(result)),
-            Self::Hostile(mind) => mind.learn_all(results),
-            Self::Senseless { .. } => {}
+        match &mut self.role {
+            Role::Honest(honest) => results.iter().for_each(|result| honest.learn(result)),
+            Role::Hostile(mind) => mind.learn_all(results),
+            Role::Senseless { .. } => {}
         }
     }
 
@@ -115,6 +117,26 @@ impl Player {
             .collect();
         results.reverse();
         self.learn(&results);
+    }
+}
+
+impl Role {
+    fn any(dice: &mut Dice, rows: u64) -> Self {
+        match dice.roll(6) {
+            0 | 1 => Self::Honest(Box::default()),
+            2 => Self::Senseless {
+                dice: Dice::new(dice.roll(1 << 32)),
+                left: dice.roll(SENSELESS) + 1,
+                rows,
+            },
+            _ => {
+                let all = Character::ALL;
+                let character = all[dice.roll(all.len() as u64) as usize];
+                let mut mind = Mind::new(character, None);
+                mind.week = dice.roll(50) + 1;
+                Self::Hostile(Box::new(mind))
+            }
+        }
     }
 }
 

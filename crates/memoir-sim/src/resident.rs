@@ -31,6 +31,8 @@ pub(crate) struct Resident {
     pub(crate) moments: Vec<Timestamp>,
     /// Whether nothing was undone or rewound yet: then the age rule can be computed from the outside.
     pub(crate) is_calm: bool,
+    /// Whether what administrators get of it is compared with a run in other words.
+    pub(crate) is_compared: bool,
 }
 
 /// The agent for itself.
@@ -42,6 +44,7 @@ impl Resident {
     pub(crate) async fn new(
         (place, account, name): (usize, &'static str, &'static str),
         agent: OwnAgent,
+        is_compared: bool,
     ) -> Result<Self, memoir_app::Error> {
         Ok(Self {
             place,
@@ -54,6 +57,7 @@ impl Resident {
             ended: BTreeSet::new(),
             moments: Vec::new(),
             is_calm: true,
+            is_compared,
         })
     }
 

@@ -116,7 +116,8 @@ impl World {
             ];
             let handle = agent(&account, name, &settings).await;
             let own = own(&handle).unwrap();
-            let resident = Resident::new((place, account_name, name), own).await;
+            let is_compared = world.options.notes_administrators;
+            let resident = Resident::new((place, account_name, name), own, is_compared).await;
             world.residents.push(resident.unwrap());
             for _ in 0..dice.roll(8) + 6 {
                 world.clock.advance(Duration::from_secs(3_600));
@@ -575,7 +576,7 @@ impl World {
         check_marks([context.text.expose().to_owned()], &marks)?;
         let own = lexicon.mark(resident.place);
         let query = RecallQuery {
-            text: format!("{own} spoke about the river").into(),
+            text: format!("{own} spoke about the meadow").into(),
             limit: 20,
             ..RecallQuery::default()
         };
