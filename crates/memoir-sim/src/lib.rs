@@ -128,6 +128,8 @@ pub struct Report {
     pub steps: u64,
     /// Sessions by their ends.
     pub sessions: BTreeMap<&'static str, u64>,
+    /// Those of them that had the loss guard `off`.
+    pub off: u64,
     /// Acts by their names.
     pub acts: BTreeMap<&'static str, u64>,
     /// Processes that were killed.
@@ -150,6 +152,7 @@ impl Report {
     pub fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.kills += other.kills;
+        self.off += other.off;
         self.edits += other.edits;
         for (all, more) in [
             (&mut self.sessions, &other.sessions),

@@ -92,12 +92,18 @@ impl Plan {
         }
     }
 
-    /// What may be between the memory before and after it. `undone` says whether a session was undone in it.
-    pub(crate) fn between(&self, undone: bool) -> Between {
+    /// Whether a session may change the memory in it.
+    pub(crate) fn is_session(&self) -> bool {
+        matches!(self, Self::Own(..) | Self::Refine { .. } | Self::Apply(_))
+    }
+
+    /// What may be between the memory before and after it. `undone` says whether a session was undone in it, `is_off`
+    /// whether one may have had the guard `off`.
+    pub(crate) fn between(&self, undone: bool, is_off: bool) -> Between {
         match self {
             Self::Save(..) | Self::Absorb(..) => Between::Saving,
             Self::Own(..) | Self::Refine { .. } | Self::Apply(_) | Self::Cancel => {
-                Between::Session { undone }
+                Between::Session { undone, is_off }
             }
             Self::Look
             | Self::Handle(..)
@@ -201,18 +207,19 @@ impl Plan {
     }
 
     fn configures(resident: &Resident, dice: &mut Dice) -> Self {
-        let (field, values): (Field, &[&'static str]) = match dice.roll(4) {
+        let (field, values): (Field, &[&'static str]) = match dice.roll(5) {
             0 => (Field::RefinementThreshold, &["0.5", "0.75", "0.9"]),
             1 => (Field::CoreTokenBudget, &["1000", "1200", "1500"]),
             2 => (Field::DuplicateMatch, &["exact", "ignore_case"]),
-            _ => (Field::LossGuard, &["archive", "archive", "refuse"]),
+            _ => (Field::LossGuard, &["archive", "archive", "refuse", "off"]),
         };
         let value = values[dice.roll(values.len() as u64) as usize];
-        let may_itself = field == Field::RefinementThreshold && dice.roll(2) == 0;
-        let actor = if may_itself {
-            resident.actor()
-        } else {
-            administrator()
+        // A laxer guard than its own is refused to it.
+        let is_own = matches!(field, Field::RefinementThreshold | Field::LossGuard);
+        let actor = match dice.roll(4) {
+            0 | 1 if is_own => resident.actor(),
+            3 => Actor::owner(),
+            _ => administrator(),
         };
         Self::Configure(field, value, actor)
     }

@@ -9,7 +9,7 @@ use memoir_text::is_same_text;
 use crate::{
     Violation,
     session::OwnSession,
-    view::{Between, View, ensure},
+    view::{Between, View, ensure, is_among},
 };
 
 /// An agent.
@@ -21,16 +21,18 @@ pub(crate) struct Resident {
     pub(crate) agent: OwnAgent,
     /// Its memory after the last step.
     pub(crate) view: View,
-    /// Every text as it was saved, by number.
-    texts: BTreeMap<u64, String>,
+    /// The texts that each memory had, by number: as it was saved, and as sessions under `off` wrote it.
+    texts: BTreeMap<u64, Vec<String>>,
     /// The session that it drives itself.
     pub(crate) session: Option<OwnSession>,
     /// The sessions whose ends were checked.
     pub(crate) ended: BTreeSet<SessionId>,
     /// Times to return to.
     pub(crate) moments: Vec<Timestamp>,
-    /// Whether nothing was undone or rewound yet: then the age rule can be computed from the outside.
+    /// Whether nothing was undone, rewound or changed under `off` yet: then the age rule can be computed from outside.
     pub(crate) is_calm: bool,
+    /// Whether a session under `off` may have changed it: then originals can be removed (SPEC 3.12).
+    pub(crate) was_off: bool,
     /// Whether what administrators get of it is compared with a run in other words.
     pub(crate) is_compared: bool,
 }
@@ -57,6 +59,7 @@ impl Resident {
             ended: BTreeSet::new(),
             moments: Vec::new(),
             is_calm: true,
+            was_off: false,
             is_compared,
         })
     }
@@ -73,13 +76,15 @@ impl Resident {
         texts: &[String],
     ) -> Result<(), Violation> {
         view.check_counts()?;
-        view.check_since(&self.view, between)?;
+        view.check_since(&self.view, between, &self.texts)?;
         let known = self.view.memories.len() as u64;
         for (number, seen) in view.memories.range(known + 1..) {
             let is_expected = texts.iter().any(|text| is_same_text(text, &seen.content));
-            // Memoir itself writes summaries at a session's request, and entries of the journal.
+            // Memoir itself writes summaries at a session's request, and entries of the journal. What a session merges
+            // under `off` is no summary.
+            let is_written = is_expected || between.is_off();
             ensure!(
-                is_expected || seen.is_summary || seen.kind == Kind::Journal || seen.is_shredded,
+                is_written || seen.is_summary || seen.kind == Kind::Journal || seen.is_shredded,
                 "2.4",
                 "#{number} has a text that was not saved"
             );
@@ -88,19 +93,34 @@ impl Resident {
                 "others",
                 "#{number} is new"
             );
-            if is_expected && !seen.is_summary {
-                self.texts.insert(*number, seen.content.clone());
+            if is_written && !seen.is_summary {
+                self.texts.insert(*number, vec![seen.content.clone()]);
             }
         }
-        for (number, text) in &self.texts {
+        if between.is_off() {
+            self.note_rewritten(&view);
+        }
+        for (number, texts) in &self.texts {
             let seen = &view.memories[number];
             ensure!(
-                seen.is_shredded || is_same_text(text, &seen.content),
+                seen.is_shredded || is_among(texts, &seen.content),
                 "3.12",
                 "#{number} is not word for word as it was saved"
             );
         }
         self.view = view;
         Ok(())
+    }
+
+    /// Notes the texts that a session under `off` wrote in place of others: they count as originals (SPEC 3.14).
+    fn note_rewritten(&mut self, view: &View) {
+        for (number, old) in &self.view.memories {
+            let new = &view.memories[number];
+            if !new.is_shredded && !is_same_text(&old.content, &new.content) {
+                let texts = self.texts.entry(*number);
+                let texts = texts.or_insert_with(|| vec![old.content.clone()]);
+                texts.push(new.content.clone());
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memoir_app::{RecordFilter, SessionFacts, sessions::OpenedSession};
-use memoir_domain::{SessionId, memory::Kind, session::Mode};
+use memoir_domain::{SessionId, agent::LossGuard, memory::Kind, session::Mode};
 use memoir_testkit::{Ages, Floor};
 use serde_json::Value;
 
@@ -52,6 +52,8 @@ pub(crate) struct OwnSession {
     /// Whether others changed the memory since.
     pub(crate) is_disturbed: bool,
     edits: u32,
+    /// The loss guard when it was opened.
+    guard: LossGuard,
 }
 
 impl OwnSession {
@@ -69,6 +71,7 @@ impl OwnSession {
             opened: view.clone(),
             is_disturbed: is_taken_up,
             edits: session.edits,
+            guard: session.loss_guard.unwrap_or(view.guard),
         }
     }
 
@@ -76,6 +79,8 @@ impl OwnSession {
     pub(crate) async fn go_on(&mut self, resident: &mut Resident) -> Result<u64, Failure> {
         let mut results = Vec::new();
         let mut made = 0;
+        // The stricter one counts, of its opening and of now (SPEC 3.14).
+        let is_off = self.guard.max(resident.view.guard) == LossGuard::Off;
         for (tool, arguments) in self.player.calls() {
             let agent = resident.agent.clone();
             let result = agent.call_tool(self.id, tool, Some(&arguments)).await?;
@@ -90,12 +95,15 @@ impl OwnSession {
             }
             let before = resident.view.clone();
             let view = View::of(&agent).await?;
-            resident.reconcile(view, Between::Session { undone }, &[])?;
+            resident.reconcile(view, Between::Session { undone, is_off }, &[])?;
             if is_edit {
                 self.edits += 1;
                 made += 1;
                 ensure_edits(self.edits)?;
-                self.check_floors(&before, resident).await?;
+                // Under `off` the core size alone decides.
+                if !is_off {
+                    self.check_floors(&before, resident).await?;
+                }
             }
             if undone && !self.is_disturbed {
                 self.check_return(&resident.view)?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_app::{MemoryCounts, OwnAgent, ShownMemory};
 use memoir_domain::{
     Timestamp,
+    agent::LossGuard,
     memory::{Kind, Number, tokens},
     origin::Origin,
 };
@@ -83,9 +84,28 @@ pub(crate) enum Between {
     Session {
         /// Whether it was undone: by the breaker, or by its end.
         undone: bool,
+        /// Whether its guard was `off`: then it rewrites texts in place and discards memories (SPEC 3.14).
+        is_off: bool,
     },
     /// Acts of administrators, or of the agent outside of sessions.
     Outside,
+}
+
+impl Between {
+    /// Whether a session under the guard `off` acted.
+    pub(crate) fn is_off(self) -> bool {
+        matches!(self, Self::Session { is_off: true, .. })
+    }
+
+    /// Whether a text may have returned that a session under `off` had rewritten.
+    fn may_return_texts(self) -> bool {
+        matches!(self, Self::Outside | Self::Session { undone: true, .. })
+    }
+}
+
+/// Whether one of `texts` is the same text.
+pub(crate) fn is_among(texts: &[String], content: &str) -> bool {
+    texts.iter().any(|text| is_same_text(text, content))
 }
 
 /// All memories of an agent, and their counts.
@@ -94,6 +114,7 @@ pub(crate) struct View {
     pub(crate) memories: BTreeMap<u64, Seen>,
     pub(crate) counts: MemoryCounts,
     pub(crate) budget: u64,
+    pub(crate) guard: LossGuard,
 }
 
 impl View {
@@ -107,6 +128,7 @@ impl View {
                 .collect(),
             counts: facts.counts,
             budget: facts.effective_core_token_budget,
+            guard: facts.effective_loss_guard,
         })
     }
 
@@ -213,8 +235,14 @@ impl View {
         Ok(())
     }
 
-    /// That nothing changed from `before` which could not by what happened since.
-    pub(crate) fn check_since(&self, before: &Self, between: Between) -> Result<(), Violation> {
+    /// That nothing changed from `before` which could not by what happened since. `texts` are those that each memory
+    /// had so far.
+    pub(crate) fn check_since(
+        &self,
+        before: &Self,
+        between: Between,
+        texts: &BTreeMap<u64, Vec<String>>,
+    ) -> Result<(), Violation> {
         for (number, old) in &before.memories {
             let Some(new) = self.memories.get(number) else {
                 return Err(Violation::new("3.12", format!("#{number} is gone")));
@@ -223,8 +251,16 @@ impl View {
                 ensure!(old == new, "others", "#{number} changed");
                 continue;
             }
+            let has_returned = || {
+                let texts = texts.get(number).filter(|_| between.may_return_texts());
+                texts.is_some_and(|texts| is_among(texts, &new.content))
+            };
             ensure!(
-                new.is_shredded || is_same_text(&old.content, &new.content) || old.is_summary,
+                new.is_shredded
+                    || is_same_text(&old.content, &new.content)
+                    || old.is_summary
+                    || between.is_off()
+                    || has_returned(),
                 "3.12",
                 "the text of #{number} is another one"
             );
@@ -238,11 +274,15 @@ impl View {
             let is_copy = || self.has_copy_in(*number, &old.content, &kinds);
             let is_newly_discarded = !old.is_discarded && new.is_discarded;
             ensure!(
-                between == Between::Outside || !is_newly_discarded || old.is_summary || is_copy(),
+                between == Between::Outside
+                    || between.is_off()
+                    || !is_newly_discarded
+                    || old.is_summary
+                    || is_copy(),
                 "3.12",
                 "#{number} was discarded"
             );
-            if let Between::Session { undone } = between {
+            if let Between::Session { undone, .. } = between {
                 self.check_session((*number, old, new), undone, is_copy)?;
             }
             if between == Between::Saving {
@@ -277,9 +317,11 @@ impl View {
         );
         if old.constitutional && old.is_active(Kind::Core) && !undone {
             ensure!(
-                new.constitutional && new.is_active(Kind::Core),
+                new.constitutional
+                    && new.is_active(Kind::Core)
+                    && is_same_text(&old.content, &new.content),
                 "constitutional",
-                "#{number} was moved or lost its flag"
+                "#{number} was moved, rewritten or lost its flag"
             );
         }
         if old.has_immutable_tag() && old.is_active(Kind::Core) && !undone {

@@ -9,7 +9,7 @@ use memoir_app::{
 use memoir_domain::{
     SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
-    agent::Field,
+    agent::{Field, LossGuard},
     audit::ActorKind,
     recall::RecallQuery,
     session::State,
@@ -108,7 +108,9 @@ impl World {
         let mut dice = Dice::of_step(world.options.seed, u64::MAX - 2);
         for (place, (account_name, name)) in RESIDENTS.into_iter().enumerate() {
             let account = account(&world.memoir, account_name).await;
+            let guard = if dice.roll(5) == 0 { "off" } else { "archive" };
             let settings = [
+                (Field::LossGuard, Some(guard)),
                 (Field::Model, Some("scripted:model")),
                 (Field::CoreTokenBudget, Some("1000")),
                 (Field::RefinementThreshold, Some("0.6")),
@@ -202,6 +204,8 @@ impl World {
         }
         let process = self.process.clone();
         let before = self.residents[who].view.clone();
+        // Of a session that began under a stricter guard that one counts; it is checked at each of its edits.
+        let is_off = plan.is_session() && before.guard == LossGuard::Off;
         let performed = tokio::select! {
             biased;
             () = process.ended() => None,
@@ -219,7 +223,7 @@ impl World {
             }
             Some(Ok(())) | None => {}
         }
-        self.reconcile(who, &plan, &before).await?;
+        self.reconcile(who, (&plan, is_off), &before).await?;
         let moment = self.memoir.now();
         if dice.roll(4) == 0 {
             self.residents[who].moments.push(moment);
@@ -250,14 +254,27 @@ impl World {
         Ok(Plan::any(resident, self.options.lexicon, sessions, dice))
     }
 
-    /// After a step: the memory, the sessions that ended in it, and the session that the agent drives.
-    async fn reconcile(&mut self, who: usize, plan: &Plan, before: &View) -> Result<(), Violation> {
+    /// After a step: the memory, the sessions that ended in it, and the session that the agent drives. `is_off` says
+    /// whether a session may have had the guard `off`.
+    async fn reconcile(
+        &mut self,
+        who: usize,
+        (plan, is_off): (&Plan, bool),
+        before: &View,
+    ) -> Result<(), Violation> {
         let ended = self.newly_ended(who).await?;
         let undone = ended.iter().any(|(_, state)| *state == State::RolledBack);
         let resident = &mut self.residents[who];
-        resident.is_calm &= !plan.unsettles();
+        resident.is_calm &= !plan.unsettles() && !is_off;
+        resident.was_off |= is_off;
         let view = View::of(&resident.agent).await.map_err(broken)?;
-        resident.reconcile(view, plan.between(undone), &plan.texts())?;
+        resident.reconcile(view, plan.between(undone, is_off), &plan.texts())?;
+        if let Plan::Configure(_, _, actor) = plan
+            && *actor == resident.actor()
+        {
+            let is_laxer = resident.view.guard < before.guard;
+            ensure!(!is_laxer, "2.7", "the agent made its guard laxer");
+        }
         if !matches!(plan, Plan::Own(..) | Plan::Look)
             && let Some(session) = &mut resident.session
         {
@@ -307,6 +324,7 @@ impl World {
             .sessions
             .entry(session.state.as_str())
             .or_default() += 1;
+        self.report.off += u64::from(session.loss_guard == Some(LossGuard::Off));
         ensure!(session.edits <= 10, "3.11", "{} edits", session.edits);
         ensure!(session.ended_at.is_some(), "3.16", "an end without a time");
         let lens = resident.agent.lens();
@@ -343,11 +361,15 @@ impl World {
         );
         let counted = verified.originals.unwrap_or_default();
         let shown = resident.view.counts.originals;
+        let expected = (
+            shown.total + counted.removed_off,
+            shown.in_prompt,
+            shown.archived,
+        );
         ensure!(
             counted.lost == 0
-                && counted.removed_off == 0
-                && (counted.total, counted.in_prompt, counted.archived)
-                    == (shown.total, shown.in_prompt, shown.archived),
+                && (resident.was_off || counted.removed_off == 0)
+                && (counted.total, counted.in_prompt, counted.archived) == expected,
             "3.12",
             "{counted}, and the counts are {shown:?}"
         );
@@ -399,7 +421,7 @@ impl World {
         self.memoir.forget_words().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
-            self.reconcile(who, &Plan::Cancel, &before).await?;
+            self.reconcile(who, (&Plan::Cancel, false), &before).await?;
         }
         Ok(())
     }
@@ -410,7 +432,7 @@ impl World {
         self.memoir.close_lapsed_sessions().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
-            self.reconcile(who, &Plan::Cancel, &before).await?;
+            self.reconcile(who, (&Plan::Cancel, false), &before).await?;
             let views = self.residents[who].agent.views();
             let page = views.session_page(None, 1_000).await.map_err(broken)?;
             for session in page {
@@ -469,7 +491,11 @@ impl World {
                     None => agent.open_own(mode(is_dedup_only)).await?,
                 };
                 let view = View::of(&agent).await?;
-                resident.reconcile(view, Between::Session { undone: false }, &[])?;
+                let between = Between::Session {
+                    undone: false,
+                    is_off: false,
+                };
+                resident.reconcile(view, between, &[])?;
                 OwnSession::new(opened, *player, &resident.view, is_taken_up)
             }
         };
