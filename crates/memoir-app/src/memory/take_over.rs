@@ -279,34 +279,37 @@ impl Memories<'_> {
         Ok(incoming)
     }
 
-    /// Adds the first saved texts of memories, by the places of the records that saved them. Sessions under the guard
-    /// `off` rewrite a memory in place, so its current text may differ.
+    /// Adds the earlier texts of memories, by the places of the records that first made their present texts core.
+    /// Sessions under the guard `off` rewrite a memory in place, so its current text may differ from its first one.
     async fn know_first_texts(
         self,
         known_texts: &mut KnownTexts<'_>,
-        seqs: BTreeSet<u64>,
+        mut seqs: BTreeSet<u64>,
         key: &memoir_vault::AgentKey,
     ) -> Result<()> {
-        let seqs = seqs.into_iter().filter(|seq| known_texts.read.insert(*seq));
-        let seqs: Vec<u64> = seqs.collect();
-        if seqs.is_empty() {
-            return Ok(());
-        }
-        let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
-        let records = parallel::map(rows, |row| codec::record(Some(key), row));
-        for record in records {
-            for change in record?.body.changes {
-                if let Change::Created(memory) = change
-                    && let Some(source) = &memory.source
-                {
-                    let of_source = short(&known_texts.digester, source.expose());
-                    for of_text in known_as(&known_texts.digester, &memory) {
-                        known_texts.pairs.insert(pair(of_source, of_text));
-                    }
+        loop {
+            let unread = seqs.into_iter().filter(|seq| known_texts.read.insert(*seq));
+            let unread: Vec<u64> = unread.collect();
+            if unread.is_empty() {
+                return Ok(());
+            }
+            seqs = BTreeSet::new();
+            let rows = self.memoir.store.records_at(self.scope, &unread).await?;
+            let records = parallel::map(rows, |row| codec::record(Some(key), row));
+            for record in records {
+                for change in record?.body.changes {
+                    // The record of a rewrite holds the text before it, which may have been written by another one.
+                    let memory = match change {
+                        Change::Created(memory) => memory,
+                        Change::Altered { before, .. } => {
+                            seqs.extend(before.core_seq);
+                            before
+                        }
+                    };
+                    known_texts.know_text(&memory);
                 }
             }
         }
-        Ok(())
     }
 
     /// Imports texts that replace memories, and new ones beside them, all or none. It is one import, and is undone as
@@ -552,18 +555,23 @@ impl<'a> KnownTexts<'a> {
     }
 
     fn know(&mut self, memory: &Memory) {
-        let texts: Vec<Short> = known_as(&self.digester, memory).collect();
         if memory.is_active() && memory.kind() != Kind::Journal {
-            self.kept.extend(&texts);
+            self.kept.extend(known_as(&self.digester, memory));
         }
-        if let Some(source) = &memory.source {
-            let of_source = short(&self.digester, source.expose());
-            self.pairs
-                .extend(texts.into_iter().map(|of_text| pair(of_source, of_text)));
+        if let Some(of_source) = self.know_text(memory) {
             let is_changed = memory.updated_at != memory.recorded_at;
             let first = memory.core_seq.filter(|_| is_changed);
             self.sources.entry(of_source).or_default().extend(first);
         }
+    }
+
+    /// Adds a text with its source; `None` where it has none.
+    fn know_text(&mut self, memory: &Memory) -> Option<Short> {
+        let of_source = short(&self.digester, memory.source.as_ref()?.expose());
+        let texts = known_as(&self.digester, memory);
+        self.pairs
+            .extend(texts.map(|of_text| pair(of_source, of_text)));
+        Some(of_source)
     }
 
     /// The result, for an agent as it was before.

@@ -177,6 +177,32 @@ fn spec_2_4_an_import_whose_memories_were_merged_with_others_is_not_undone_in_pa
 }
 
 #[test]
+fn spec_2_4_what_a_session_rewrote_under_off_is_not_imported_again() {
+    let installation = Installation::with_agent();
+    let file = installation.write("mem0.json", mem0().to_string());
+    installation.ok(&["import", "wren", &file]);
+    let rewrite = |content: &str| {
+        let arguments = json!({"id": 1, "content": content});
+        ServerStep::call("update_memory", arguments)
+    };
+    let _server = installation.scripted([
+        ServerStep::text("YES"),
+        rewrite("Prefers mint to coffee."),
+        rewrite("Prefers milk to coffee."),
+        ServerStep::call("complete_refinement", json!({"summary": "Two drinks."})),
+    ]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let core = installation.core();
+    assert!(
+        core.contains(&"Prefers milk to coffee.".to_owned()),
+        "{core:?}"
+    );
+    let again = installation.json(&["import", "wren", &file]);
+    assert_eq!(again["imported"], 0, "{again}");
+    assert_eq!(installation.core(), core);
+}
+
+#[test]
 fn a_file_that_is_cut_off_is_imported_in_part_only_where_that_is_asked_for() {
     let installation = Installation::with_agent();
     let whole = mem0().to_string();
