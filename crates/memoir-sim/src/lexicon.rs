@@ -32,7 +32,10 @@ const MARKS: [[&str; 2]; 3] = [
 /// How many texts of an agent an administrator knows, word for word, where the vocabulary is the first one.
 pub(crate) const PLANTED: u64 = 4;
 
-/// What each of these texts ends with, in either vocabulary.
+/// How many memories an agent has in another program.
+pub(crate) const FOREIGN: u64 = 8;
+
+/// What each planted text ends with, in either vocabulary.
 const PLANTED_END: &str = "It is on the list.";
 
 /// Whether a text is one of those that an administrator may know, or is made of one. Two runs in different words agree
@@ -81,6 +84,12 @@ impl Lexicon {
     pub(crate) fn planted(self, agent: usize, which: u64) -> String {
         let text = self.text(agent, &mut Dice::of_step(agent as u64, which), 2);
         format!("{text} {PLANTED_END}")
+    }
+
+    /// One of [`FOREIGN`] texts of an agent in another program. No administrator knows them.
+    pub(crate) fn foreign(self, agent: usize, which: u64) -> String {
+        let mut dice = Dice::of_step(agent as u64, PLANTED + which);
+        self.text(agent, &mut dice, which % 3 + 1)
     }
 }
 

@@ -14,7 +14,8 @@ use serde_json::json;
 
 use crate::{
     Lexicon,
-    lexicon::{PLANTED, is_planted},
+    foreign::ForeignFile,
+    lexicon::{FOREIGN, PLANTED, is_planted},
     player::Player,
     resident::Resident,
     view::{Between, IMMUTABLE, Seen},
@@ -42,6 +43,8 @@ pub(crate) enum Plan {
     Absorb(Vec<HandedMessage>, String),
     Reflect(Option<u64>),
     Access(u64),
+    Import(ForeignFile, Actor),
+    UndoImport(Actor),
 }
 
 impl Plan {
@@ -70,6 +73,9 @@ impl Plan {
             Self::Absorb(..) => "absorb",
             Self::Reflect(_) => "reflect",
             Self::Access(_) => "access",
+            Self::Import(_, actor) if *actor == administrator() => "import (administrator)",
+            Self::Import(..) => "import",
+            Self::UndoImport(_) => "undo an import",
         }
     }
 
@@ -88,6 +94,7 @@ impl Plan {
                     .filter_map(|note| Some(note.as_str()?.to_owned()))
                     .collect()
             }
+            Self::Import(file, _) => file.texts(),
             _ => Vec::new(),
         }
     }
@@ -101,7 +108,7 @@ impl Plan {
     /// whether one may have had the guard `off`.
     pub(crate) fn between(&self, undone: bool, is_off: bool) -> Between {
         match self {
-            Self::Save(..) | Self::Absorb(..) => Between::Saving,
+            Self::Save(..) | Self::Absorb(..) | Self::Import(..) => Between::Saving,
             Self::Own(..) | Self::Refine { .. } | Self::Apply(_) | Self::Cancel => {
                 Between::Session { undone, is_off }
             }
@@ -112,13 +119,17 @@ impl Plan {
             | Self::Rewind(_)
             | Self::Shred(..)
             | Self::Reflect(_)
-            | Self::Access(_) => Between::Outside,
+            | Self::Access(_)
+            | Self::UndoImport(_) => Between::Outside,
         }
     }
 
     /// Whether the age rule can no longer be computed from the outside.
     pub(crate) fn unsettles(&self) -> bool {
-        matches!(self, Self::Undo(..) | Self::Rewind(_) | Self::Shred(..))
+        matches!(
+            self,
+            Self::Undo(..) | Self::Rewind(_) | Self::Shred(..) | Self::UndoImport(_)
+        )
     }
 
     /// One for that agent. `undoable` and `rehearsed` are its sessions.
@@ -147,7 +158,7 @@ impl Plan {
                 false,
             );
         }
-        let wanted = match dice.roll(100) {
+        let wanted = match dice.roll(106) {
             0..16 => return Self::saves(resident, lexicon, dice),
             16..20 => {
                 let which = dice.roll(PLANTED);
@@ -195,7 +206,17 @@ impl Plan {
                 let entry = some(dice, &|seen| seen.is_active(Kind::Journal));
                 Some(Self::Reflect(entry.map(|number| number.0)))
             }
-            _ => Some(Self::Access(dice.roll(6))),
+            97..100 => Some(Self::Access(dice.roll(6))),
+            100..104 => {
+                let actor = if dice.roll(3) == 0 {
+                    Actor::owner()
+                } else {
+                    actor
+                };
+                let file = ForeignFile::any(resident, lexicon, &actor, dice);
+                Some(Self::Import(file, actor))
+            }
+            _ => Some(Self::UndoImport(actor)),
         };
         wanted.unwrap_or(Self::Look)
     }
@@ -277,7 +298,8 @@ pub(crate) fn one_of_its_texts(
                 content.clone_from(&view.memories[number].content);
             }
         }
-        3 => {
+        3 => content = lexicon.foreign(resident.place, dice.roll(FOREIGN)),
+        4 => {
             if let Some(number) = dice.one_of(&core) {
                 content = view.memories[number].content.to_uppercase();
             }

@@ -196,6 +196,24 @@ impl StoreWatch for Process {
         Ok(())
     }
 
+    async fn begin_together(&self) -> Result<()> {
+        self.alive().await;
+        match self.due() {
+            Some(Fault::KilledBefore) => self.kill().await,
+            // Their answer is not asked for again: one that is lost is that of a process that ended.
+            Some(Fault::KilledAfter | Fault::LostWritten) => {
+                self.plan.lock().after = Some(Fault::KilledAfter);
+            }
+            Some(Fault::Busy | Fault::LostUnwritten) => return Err(Error::Busy),
+            None => {}
+        }
+        Ok(())
+    }
+
+    async fn written_together(&self) -> Result<()> {
+        self.written().await
+    }
+
     async fn alive(&self) {
         // What a killed process still had under way never goes on.
         let is_dead = self.plan.lock().is_dead;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_app::{AgentHandle, OwnAgent, Viewer};
-use memoir_domain::{SessionId, Timestamp, audit::Actor, memory::Kind};
+use memoir_domain::{SessionId, Timestamp, audit::Actor, memory::Kind, origin::Origin};
 use memoir_text::is_same_text;
 
 use crate::{
     Violation,
     session::OwnSession,
-    view::{Between, View, ensure, is_among},
+    view::{Between, Seen, View, ensure, is_among},
 };
 
 /// An agent.
@@ -33,6 +33,8 @@ pub(crate) struct Resident {
     pub(crate) is_calm: bool,
     /// Whether a session under `off` may have changed it: then originals can be removed (SPEC 3.12).
     pub(crate) was_off: bool,
+    /// Whether an import was undone: then it can be repeated.
+    pub(crate) has_undone_import: bool,
     /// Whether what administrators get of it is compared with a run in other words.
     pub(crate) is_compared: bool,
 }
@@ -60,6 +62,7 @@ impl Resident {
             moments: Vec::new(),
             is_calm: true,
             was_off: false,
+            has_undone_import: false,
             is_compared,
         })
     }
@@ -109,6 +112,33 @@ impl Resident {
             );
         }
         self.view = view;
+        Ok(())
+    }
+
+    /// That an import gave weak origins, and nothing that an earlier one gave, whatever became of that (SPEC 2.4).
+    /// `view` is the memory after it.
+    pub(crate) fn check_imported(&self, view: &View) -> Result<(), Violation> {
+        let known = self.view.memories.len() as u64;
+        for (number, seen) in view.memories.range(known + 1..) {
+            let is_weak = matches!(seen.origin, Origin::Import | Origin::External);
+            ensure!(
+                is_weak,
+                "2.4",
+                "#{number} was imported as a word of its own"
+            );
+            let is_same = |(number, old): (&u64, &Seen)| {
+                let first = self.texts.get(number).and_then(|texts| texts.first());
+                !old.is_shredded
+                    && (&old.source, old.origin) == (&seen.source, seen.origin)
+                    && first.is_some_and(|text| is_same_text(text, &seen.content))
+            };
+            let is_again = self.view.memories.iter().any(is_same);
+            ensure!(
+                self.has_undone_import || !is_again,
+                "2.4",
+                "#{number} was imported before"
+            );
+        }
         Ok(())
     }
 

@@ -27,6 +27,7 @@ use tempfile::TempDir;
 
 use crate::{
     Options, Report, StoreKind, Violation,
+    foreign::undo_import,
     plan::{Plan, one_of_its_texts},
     player::Player,
     process::{Fault, Process},
@@ -268,6 +269,10 @@ impl World {
         resident.is_calm &= !plan.unsettles() && !is_off;
         resident.was_off |= is_off;
         let view = View::of(&resident.agent).await.map_err(broken)?;
+        if matches!(plan, Plan::Import(..)) {
+            resident.check_imported(&view)?;
+        }
+        resident.has_undone_import |= matches!(plan, Plan::UndoImport(_));
         resident.reconcile(view, plan.between(undone, is_off), &plan.texts())?;
         if let Plan::Configure(_, _, actor) = plan
             && *actor == resident.actor()
@@ -572,6 +577,8 @@ impl World {
                 agent.life().reflect().await?;
             }
             Plan::Access(which) => access(resident, *which).await?,
+            Plan::Import(file, actor) => file.import(resident, actor).await?,
+            Plan::UndoImport(actor) => undo_import(resident, actor).await?,
             Plan::Refine {
                 player,
                 dice,

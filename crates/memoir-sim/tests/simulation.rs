@@ -50,6 +50,9 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "reflect",
         "undo",
         "rewind",
+        "import",
+        "import (administrator)",
+        "undo an import",
     ] {
         assert!(report.acts.contains_key(act), "`{act}` did not happen");
     }

@@ -35,6 +35,17 @@ pub trait StoreWatch: Send + Sync {
         Ok(())
     }
 
+    /// Before decisions that are written together: may refuse them, or never return.
+    async fn begin_together(&self) -> Result<()> {
+        self.alive().await;
+        Ok(())
+    }
+
+    /// After they were written.
+    async fn written_together(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Before the usage of an agent, or of an account, is counted.
     fn counting(&self, _agent: Option<AgentId>) {}
 
@@ -227,8 +238,9 @@ pass_on! {
 
     /// Decisions that are written together are not watched one by one.
     async fn commit_all(&self, commits: Commits) -> Result<()> {
-        self.watch.alive().await;
-        self.inner.commit_all(commits).await
+        self.watch.begin_together().await?;
+        self.inner.commit_all(commits).await?;
+        self.watch.written_together().await
     }
 
     async fn commit(&self, mut commit: Commit) -> Result<()> {
