@@ -22,11 +22,12 @@ const WORDS: [[&str; 2]; 16] = [
     ["sparrow", "juniper"],
 ];
 
-/// One word for each agent, which stands in each of its texts and in no other.
-const MARKS: [[&str; 2]; 3] = [
-    ["zubfak", "vorkil"],
-    ["zubfek", "vorkel"],
-    ["zubfok", "vorkol"],
+/// The beginnings and the ends of agents' marks.
+const MARKS: [(&str, &str); 2] = [("zub", "k"), ("vor", "l")];
+/// What is between them, for each agent another one.
+const MIDDLES: [&str; 20] = [
+    "ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du", "fa", "fe", "fi", "fo", "fu", "ga",
+    "ge", "gi", "go", "gu",
 ];
 
 /// How many texts of an agent an administrator knows, word for word, where the vocabulary is the first one.
@@ -55,9 +56,10 @@ pub enum Lexicon {
 }
 
 impl Lexicon {
-    /// The mark of an agent.
-    pub(crate) fn mark(self, agent: usize) -> &'static str {
-        MARKS[agent % MARKS.len()][self as usize]
+    /// The mark of an agent: a word that stands in each of its texts and in none of the agents around it.
+    pub(crate) fn mark(self, agent: usize) -> String {
+        let (start, end) = MARKS[self as usize];
+        format!("{start}{}{end}", MIDDLES[agent % MIDDLES.len()])
     }
 
     fn word(self, dice: &mut Dice) -> &'static str {
@@ -114,11 +116,13 @@ mod tests {
     #[test]
     fn both_vocabularies_have_one_shape() {
         let shape = |word: &str| (word.len(), word.is_ascii(), word.to_lowercase() == word);
-        for [one, other] in WORDS.iter().chain(&MARKS) {
-            assert_eq!(shape(one), shape(other));
+        let words = WORDS.iter().map(|pair| pair.map(str::to_owned));
+        let marks = 0..MIDDLES.len();
+        let marks = marks.map(|at| [Lexicon::First, Lexicon::Second].map(|one| one.mark(at)));
+        for [one, other] in words.chain(marks) {
+            assert_eq!(shape(&one), shape(&other));
             assert_ne!(one, other);
-            let checked = [one, other].map(|word| checked(word));
-            assert_eq!(checked[0], checked[1], "{one} and {other}");
+            assert_eq!(checked(&one), checked(&other), "{one} and {other}");
         }
         let text = |lexicon: Lexicon| lexicon.text(1, &mut Dice::new(7), 5);
         assert_eq!(text(Lexicon::First).len(), text(Lexicon::Second).len());

@@ -135,6 +135,8 @@ pub struct Report {
     pub acts: BTreeMap<&'static str, u64>,
     /// Processes that were killed.
     pub kills: u64,
+    /// Agents that were erased.
+    pub erased: u64,
     /// Edits of sessions that succeeded, where the agent drove the session.
     pub edits: u64,
     /// Refusals of acts, by code.
@@ -154,6 +156,7 @@ impl Report {
         self.steps += other.steps;
         self.kills += other.kills;
         self.off += other.off;
+        self.erased += other.erased;
         self.edits += other.edits;
         for (all, more) in [
             (&mut self.sessions, &other.sessions),

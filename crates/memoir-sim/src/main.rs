@@ -158,11 +158,12 @@ fn main() -> ExitCode {
     let minutes = begun.elapsed().as_secs_f64() / 60.0;
     let sessions = report.session_count();
     println!(
-        "{sessions} sessions, {} of them under the guard `off`, in {} steps, {} processes killed: \
-         {:.0} sessions a minute",
+        "{sessions} sessions, {} of them under the guard `off`, in {} steps, {} processes killed, \
+         {} agents erased: {:.0} sessions a minute",
         report.off,
         report.steps,
         report.kills,
+        report.erased,
         sessions as f64 / minutes
     );
     println!("sessions: {:?}", report.sessions);

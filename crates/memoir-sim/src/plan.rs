@@ -45,6 +45,7 @@ pub(crate) enum Plan {
     Access(u64),
     Import(ForeignFile, Actor),
     UndoImport(Actor),
+    Erase(Actor),
 }
 
 impl Plan {
@@ -76,6 +77,7 @@ impl Plan {
             Self::Import(_, actor) if *actor == administrator() => "import (administrator)",
             Self::Import(..) => "import",
             Self::UndoImport(_) => "undo an import",
+            Self::Erase(_) => "erase",
         }
     }
 
@@ -120,7 +122,8 @@ impl Plan {
             | Self::Shred(..)
             | Self::Reflect(_)
             | Self::Access(_)
-            | Self::UndoImport(_) => Between::Outside,
+            | Self::UndoImport(_)
+            | Self::Erase(_) => Between::Outside,
         }
     }
 
@@ -158,7 +161,7 @@ impl Plan {
                 false,
             );
         }
-        let wanted = match dice.roll(106) {
+        let wanted = match dice.roll(108) {
             0..16 => return Self::saves(resident, lexicon, dice),
             16..20 => {
                 let which = dice.roll(PLANTED);
@@ -216,7 +219,9 @@ impl Plan {
                 let file = ForeignFile::any(resident, lexicon, &actor, dice);
                 Some(Self::Import(file, actor))
             }
-            _ => Some(Self::UndoImport(actor)),
+            104..106 => Some(Self::UndoImport(actor)),
+            _ if dice.roll(2) == 0 => Some(Self::Erase(Actor::owner())),
+            _ => Some(Self::Erase(administrator())),
         };
         wanted.unwrap_or(Self::Look)
     }

@@ -338,7 +338,7 @@ impl View {
 /// That no text holds the mark of another agent.
 pub(crate) fn check_marks(
     texts: impl IntoIterator<Item = String>,
-    others: &BTreeSet<&str>,
+    others: &BTreeSet<String>,
 ) -> Result<(), Violation> {
     for text in texts {
         for mark in others {

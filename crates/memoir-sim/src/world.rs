@@ -1,13 +1,15 @@
 //! A simulated installation and its time.
 
+mod erasing;
+
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, Memoir, RecordFilter, SessionLimits, ShredWish, Viewer,
+    Error, InstallationSettings, Memoir, OwnAgent, RecordFilter, SessionLimits, ShredWish, Viewer,
     sessions::RefineOptions,
 };
 use memoir_domain::{
-    SessionId,
+    AgentId, SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::{Field, LossGuard},
     audit::ActorKind,
@@ -18,7 +20,7 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{
     Dice, Floor, ModelScript, SeededRandom, SetModel, TestClock, TestInstallation, Turn,
-    WatchedStore, account, administrator, agent, keys_in_memory,
+    WatchedStore, account, administrator, keys_in_memory,
 };
 use memoir_vault::KeyStore;
 use parking_lot::Mutex;
@@ -53,6 +55,10 @@ pub(crate) struct World {
     process: Arc<Process>,
     memoir: Memoir,
     residents: Vec<Resident>,
+    /// How many agents there were, the erased ones included.
+    lives: usize,
+    /// The erased agents, with their accounts.
+    erased: Vec<(&'static str, AgentId)>,
     identifiers: Mutex<Identifiers>,
     pub(crate) report: Report,
 }
@@ -102,25 +108,17 @@ impl World {
             process,
             memoir,
             residents: Vec::new(),
+            lives: 0,
+            erased: Vec::new(),
             identifiers: Mutex::default(),
             report: Report::default(),
             options,
         };
         let mut dice = Dice::of_step(world.options.seed, u64::MAX - 2);
-        for (place, (account_name, name)) in RESIDENTS.into_iter().enumerate() {
-            let account = account(&world.memoir, account_name).await;
-            let guard = if dice.roll(5) == 0 { "off" } else { "archive" };
-            let settings = [
-                (Field::LossGuard, Some(guard)),
-                (Field::Model, Some("scripted:model")),
-                (Field::CoreTokenBudget, Some("1000")),
-                (Field::RefinementThreshold, Some("0.6")),
-                (Field::NearDuplicates, Some("false")),
-            ];
-            let handle = agent(&account, name, &settings).await;
-            let own = own(&handle).unwrap();
-            let is_compared = world.options.notes_administrators;
-            let resident = Resident::new((place, account_name, name), own, is_compared).await;
+        for (place, named) in RESIDENTS.into_iter().enumerate() {
+            let guard = any_guard(&mut dice);
+            let made = world.make_agent(named, guard).await;
+            let resident = world.resident(named, made.unwrap()).await;
             world.residents.push(resident.unwrap());
             for _ in 0..dice.roll(8) + 6 {
                 world.clock.advance(Duration::from_secs(3_600));
@@ -139,6 +137,39 @@ impl World {
         world
     }
 
+    /// An agent that has nothing yet.
+    async fn make_agent(
+        &self,
+        (account_name, name): (&str, &str),
+        guard: &str,
+    ) -> Result<OwnAgent, Error> {
+        let account = account(&self.memoir, account_name).await;
+        let settings = [
+            (Field::LossGuard, Some(guard)),
+            (Field::Model, Some("scripted:model")),
+            (Field::CoreTokenBudget, Some("1000")),
+            (Field::RefinementThreshold, Some("0.6")),
+            (Field::NearDuplicates, Some("false")),
+        ];
+        let administrator = administrator();
+        account
+            .create_agent(name, &settings, &administrator)
+            .await?;
+        own(&account.agent(name).await?)
+    }
+
+    /// What is known from outside of an agent that was made last.
+    async fn resident(
+        &mut self,
+        (account, name): (&'static str, &'static str),
+        agent: OwnAgent,
+    ) -> Result<Resident, Error> {
+        let place = self.lives;
+        self.lives += 1;
+        let is_compared = self.options.notes_administrators;
+        Resident::new((place, account, name), agent, is_compared).await
+    }
+
     /// A new process over the same rows.
     async fn restart(&mut self) -> Result<(), Error> {
         self.process = Arc::new(Process::new(self.options.falsification));
@@ -152,6 +183,11 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// The loss guard that an agent begins with.
+fn any_guard(dice: &mut Dice) -> &'static str {
+    if dice.roll(5) == 0 { "off" } else { "archive" }
 }
 
 /// The use cases of one process.
@@ -213,7 +249,8 @@ impl World {
             performed = self.perform(who, &mut plan) => Some(performed),
         };
         self.process.disarm();
-        if performed.is_none() {
+        let is_killed = performed.is_none();
+        if is_killed {
             self.report.kills += 1;
             self.restart().await.map_err(broken)?;
         }
@@ -223,6 +260,9 @@ impl World {
                 *self.report.refused.entry(code).or_default() += 1;
             }
             Some(Ok(())) | None => {}
+        }
+        if matches!(plan, Plan::Erase(_)) && self.is_erased(who, is_killed).await? {
+            return self.replace_erased(who, &mut dice).await;
         }
         self.reconcile(who, (&plan, is_off), &before).await?;
         let moment = self.memoir.now();
@@ -400,7 +440,7 @@ impl World {
             .map_err(broken)?;
         let view = administrators_view(&account, &resident.agent).await;
         let view = view.map_err(broken)?;
-        let marks: BTreeSet<&str> = [self.options.lexicon.mark(resident.place)].into();
+        let marks = BTreeSet::from([self.options.lexicon.mark(resident.place)]);
         check_marks([view.to_string()], &marks)
             .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
         let identifiers = self.identifiers.get_mut();
@@ -449,6 +489,14 @@ impl World {
         let verified = self.memoir.verify_all().await.map_err(broken)?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");
+        let erased = verified.iter().filter(|one| one.erased_at.is_some());
+        let erased = erased.count();
+        ensure!(
+            erased == self.erased.len(),
+            "5.4",
+            "{erased} agents are erased by their logs"
+        );
+        self.check_erased().await?;
         if let Some(folder) = &self.options.export {
             self.export(folder).await?;
         }
@@ -579,6 +627,11 @@ impl World {
             Plan::Access(which) => access(resident, *which).await?,
             Plan::Import(file, actor) => file.import(resident, actor).await?,
             Plan::UndoImport(actor) => undo_import(resident, actor).await?,
+            Plan::Erase(actor) => {
+                agent.log().erase(actor).await?;
+                let is_read = View::of(agent).await.is_ok();
+                ensure!(!is_read, "5.4", "an erased agent is read");
+            }
             Plan::Refine {
                 player,
                 dice,
@@ -602,12 +655,13 @@ impl World {
 
     /// Context and recall hold no text of another agent, and no text is another one in them.
     async fn look(&self, resident: &Resident) -> Result<(), Failure> {
-        let marks = (0..self.residents.len()).filter(|place| *place != resident.place);
         let lexicon = self.options.lexicon;
-        let marks: BTreeSet<&str> = marks.map(|place| lexicon.mark(place)).collect();
+        let own = lexicon.mark(resident.place);
+        // Of the erased ones too.
+        let marks = (0..self.lives).map(|place| lexicon.mark(place));
+        let marks: BTreeSet<String> = marks.filter(|mark| *mark != own).collect();
         let context = resident.agent.context(Some(700)).await?;
         check_marks([context.text.expose().to_owned()], &marks)?;
-        let own = lexicon.mark(resident.place);
         let query = RecallQuery {
             text: format!("{own} spoke about the meadow").into(),
             limit: 20,
