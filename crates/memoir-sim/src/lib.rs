@@ -1,12 +1,14 @@
-//! Whole installations in one process, by a seed: the use cases of `memoir-app` over a store in memory, on a disk or on
-//! PostgreSQL, with a clock, identifiers, models and faults that the seed gives. Agents live, administrators act, honest
-//! and hostile models refine, processes are killed amid a session; after each step all that the specification promises
-//! is checked as far as it is cheap, and at each session's end the log is verified and replayed.
+//! Whole installations in one process, by a seed: the use cases of `memoir-app`, two or three times as so many nodes
+//! over one store, in memory, on a disk or on PostgreSQL. The seed gives the clock, identifiers, models and faults.
+//! Agents live, administrators act, honest and hostile models refine, nodes are killed amid a session. After each step
+//! all that the specification promises is checked as far as it is cheap, by any node; at each session's end the log is
+//! verified and replayed.
 //!
 //! Every step draws from numbers of its own, so that a run without some of its steps does the others as before: a
 //! failing seed shrinks to few steps, and one line repeats it.
 
 mod foreign;
+mod interrupted;
 mod lexicon;
 mod plan;
 mod player;
@@ -135,6 +137,8 @@ pub struct Report {
     pub acts: BTreeMap<&'static str, u64>,
     /// Processes that were killed.
     pub kills: u64,
+    /// Steps that one process did and another one read.
+    pub read_elsewhere: u64,
     /// Agents that were erased.
     pub erased: u64,
     /// Edits of sessions that succeeded, where the agent drove the session.
@@ -157,6 +161,7 @@ impl Report {
         self.kills += other.kills;
         self.off += other.off;
         self.erased += other.erased;
+        self.read_elsewhere += other.read_elsewhere;
         self.edits += other.edits;
         for (all, more) in [
             (&mut self.sessions, &other.sessions),

@@ -11,7 +11,11 @@ use memoir_sim::{Options, Report, StoreKind, Violation, run, run_twins, shrink};
 use parking_lot::Mutex;
 
 const HELP: &str = "\
-Simulates whole installations by seeds, and checks what must hold after each step
+Simulates whole installations by seeds, and checks what must hold after each step:
+two or three nodes over one store; agents that save, recall, absorb, reflect, import
+and refine, with honest, hostile and senseless models and with each loss guard; owners
+and administrators; agents that are erased, and others that take their names; nodes
+that are killed or lose responses; and clocks that jump
 
 Usage: memoir-sim [OPTIONS]
 

@@ -34,6 +34,8 @@ pub(crate) enum Plan {
         dice: Dice,
         is_dedup_only: bool,
         rehearsal: bool,
+        /// What another process saves amid it, after so many requests to the model.
+        meanwhile: Option<(u64, MemoryInput)>,
     },
     Undo(SessionId, bool, Actor),
     Apply(SessionId),
@@ -97,6 +99,10 @@ impl Plan {
                     .collect()
             }
             Self::Import(file, _) => file.texts(),
+            Self::Refine {
+                meanwhile: Some((_, input)),
+                ..
+            } => vec![input.content.expose().to_owned()],
             _ => Vec::new(),
         }
     }
@@ -175,12 +181,22 @@ impl Plan {
                 let player = Player::any(dice, rows, resident.is_compared);
                 return Self::Own(Some(Box::new(player)), is_dedup_only);
             }
-            36..64 => Some(Self::Refine {
-                player: Some(Box::new(Player::any(dice, rows, resident.is_compared))),
-                dice: Dice::new(dice.roll(1 << 32)),
-                is_dedup_only: dice.roll(8) == 0,
-                rehearsal: dice.roll(8) == 0,
-            }),
+            36..64 => {
+                let player = Player::any(dice, rows, resident.is_compared);
+                let of_model = Dice::new(dice.roll(1 << 32));
+                let (is_dedup_only, rehearsal) = (dice.roll(8) == 0, dice.roll(8) == 0);
+                // After the first request, which asks for consent.
+                let after = dice.roll(5) + 1;
+                let is_interrupted = dice.roll(4) == 0;
+                let text = lexicon.text(resident.place, dice, 1);
+                return Self::Refine {
+                    player: Some(Box::new(player)),
+                    dice: of_model,
+                    is_dedup_only,
+                    rehearsal,
+                    meanwhile: is_interrupted.then(|| (after, input(text))),
+                };
+            }
             64..68 => some(dice, &|seen| seen.is_active(Kind::Archival))
                 .map(|number| Self::Handle(number, Handling::Promote, actor)),
             68..71 => some(dice, &|seen| !seen.is_discarded)

@@ -14,7 +14,7 @@ const SENSELESS: u64 = 14;
 /// A model.
 pub(crate) struct Player {
     role: Role,
-    /// Whether it reads no text that an administrator may know. Models compare the texts that they read, and of two runs
+    /// Whether it reads no text that an administrator may know. Models compare the texts that they read. Of two runs
     /// that are compared only one has an administrator's text that equals an agent's.
     omits_planted: bool,
 }

@@ -18,7 +18,10 @@ pub(crate) struct Resident {
     pub(crate) place: usize,
     pub(crate) account: &'static str,
     pub(crate) name: &'static str,
+    /// By the process that serves now.
     pub(crate) agent: OwnAgent,
+    /// By each process.
+    pub(crate) by_node: Vec<OwnAgent>,
     /// Its memory after the last step.
     pub(crate) view: View,
     /// The texts that each memory had, by number: as it was saved, and as sessions under `off` wrote it.
@@ -47,7 +50,7 @@ pub(crate) fn own(agent: &AgentHandle) -> Result<OwnAgent, memoir_app::Error> {
 impl Resident {
     pub(crate) async fn new(
         (place, account, name): (usize, &'static str, &'static str),
-        agent: OwnAgent,
+        (agent, by_node): (OwnAgent, Vec<OwnAgent>),
         is_compared: bool,
     ) -> Result<Self, memoir_app::Error> {
         Ok(Self {
@@ -56,6 +59,7 @@ impl Resident {
             name,
             view: View::of(&agent).await?,
             agent,
+            by_node,
             texts: BTreeMap::new(),
             session: None,
             ended: BTreeSet::new(),

@@ -1,11 +1,12 @@
 //! A simulated installation and its time.
 
 mod erasing;
+mod nodes;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, Memoir, OwnAgent, RecordFilter, SessionLimits, ShredWish, Viewer,
+    Error, InstallationSettings, OwnAgent, RecordFilter, SessionLimits, ShredWish, Viewer,
     sessions::RefineOptions,
 };
 use memoir_domain::{
@@ -16,23 +17,21 @@ use memoir_domain::{
     recall::RecallQuery,
     session::State,
 };
-use memoir_store::Store;
-use memoir_store_sqlite::SqliteStore;
+use memoir_model::Model;
 use memoir_testkit::{
-    Dice, Floor, ModelScript, SeededRandom, SetModel, TestClock, TestInstallation, Turn,
-    WatchedStore, account, administrator, keys_in_memory,
+    Dice, Floor, ModelScript, SeededRandom, SetModel, TestClock, Turn, account, administrator,
 };
-use memoir_vault::KeyStore;
 use parking_lot::Mutex;
 use serde_json::json;
-use tempfile::TempDir;
 
+use self::nodes::{Node, Storage};
 use crate::{
-    Options, Report, StoreKind, Violation,
+    Options, Report, Violation,
     foreign::undo_import,
+    interrupted::Interrupted,
     plan::{Plan, one_of_its_texts},
     player::Player,
-    process::{Fault, Process},
+    process::Fault,
     resident::{Resident, own},
     session::{Failure, OwnSession, check_ages, gone, mode},
     transcript::{Identifiers, administrators_view, compared},
@@ -45,15 +44,14 @@ const RESIDENTS: [(&str, &str); 3] = [("one", "wren"), ("one", "finch"), ("two",
 /// A simulated installation.
 pub(crate) struct World {
     options: Options,
-    /// The rows, whichever process reads them.
-    rows: Arc<dyn Store>,
-    _folder: Option<TempDir>,
-    keys: Arc<KeyStore>,
+    storage: Storage,
     clock: Arc<TestClock>,
     model: SetModel,
     random: Arc<SeededRandom>,
-    process: Arc<Process>,
-    memoir: Memoir,
+    /// The processes, all of them alive.
+    nodes: Vec<Node>,
+    /// The place of the one that serves agents and administrators now.
+    here: usize,
     residents: Vec<Resident>,
     /// How many agents there were, the erased ones included.
     lives: usize,
@@ -80,33 +78,13 @@ fn settings() -> InstallationSettings {
 impl World {
     /// With its agents and their first memories.
     pub(crate) async fn begin(options: Options) -> Self {
-        let (rows, folder): (Arc<dyn Store>, _) = match options.store {
-            StoreKind::Memory => (Arc::new(SqliteStore::in_memory().unwrap()), None),
-            StoreKind::Sqlite => {
-                let folder = tempfile::tempdir().unwrap();
-                let store = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
-                (Arc::new(store), Some(folder))
-            }
-            #[cfg(unix)]
-            StoreKind::Postgres => (memoir_testkit::postgres_store().await, None),
-            #[cfg(not(unix))]
-            StoreKind::Postgres => panic!("PostgreSQL is started on Unix only"),
-        };
-        let (keys, clock) = (keys_in_memory(), Arc::<TestClock>::default());
-        let model = SetModel::default();
-        let random = Arc::new(SeededRandom::new(options.seed));
-        // The beginning is without faults.
-        let process = Arc::new(Process::new(None));
-        let memoir = open(&rows, &process, (&keys, &clock, &model, &random));
         let mut world = Self {
-            rows,
-            _folder: folder,
-            keys,
-            clock,
-            model,
-            random,
-            process,
-            memoir,
+            storage: Storage::new(options.store).await,
+            clock: Arc::default(),
+            model: SetModel::default(),
+            random: Arc::new(SeededRandom::new(options.seed)),
+            nodes: Vec::new(),
+            here: 0,
             residents: Vec::new(),
             lives: 0,
             erased: Vec::new(),
@@ -114,6 +92,9 @@ impl World {
             report: Report::default(),
             options,
         };
+        // The beginning is without faults.
+        let first = world.process(None);
+        world.nodes.push(first);
         let mut dice = Dice::of_step(world.options.seed, u64::MAX - 2);
         for (place, named) in RESIDENTS.into_iter().enumerate() {
             let guard = any_guard(&mut dice);
@@ -133,7 +114,7 @@ impl World {
                 resolved.unwrap();
             }
         }
-        world.restart().await.unwrap();
+        world.start(dice.roll(2) + 2).await.unwrap();
         world
     }
 
@@ -143,7 +124,7 @@ impl World {
         (account_name, name): (&str, &str),
         guard: &str,
     ) -> Result<OwnAgent, Error> {
-        let account = account(&self.memoir, account_name).await;
+        let account = account(&self.node().memoir, account_name).await;
         let settings = [
             (Field::LossGuard, Some(guard)),
             (Field::Model, Some("scripted:model")),
@@ -166,48 +147,15 @@ impl World {
     ) -> Result<Resident, Error> {
         let place = self.lives;
         self.lives += 1;
+        let handles = self.reach(account, agent.scope().agent).await?;
         let is_compared = self.options.notes_administrators;
-        Resident::new((place, account, name), agent, is_compared).await
-    }
-
-    /// A new process over the same rows.
-    async fn restart(&mut self) -> Result<(), Error> {
-        self.process = Arc::new(Process::new(self.options.falsification));
-        let parts = (&self.keys, &self.clock, &self.model, &self.random);
-        self.memoir = open(&self.rows, &self.process, parts);
-        for resident in &mut self.residents {
-            let account = self.memoir.account(resident.account).await?;
-            resident.agent = own(&account.agent(resident.name).await?)?;
-            // Its model is gone with the process.
-            resident.session = None;
-        }
-        Ok(())
+        Resident::new((place, account, name), (agent, handles), is_compared).await
     }
 }
 
 /// The loss guard that an agent begins with.
 fn any_guard(dice: &mut Dice) -> &'static str {
     if dice.roll(5) == 0 { "off" } else { "archive" }
-}
-
-/// The use cases of one process.
-fn open(
-    rows: &Arc<dyn Store>,
-    process: &Arc<Process>,
-    (keys, clock, model, random): (
-        &Arc<KeyStore>,
-        &Arc<TestClock>,
-        &SetModel,
-        &Arc<SeededRandom>,
-    ),
-) -> Memoir {
-    let store = WatchedStore::new(rows.clone(), process.clone());
-    TestInstallation::under(Arc::new(store), keys.clone())
-        .with_clock(clock.clone())
-        .with_model(model.clone())
-        .with_settings(settings())
-        .with_random(random.clone())
-        .memoir
 }
 
 impl World {
@@ -232,14 +180,22 @@ impl World {
         if dice.roll(12) == 0 {
             return self.time_passes(&mut dice).await;
         }
+        if dice.roll(30) == 0 {
+            // The others go on.
+            let killed = self.any_node(&mut dice);
+            self.go_to(killed);
+            self.restart().await.map_err(broken)?;
+        }
         let who = dice.roll(self.residents.len() as u64) as usize;
+        let (acting, reading) = (self.any_node(&mut dice), self.any_node(&mut dice));
+        self.go_to(acting);
         let mut plan = self.plan(who, &mut dice).await?;
         *self.report.acts.entry(plan.name()).or_default() += 1;
         if dice.roll(9) == 0 {
             let commits = dice.roll(6);
-            self.process.arm(commits, Fault::any(&mut dice));
+            self.node().process.arm(commits, Fault::any(&mut dice));
         }
-        let process = self.process.clone();
+        let process = self.node().process.clone();
         let before = self.residents[who].view.clone();
         // Of a session that began under a stricter guard that one counts; it is checked at each of its edits.
         let is_off = plan.is_session() && before.guard == LossGuard::Off;
@@ -248,10 +204,9 @@ impl World {
             () = process.ended() => None,
             performed = self.perform(who, &mut plan) => Some(performed),
         };
-        self.process.disarm();
+        self.node().process.disarm();
         let is_killed = performed.is_none();
         if is_killed {
-            self.report.kills += 1;
             self.restart().await.map_err(broken)?;
         }
         match performed {
@@ -261,11 +216,14 @@ impl World {
             }
             Some(Ok(())) | None => {}
         }
+        // What one process did is there for each of the others.
+        self.go_to(reading);
+        self.report.read_elsewhere += u64::from(reading != acting);
         if matches!(plan, Plan::Erase(_)) && self.is_erased(who, is_killed).await? {
             return self.replace_erased(who, &mut dice).await;
         }
         self.reconcile(who, (&plan, is_off), &before).await?;
-        let moment = self.memoir.now();
+        let moment = self.node().memoir.now();
         if dice.roll(4) == 0 {
             self.residents[who].moments.push(moment);
         }
@@ -433,11 +391,8 @@ impl World {
         if !self.options.notes_administrators || has_grant {
             return Ok(());
         }
-        let account = self
-            .memoir
-            .account(resident.account)
-            .await
-            .map_err(broken)?;
+        let account = self.node().memoir.account(resident.account).await;
+        let account = account.map_err(broken)?;
         let view = administrators_view(&account, &resident.agent).await;
         let view = view.map_err(broken)?;
         let marks = BTreeSet::from([self.options.lexicon.mark(resident.place)]);
@@ -452,6 +407,7 @@ impl World {
     /// Time passes or jumps, and what it ends is ended.
     async fn time_passes(&mut self, dice: &mut Dice) -> Result<(), Violation> {
         *self.report.acts.entry("clock").or_default() += 1;
+        let (acting, reading) = (self.any_node(dice), self.any_node(dice));
         let hours = |hours: u64| Duration::from_secs(3_600 * hours);
         match dice.roll(6) {
             0 => self.clock.advance(hours(1)),
@@ -461,9 +417,12 @@ impl World {
             4 => self.clock.set_back(Duration::ZERO),
             _ => self.clock.advance(hours(7 * 24)),
         }
-        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
-        self.memoir.expire_access().await.map_err(broken)?;
-        self.memoir.forget_words().await.map_err(broken)?;
+        self.go_to(acting);
+        let memoir = &self.node().memoir;
+        memoir.close_lapsed_sessions().await.map_err(broken)?;
+        memoir.expire_access().await.map_err(broken)?;
+        memoir.forget_words().await.map_err(broken)?;
+        self.go_to(reading);
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
             self.reconcile(who, (&Plan::Cancel, false), &before).await?;
@@ -474,7 +433,8 @@ impl World {
     /// The whole installation, once all is over.
     async fn end(&mut self) -> Result<(), Violation> {
         self.clock.advance(Duration::from_secs(30 * 86_400));
-        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
+        let closed = self.node().memoir.close_lapsed_sessions().await;
+        closed.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
             self.reconcile(who, (&Plan::Cancel, false), &before).await?;
@@ -486,7 +446,15 @@ impl World {
                 ensure!(is_known, "3.16", "a session ended unnoticed");
             }
         }
-        let verified = self.memoir.verify_all().await.map_err(broken)?;
+        for node in 0..self.nodes.len() {
+            self.go_to(node);
+            for resident in &mut self.residents {
+                let view = View::of(&resident.agent).await.map_err(broken)?;
+                resident.reconcile(view, Between::Nothing, &[])?;
+            }
+            self.check_erased().await?;
+        }
+        let verified = self.node().memoir.verify_all().await.map_err(broken)?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");
         let erased = verified.iter().filter(|one| one.erased_at.is_some());
@@ -496,11 +464,10 @@ impl World {
             "5.4",
             "{erased} agents are erased by their logs"
         );
-        self.check_erased().await?;
         if let Some(folder) = &self.options.export {
             self.export(folder).await?;
         }
-        let findings = self.rows.check().await;
+        let findings = self.storage.open().0.check().await;
         let findings = findings.map_err(|error| broken(error.into()))?;
         ensure!(findings.is_empty(), "6.1", "{findings:?}");
         Ok(())
@@ -637,9 +604,18 @@ impl World {
                 dice,
                 is_dedup_only,
                 rehearsal,
+                meanwhile,
             } => {
                 if let Some(player) = player.take() {
-                    self.model.set(Arc::new(player.driven(dice.clone())));
+                    let script = player.driven(dice.clone());
+                    let elsewhere = &resident.by_node[(self.here + 1) % self.nodes.len()];
+                    let model: Arc<dyn Model> = match meanwhile.clone() {
+                        Some(saving) => {
+                            Arc::new(Interrupted::new(script, saving, elsewhere.clone()))
+                        }
+                        None => Arc::new(script),
+                    };
+                    self.model.set(model);
                 }
                 let options = RefineOptions {
                     mode: mode(*is_dedup_only),

@@ -42,6 +42,7 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
     }
     assert!(report.kills > 3 && report.edits > 20, "{report:?}");
     assert!(report.off > 5 && report.erased > 0, "{report:?}");
+    assert!(report.read_elsewhere > 100, "{report:?}");
     for act in [
         "save",
         "recall and context",

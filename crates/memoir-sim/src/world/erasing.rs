@@ -25,7 +25,7 @@ impl World {
     ) -> Result<bool, Violation> {
         if is_killed {
             // The record may be written, and the key still there: any process finishes that.
-            let finished = self.memoir.finish().await.map_err(broken)?;
+            let finished = self.node().memoir.finish().await.map_err(broken)?;
             let left = finished.left.len();
             ensure!(left == 0, "6.2", "{left} works stay half-done");
         }
@@ -36,7 +36,9 @@ impl World {
             Err(error) => return Err(broken(error)),
         }
         let mark = self.options.lexicon.mark(resident.place);
-        check_unreadable(&resident.agent, mark).await?;
+        for agent in &resident.by_node {
+            check_unreadable(agent, mark.clone()).await?;
+        }
         let verified = resident.agent.log().verify().await.map_err(broken)?;
         ensure!(
             verified.valid && verified.erased_at.is_some(),
@@ -60,18 +62,17 @@ impl World {
         let named = (self.residents[who].account, self.residents[who].name);
         let guard = any_guard(dice);
         if dice.roll(2) == 0 {
-            self.process.arm(0, Fault::any(dice));
+            self.node().process.arm(0, Fault::any(dice));
         }
-        let process = self.process.clone();
+        let process = self.node().process.clone();
         let made = tokio::select! {
             biased;
             () = process.ended() => None,
             made = self.make_agent(named, guard) => Some(made),
         };
-        self.process.disarm();
+        self.node().process.disarm();
         let is_acknowledged = matches!(made, Some(Ok(_)));
         if made.is_none() {
-            self.report.kills += 1;
             self.restart().await.map_err(broken)?;
         }
         let agent = match self.living(named).await.map_err(broken)? {
@@ -90,7 +91,7 @@ impl World {
 
     /// The agent of that name that is not erased.
     async fn living(&self, (account, name): (&str, &str)) -> Result<Option<OwnAgent>, Error> {
-        let account = self.memoir.account(account).await?;
+        let account = self.node().memoir.account(account).await?;
         let agent = own(&account.agent(name).await?)?;
         match View::of(&agent).await {
             Ok(_) => Ok(Some(agent)),
@@ -102,7 +103,8 @@ impl World {
     /// That no list names an erased agent, and that none is read by its identifier.
     pub(super) async fn check_erased(&self) -> Result<(), Violation> {
         for (account, id) in &self.erased {
-            let account = self.memoir.account(account).await.map_err(broken)?;
+            let account = self.node().memoir.account(account).await;
+            let account = account.map_err(broken)?;
             let listed = account.agents().await.map_err(broken)?;
             let is_listed = listed.iter().any(|agent| agent.id == *id);
             ensure!(!is_listed, "5.4", "an erased agent is listed");

@@ -1,0 +1,129 @@
+//! The processes of a simulated installation: several at once over the same rows, each with caches of its own.
+
+use std::sync::Arc;
+
+use memoir_app::{Error, Memoir, OwnAgent};
+use memoir_domain::AgentId;
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{Dice, TestInstallation, WatchedStore, keys_in_memory};
+use memoir_vault::{KeyStore, MasterKey};
+use tempfile::TempDir;
+
+use super::{World, settings};
+use crate::{Falsification, StoreKind, process::Process, resident::own};
+
+/// A process, and its use cases.
+pub(super) struct Node {
+    pub(super) process: Arc<Process>,
+    pub(super) memoir: Memoir,
+}
+
+/// Where rows and keys lie.
+pub(super) enum Storage {
+    /// In stores that all processes share.
+    Shared(Arc<dyn Store>, Arc<KeyStore>),
+    /// In the files of a folder, which each process opens for itself.
+    Files(TempDir, MasterKey),
+}
+
+#[expect(
+    clippy::unwrap_used,
+    reason = "an installation that cannot be opened ends the run"
+)]
+impl Storage {
+    pub(super) async fn new(kind: StoreKind) -> Self {
+        let store: Arc<dyn Store> = match kind {
+            StoreKind::Memory => Arc::new(SqliteStore::in_memory().unwrap()),
+            StoreKind::Sqlite => {
+                let folder = tempfile::tempdir().unwrap();
+                return Self::Files(folder, MasterKey::generate().unwrap());
+            }
+            #[cfg(unix)]
+            StoreKind::Postgres => memoir_testkit::postgres_store().await,
+            #[cfg(not(unix))]
+            StoreKind::Postgres => panic!("PostgreSQL is started on Unix only"),
+        };
+        Self::Shared(store, keys_in_memory())
+    }
+
+    /// Rows and keys, as one more process opens them.
+    pub(super) fn open(&self) -> (Arc<dyn Store>, Arc<KeyStore>) {
+        match self {
+            Self::Shared(store, keys) => (store.clone(), keys.clone()),
+            Self::Files(folder, master) => {
+                let store = SqliteStore::open(&folder.path().join("memoir.db"));
+                let keys = KeyStore::open(&folder.path().join("memoir.keys"), master);
+                (Arc::new(store.unwrap()), Arc::new(keys.unwrap()))
+            }
+        }
+    }
+}
+
+impl World {
+    /// One more process, whose store may break a rule.
+    pub(super) fn process(&self, falsification: Option<Falsification>) -> Node {
+        let process = Arc::new(Process::new(falsification));
+        let (store, keys) = self.storage.open();
+        let store = WatchedStore::new(store, process.clone());
+        let memoir = TestInstallation::under(Arc::new(store), keys)
+            .with_clock(self.clock.clone())
+            .with_model(self.model.clone())
+            .with_settings(settings())
+            .with_random(self.random.clone())
+            .memoir;
+        Node { process, memoir }
+    }
+
+    /// So many processes in place of those that there are.
+    pub(super) async fn start(&mut self, count: u64) -> Result<(), Error> {
+        let nodes = (0..count).map(|_| self.process(self.options.falsification));
+        self.nodes = nodes.collect();
+        self.connect().await
+    }
+
+    /// A new process in place of the one that serves now.
+    pub(super) async fn restart(&mut self) -> Result<(), Error> {
+        self.report.kills += 1;
+        self.nodes[self.here] = self.process(self.options.falsification);
+        self.connect().await
+    }
+
+    /// The process that serves now.
+    pub(super) fn node(&self) -> &Node {
+        &self.nodes[self.here]
+    }
+
+    pub(super) fn any_node(&self, dice: &mut Dice) -> usize {
+        dice.roll(self.nodes.len() as u64) as usize
+    }
+
+    /// That process serves from now on. It knows nothing of what the others did but what the store has.
+    pub(super) fn go_to(&mut self, node: usize) {
+        self.here = node;
+        for resident in &mut self.residents {
+            resident.agent = resident.by_node[node].clone();
+        }
+    }
+
+    /// Reaches every agent anew by every process.
+    async fn connect(&mut self) -> Result<(), Error> {
+        for who in 0..self.residents.len() {
+            let resident = &self.residents[who];
+            let id = resident.agent.scope().agent;
+            self.residents[who].by_node = self.reach(resident.account, id).await?;
+        }
+        self.go_to(self.here);
+        Ok(())
+    }
+
+    /// An agent by every process, whether or not it is erased.
+    pub(super) async fn reach(&self, account: &str, id: AgentId) -> Result<Vec<OwnAgent>, Error> {
+        let mut handles = Vec::new();
+        for node in &self.nodes {
+            let account = node.memoir.account(account).await?;
+            handles.push(own(&account.agent(&id.to_string()).await?)?);
+        }
+        Ok(handles)
+    }
+}
