@@ -480,7 +480,8 @@ impl World {
             while let Some(piece) = log.next().await.map_err(broken)? {
                 file.extend_from_slice(&piece);
             }
-            let path = folder.join(format!("{}-{}.jsonl", self.options.seed, resident.name));
+            let (account, name) = (resident.account, resident.name);
+            let path = folder.join(format!("{}-{account}-{name}.jsonl", self.options.seed));
             let written = std::fs::write(&path, file);
             ensure!(
                 written.is_ok(),
