@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{World, any_guard, broken};
 use crate::{
     Violation,
+    plan::Plan,
     process::Fault,
     resident::own,
     view::{View, check_marks, ensure},
@@ -28,6 +29,12 @@ impl World {
             let finished = self.node().memoir.finish().await.map_err(broken)?;
             let left = finished.left.len();
             ensure!(left == 0, "6.2", "{left} works stay half-done");
+            // It closes lapsed sessions too.
+            for other in (0..self.residents.len()).filter(|other| *other != who) {
+                let before = self.residents[other].view.clone();
+                let closing = (&Plan::Cancel, false);
+                self.reconcile(other, closing, &before).await?;
+            }
         }
         let resident = &self.residents[who];
         match View::of(&resident.agent).await {
