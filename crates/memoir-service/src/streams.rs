@@ -5,22 +5,14 @@
 //!
 //! A stream ends with its token, its client or the service.
 
-use std::{
-    collections::HashMap,
-    convert::Infallible,
-    hash::Hash,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{collections::HashMap, convert::Infallible, hash::Hash, sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, Bytes, HttpBody},
-    http::{HeaderName, HeaderValue, header},
+    body::{Body, Bytes},
+    http::header,
     response::{IntoResponse, Response},
 };
-use hyper::body::Frame;
+use futures_util::stream::poll_fn;
 use memoir_app::{Error, Quota, Quotas, SignedInUser};
 use memoir_domain::AccountId;
 use parking_lot::Mutex;
@@ -219,7 +211,7 @@ where
     W: FnOnce(Sink) -> F,
     F: Future<Output = Result<(), StreamOver>> + Send + 'static,
 {
-    let (queue, events) = mpsc::channel(QUEUE);
+    let (queue, mut events) = mpsc::channel(QUEUE);
     // The queue is empty.
     let _ = queue.try_send(Bytes::from_static(RETRY.as_bytes()));
     let now = Instant::now();
@@ -243,31 +235,14 @@ where
         drop(slot);
     });
     let headers = [
-        (
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("text/event-stream"),
-        ),
+        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         // Some proxies would wait for the end otherwise.
-        (
-            HeaderName::from_static("x-accel-buffering"),
-            HeaderValue::from_static("no"),
-        ),
+        ("x-accel-buffering", "no"),
     ];
-    (headers, Body::new(Events(events))).into_response()
-}
-
-/// A body that ends when its writer is dropped.
-struct Events(mpsc::Receiver<Bytes>);
-
-impl HttpBody for Events {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let event = self.0.poll_recv(context);
-        event.map(|event| event.map(|event| Ok(Frame::data(event))))
-    }
+    // It ends when its writer is dropped.
+    let body = poll_fn(move |context| {
+        let event = events.poll_recv(context);
+        event.map(|event| event.map(Ok::<_, Infallible>))
+    });
+    (headers, Body::from_stream(body)).into_response()
 }
