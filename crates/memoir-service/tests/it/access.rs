@@ -7,7 +7,7 @@ use memoir_domain::agent::Field;
 use memoir_testkit::{ModelScript, SetModel, TestedObject, TestedText, Turn};
 use serde_json::{Value, json};
 
-use crate::installation::{HttpAnswer, Installation, agent_of, owner};
+use crate::installation::{Caller, HttpAnswer, Installation, items, owner};
 
 /// In everything that is an agent's words.
 const CANARY: &str = "canary-52aa";
@@ -21,20 +21,16 @@ fn minutes(count: u64) -> Duration {
 /// An agent whose words are everywhere, and two administrators of its account.
 struct Scene {
     installation: Installation,
-    wren: String,
-    ada: String,
-    ben: String,
+    wren: Caller,
+    ada: Caller,
+    ben: Caller,
     session: String,
 }
 
 impl Scene {
     async fn new() -> Self {
         let installation = Installation::open().await;
-        let (agent, wren) = agent_of(&installation.account, "wren").await;
-        let (ada, ben) = (
-            installation.administrator().await,
-            installation.administrator().await,
-        );
+        let (agent, wren) = installation.agent("wren").await;
         let prompt = format!("I am Wren and my secret is {CANARY}.");
         let me = memoir_domain::audit::Actor::agent("wren");
         let prompts = [(Field::SystemPrompt, Some(prompt.as_str()))];
@@ -44,31 +40,24 @@ impl Scene {
                 "content": format!("The {CANARY} sings at {ending}"),
                 "kind": "core", "tags": [CANARY], "source": CANARY,
             });
-            let saved = installation
-                .post("/v1/agents/wren/memories", &wren, body)
-                .await;
-            saved.expect(201);
+            wren.created("/v1/agents/wren/memories", body).await;
         }
-        let session = installation.open_session("wren", &wren).await;
-        installation
-            .tool(&session, &wren, "delete_memory", json!({"id": 2}))
-            .await;
-        let summary = json!({"summary": format!("I let the {CANARY} rest.")});
-        installation
-            .tool(&session, &wren, "complete_refinement", summary)
-            .await;
+        let session = wren.open_session("wren").await;
+        wren.tool(&session, "delete_memory", json!({"id": 2})).await;
+        let summary = format!("I let the {CANARY} rest.");
+        wren.complete(&session, &summary).await;
         Self {
+            ada: installation.administrator().await,
+            ben: installation.administrator().await,
             installation,
             wren,
-            ada,
-            ben,
             session,
         }
     }
 
-    async fn ask(&self, who: &str, scope: &str, minutes: u64) -> String {
+    async fn ask(&self, who: &Caller, scope: &str, minutes: u64) -> String {
         let body = json!({"purpose": PURPOSE, "scope": scope, "minutes": minutes});
-        let request = self.installation.created(REQUESTS, who, body).await;
+        let request = who.created(REQUESTS, body).await;
         request.has(json!({"state": "asked", "purpose": PURPOSE}));
         request["id"].as_str().unwrap().to_owned()
     }
@@ -76,25 +65,22 @@ impl Scene {
     async fn answer(&self, request: &str, granted: bool) -> Value {
         let path = format!("/v1/access-requests/{request}/answer");
         let body = json!({"granted": granted, "reason": "so I decide"});
-        self.installation
-            .post(&path, &self.wren, body)
-            .await
-            .expect(200)
+        self.wren.post(&path, body).await.expect(200)
     }
 
-    async fn granted(&self, who: &str, scope: &str, minutes: u64) -> String {
+    async fn granted(&self, who: &Caller, scope: &str, minutes: u64) -> String {
         let request = self.ask(who, scope, minutes).await;
         assert_eq!(self.answer(&request, true).await["state"], "granted");
         request
     }
 
-    async fn show(&self, request: &str, who: &str) -> Value {
+    async fn show(&self, request: &str, who: &Caller) -> Value {
         let path = format!("/v1/access-requests/{request}");
-        self.installation.shown(&path, who).await
+        who.shown(&path).await
     }
 
     /// Everything that can be looked at, by its path.
-    async fn everything(&self, who: &str) -> Vec<(String, HttpAnswer)> {
+    async fn everything(&self, who: &Caller) -> Vec<(String, HttpAnswer)> {
         let session = &self.session;
         let mut answers = Vec::new();
         for path in [
@@ -114,14 +100,14 @@ impl Scene {
             "/v1/agents/wren/audit/verify".to_owned(),
             REQUESTS.to_owned(),
         ] {
-            let answer = self.installation.get(&path, who).await;
+            let answer = who.get(&path).await;
             answers.push((path, answer));
         }
         answers
     }
 
     /// The paths whose answers hold the agent's words.
-    async fn words(&self, who: &str) -> Vec<String> {
+    async fn words(&self, who: &Caller) -> Vec<String> {
         let answers = self.everything(who).await;
         let telling = answers
             .into_iter()
@@ -131,16 +117,16 @@ impl Scene {
 
     async fn records(&self, action: &str) -> Vec<Value> {
         let path = format!("/v1/agents/wren/audit?action={action}&limit=200");
-        let page = self.installation.shown(&path, &self.wren).await;
-        page["items"].as_array().unwrap().clone()
+        items(&self.wren.shown(&path).await).to_vec()
     }
 
     /// The journal entries about an access.
     async fn told(&self) -> Vec<String> {
         let path = "/v1/agents/wren/memories?kind=journal&limit=200";
-        let page = self.installation.shown(path, &self.wren).await;
-        let entries = page["items"].as_array().unwrap().iter();
-        let texts = entries.map(|entry| entry["content"].as_str().unwrap().to_owned());
+        let page = self.wren.shown(path).await;
+        let texts = items(&page)
+            .iter()
+            .map(|entry| entry["content"].as_str().unwrap().to_owned());
         texts.filter(|text| text.contains(PURPOSE)).collect()
     }
 }
@@ -210,10 +196,8 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     ] {
         entry.tells(&part);
     }
-    let verified = scene
-        .installation
-        .get("/v1/agents/wren/audit/verify", &scene.ada);
-    assert_eq!(verified.await.expect(200)["valid"], true);
+    let verified = scene.ada.shown("/v1/agents/wren/audit/verify").await;
+    assert_eq!(verified["valid"], true);
 }
 
 #[tokio::test]
@@ -273,12 +257,12 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
         let request = scene.granted(&scene.ada, "all", 60).await;
         assert!(!scene.words(&scene.ada).await.is_empty());
         let path = format!("/v1/access-requests/{request}/revoke");
-        let revoked = scene.installation.acted(&path, who).await;
+        let revoked = who.acted(&path).await;
         assert_eq!(revoked["state"], "revoked");
         assert!(scene.words(&scene.ada).await.is_empty());
         let answer = format!("/v1/access-requests/{request}/answer");
         let no = json!({"granted": false});
-        let late = scene.installation.post(&answer, &scene.wren, no).await;
+        let late = scene.wren.post(&answer, no).await;
         late.refused(409, "access_over");
     }
     assert_eq!(scene.told().await.len(), 3);
@@ -292,17 +276,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
     );
     assert!(scene.show(&refused, &scene.ben).await["reason"].is_null());
 
-    let mut seen = Vec::new();
-    let mut cursor = String::new();
-    loop {
-        let path = format!("{REQUESTS}?limit=1{cursor}");
-        let page = scene.installation.shown(&path, &scene.ben).await;
-        seen.extend(page["items"].as_array().unwrap().clone());
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => break,
-        }
-    }
+    let seen = scene.ben.all(&format!("{REQUESTS}?limit=1")).await;
     let states: Vec<&str> = seen
         .iter()
         .map(|item| item["state"].as_str().unwrap())
@@ -314,49 +288,42 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
 async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
     let scene = Scene::new().await;
     let unknown = "019a0000-0000-7000-8000-000000000000";
-    let invalid = |body| (body, "invalid_argument", 400);
-    for (body, code, status) in [
-        invalid(json!({})),
-        invalid(json!({"purpose": "x", "minutes": 5})),
-        invalid(json!({"purpose": "x", "scope": "core"})),
-        invalid(json!({"purpose": "x", "scope": "core", "minutes": 0})),
-        invalid(json!({"purpose": "x", "scope": "core", "minutes": 61})),
-        invalid(json!({"purpose": "x", "scope": "journal", "minutes": 5})),
-        invalid(json!({"purpose": "x", "scope": "session:1", "minutes": 5})),
-        (
-            json!({"purpose": "x", "scope": format!("session:{unknown}"), "minutes": 5}),
-            "not_found",
-            404,
-        ),
-        invalid(json!({"purpose": " ", "scope": "core", "minutes": 5})),
-        (
-            json!({"purpose": "x".repeat(2_001), "scope": "core", "minutes": 5}),
-            "too_long",
-            400,
-        ),
-        invalid(
-            json!({"purpose": "x", "scope": "core", "minutes": 5, "expires_at": "2027-01-01T00:00:00Z"}),
-        ),
-        invalid(json!({"kind": "token", "purpose": "x", "minutes": 5})),
-        invalid(json!({"kind": "token", "purpose": "x", "expires_at": "2020-01-01T00:00:00Z"})),
-        invalid(json!({"kind": "shred", "purpose": "x"})),
+    let read = |purpose: &str, scope: &str, minutes: u64| {
+        let mut body = json!({"purpose": purpose, "scope": scope});
+        body["minutes"] = minutes.into();
+        body
+    };
+    let mut with_an_end = read("x", "core", 5);
+    with_an_end["expires_at"] = json!("2027-01-01T00:00:00Z");
+    for body in [
+        json!({}),
+        json!({"purpose": "x", "minutes": 5}),
+        json!({"purpose": "x", "scope": "core"}),
+        read("x", "core", 0),
+        read("x", "core", 61),
+        read("x", "journal", 5),
+        read("x", "session:1", 5),
+        read(" ", "core", 5),
+        with_an_end,
+        json!({"kind": "token", "purpose": "x", "minutes": 5}),
+        json!({"kind": "token", "purpose": "x", "expires_at": "2020-01-01T00:00:00Z"}),
+        json!({"kind": "shred", "purpose": "x"}),
     ] {
-        let answer = scene
-            .installation
-            .post(REQUESTS, &scene.ada, body.clone())
-            .await;
-        assert_eq!(
-            (answer.status, answer.code().as_str()),
-            (status, code),
-            "{body}"
-        );
+        let answer = scene.ada.post(REQUESTS, body).await;
+        answer.refused(400, "invalid_argument");
     }
+    let other = read("x", &format!("session:{unknown}"), 5);
+    let other = scene.ada.post(REQUESTS, other).await;
+    other.refused(404, "not_found");
+    let long = read(&"x".repeat(2_001), "core", 5);
+    let long = scene.ada.post(REQUESTS, long).await;
+    long.refused(400, "too_long");
     assert!(scene.records("access_requested").await.is_empty());
     for _ in 0..20 {
         scene.ask(&scene.ada, "core", 5).await;
     }
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
-    let answer = scene.installation.post(REQUESTS, &scene.ben, body).await;
+    let answer = scene.ben.post(REQUESTS, body).await;
     answer.refused(409, "too_many_waiting");
 }
 
@@ -366,99 +333,63 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
     let tokens = "/v1/agents/wren/tokens";
     let body =
         json!({"kind": "token", "purpose": "a new machine", "expires_at": "2027-01-01T00:00:00Z"});
-    let request = scene.installation.created(REQUESTS, &scene.ada, body).await;
+    let request = scene.ada.created(REQUESTS, body).await;
     request.has(json!({
         "kind": "token", "token_expires_at": "2027-01-01T00:00:00Z", "scope": null,
     }));
-    let fetch = |who: String| {
-        let installation = &scene.installation;
-        async move { installation.post(tokens, &who, Value::Null).await }
-    };
-    fetch(scene.ada.clone())
-        .await
-        .refused(403, "consent_required");
+    let fetch = async |who: &Caller| who.post(tokens, Value::Null).await;
+    let needed = "consent_required";
+    fetch(&scene.ada).await.refused(403, needed);
     let id = request["id"].as_str().unwrap();
     scene.answer(id, true).await;
     assert!(
         scene.words(&scene.ada).await.is_empty(),
         "it is no leave to look"
     );
-    fetch(scene.ben.clone())
-        .await
-        .refused(403, "consent_required");
-    let made = fetch(scene.ada.clone()).await.expect(201);
+    fetch(&scene.ben).await.refused(403, needed);
+    let made = fetch(&scene.ada).await.expect(201);
     assert_eq!(made["expires_at"], "2027-01-01T00:00:00Z");
-    fetch(scene.ada.clone())
-        .await
-        .refused(403, "consent_required");
+    fetch(&scene.ada).await.refused(403, needed);
     assert_eq!(scene.show(id, &scene.wren).await["state"], "done");
-    let context = scene
-        .installation
-        .get("/v1/agents/wren/context", made["token"].as_str().unwrap());
-    context.await.expect(200);
+    let another = scene.installation.made(&made);
+    another.shown("/v1/agents/wren/context").await;
 }
 
 #[tokio::test]
 async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
     let scene = Scene::new().await;
-    let installation = &scene.installation;
     let path = "/v1/agents/wren/memories/1/shred";
     let reason = json!({"reason": PURPOSE});
-    let content = || async {
-        let memory = installation
-            .get("/v1/agents/wren/memories/1", &scene.wren)
-            .await;
-        memory.expect(200)["content"]
-            .as_str()
-            .unwrap_or_default()
-            .contains(CANARY)
+    let is_there = async || {
+        let memory = scene.wren.get("/v1/agents/wren/memories/1").await;
+        memory.expect(200)["content"].to_string().contains(CANARY)
     };
     let stale = [("if-match", "\"000000000000000000000000\"")];
-    let changed = installation
-        .send_with("POST", path, &scene.ada, &reason, &stale)
-        .await;
+    let changed = scene.ada.send_with("POST", path, &reason, &stale).await;
     changed.refused(412, "precondition_failed");
     let long = json!({"reason": "x".repeat(1_001)});
-    installation
-        .post(path, &scene.ada, long)
-        .await
-        .refused(400, "too_long");
-    installation
-        .post(
-            "/v1/agents/wren/memories/99/shred",
-            &scene.ada,
-            reason.clone(),
-        )
-        .await
-        .refused(404, "not_found");
+    scene.ada.post(path, long).await.refused(400, "too_long");
+    let unknown = "/v1/agents/wren/memories/99/shred";
+    let unknown = scene.ada.post(unknown, reason.clone()).await;
+    unknown.refused(404, "not_found");
     for granted in [false, true] {
-        let asked = installation
-            .post(path, &scene.ada, reason.clone())
-            .await
-            .expect(202);
+        let asked = scene.ada.post(path, reason.clone()).await.expect(202);
         asked.has(json!({"kind": "shred", "memory": 1, "state": "asked", "purpose": PURPOSE}));
         let id = asked["id"].as_str().unwrap();
         let answer = format!("/v1/access-requests/{id}/answer");
-        let by_herself = installation
-            .post(&answer, &scene.ada, json!({"granted": true}))
-            .await;
+        let by_herself = scene.ada.post(&answer, json!({"granted": true})).await;
         by_herself.refused(403, "forbidden");
-        assert!(content().await);
-        let answered = scene.answer(id, granted).await;
-        assert_eq!(answered["state"], if granted { "done" } else { "refused" });
-        assert_eq!(content().await, !granted);
-        // After a no it is not asked again for a day.
-        let again = installation.post(path, &scene.ada, reason.clone()).await;
-        let code = if granted {
-            "shredded"
-        } else {
-            "refused_before"
+        assert!(is_there().await);
+        let (state, code) = match granted {
+            true => ("done", "shredded"),
+            false => ("refused", "refused_before"),
         };
+        assert_eq!(scene.answer(id, granted).await["state"], state);
+        assert_eq!(is_there().await, !granted);
+        // After a no it is not asked again for a day.
+        let again = scene.ada.post(path, reason.clone()).await;
         again.refused(409, code);
-        scene
-            .installation
-            .clock
-            .advance(Duration::from_secs(86_400));
+        scene.installation.clock.advance(minutes(24 * 60));
     }
 }
 
@@ -473,15 +404,15 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
     agent.settings().configure(&model, &owner()).await.unwrap();
     let ada = installation.administrator().await;
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
-    let request = installation.created(REQUESTS, &ada, body).await;
+    let request = ada.created(REQUESTS, body).await;
     let path = format!("/v1/access-requests/{}", request["id"].as_str().unwrap());
     for _ in 0..1_000 {
-        if installation.shown(&path, &wren).await["state"] != "asked" {
+        if wren.shown(&path).await["state"] != "asked" {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let answered = installation.shown(&path, &ada).await;
+    let answered = ada.shown(&path).await;
     answered.has(json!({"state": "granted", "reason": "You may look."}));
     let told = script.requests();
     assert_eq!(told.len(), 1);
@@ -489,7 +420,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
         panic!("the model is asked");
     };
     assert!(question.expose().contains(PURPOSE));
-    let memory = installation.shown("/v1/agents/wren/memories/1", &ada).await;
+    let memory = ada.shown("/v1/agents/wren/memories/1").await;
     assert_eq!(memory["content"], "Ada keeps bees.");
 }
 
@@ -516,10 +447,7 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
             ("mcp-method", "tools/call"),
             ("mcp-name", tool),
         ];
-        let answer = scene
-            .installation
-            .send_with("POST", "/mcp", &scene.wren, &body, &headers)
-            .await;
+        let answer = scene.wren.send_with("POST", "/mcp", &body, &headers).await;
         answer.expect(200)["result"].clone()
     };
     let context = call("get_context", json!({}), Value::Null).await;
@@ -532,12 +460,8 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
     assert_eq!(form["method"], "elicitation/create");
     form["params"]["message"].as_str().unwrap().tells(PURPOSE);
     assert_eq!(scene.show(&request, &scene.wren).await["state"], "asked");
-    let put_off = call(
-        "answer_access_request",
-        ask.clone(),
-        json!({"action": "cancel"}),
-    )
-    .await;
+    let cancel = json!({"action": "cancel"});
+    let put_off = call("answer_access_request", ask.clone(), cancel).await;
     assert_eq!(put_off["structuredContent"]["state"], "asked");
     let yes = json!({"action": "accept", "content": {"granted": true, "reason": "look"}});
     let answered = call("answer_access_request", ask, yes).await;

@@ -24,9 +24,9 @@ const LISTS: [&str; 8] = [
 #[test]
 fn any_cursor_is_answered_with_a_page_or_refused() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let (installation, tokens) = runtime.block_on(async {
+    let callers = runtime.block_on(async {
         let installation = Installation::open().await;
-        let administrator = installation.administrator().await;
+        let admin = installation.administrator().await;
         let (_, own) = installation
             .agent_with("wren", &["The kiln is hot.", "A kiln cools."])
             .await;
@@ -34,41 +34,32 @@ fn any_cursor_is_answered_with_a_page_or_refused() {
         for purpose in ["a", "b"] {
             let request = json!({"purpose": purpose, "scope": "core", "minutes": 5});
             let path = "/v1/agents/wren/access-requests";
-            installation.created(path, &administrator, request).await;
+            admin.created(path, request).await;
         }
         for _ in 0..2 {
             // Something to refine, each time.
-            installation.save("wren", &own, "The kiln is hot.").await;
+            own.save("wren", "The kiln is hot.").await;
             let begun = json!({"driver": "model"});
-            let session = installation
-                .post("/v1/agents/wren/sessions", &own, begun)
-                .await;
+            let session = own.post("/v1/agents/wren/sessions", begun).await;
             let session = session.expect(202)["id"].as_str().unwrap().to_owned();
-            installation.ended(&session, &own).await;
+            own.ended(&session).await;
         }
-        let tokens = BTreeMap::from(LISTS.map(|list| match list.contains("q=") {
+        BTreeMap::from(LISTS.map(|list| match list.contains("q=") {
             true => (list, own.clone()),
-            false => (list, administrator.clone()),
-        }));
-        (installation, tokens)
+            false => (list, admin.clone()),
+        }))
     });
     let get = |list: &str, cursor: &str| {
         let sign = if list.contains('?') { '&' } else { '?' };
+        // A blank one is left out.
         let path = format!("{list}{sign}limit=1&cursor={cursor}");
-        runtime.block_on(installation.get(&path, &tokens[list]))
+        runtime.block_on(callers[list].get(&path))
     };
     // Those of the lists themselves, and those of the repository.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/cursors");
     let mut inputs = Corpus::read(folder).inputs().to_vec();
     for list in LISTS {
-        let first = runtime.block_on(installation.get(
-            &format!(
-                "{list}{}limit=1",
-                if list.contains('?') { '&' } else { '?' }
-            ),
-            &tokens[list],
-        ));
-        let first = first.expect(200);
+        let first = get(list, "").expect(200);
         let cursor = first["next_cursor"]
             .as_str()
             .unwrap_or_else(|| panic!("{list} has pages: {first}"));

@@ -52,25 +52,19 @@ async fn the_pages_need_nothing_but_themselves() {
     let error = installation.get("/docs/errors/session_open", "").await;
     assert_eq!(error.status, 200);
     assert!(error.text.contains("<h1><code>session_open</code></h1>"));
-    installation
-        .get("/docs/errors/no_such", "")
-        .await
-        .refused(404, "not_found");
+    let unknown = installation.get("/docs/errors/no_such", "").await;
+    unknown.refused(404, "not_found");
 }
 
 #[tokio::test]
 async fn what_is_not_there_is_told_so() {
     let installation = Installation::open().await;
-    let administrator = installation.administrator().await;
+    let admin = installation.administrator().await;
     installation.get("/v2", "").await.refused(404, "not_found");
-    let slash = installation
-        .get("/v1/agents/", &administrator)
-        .await
-        .refused(404, "not_found");
+    let slash = admin.get("/v1/agents/").await;
+    let slash = slash.refused(404, "not_found");
     assert_eq!(slash["hint"], "paths here have no slash at the end");
-    let wrong = installation
-        .send("PATCH", "/v1/agents", &administrator, &Value::Null)
-        .await;
+    let wrong = admin.patch("/v1/agents", &Value::Null).await;
     wrong.refused(405, "method_not_allowed");
     let allowed = wrong.header("allow").to_owned();
     allowed.tells("GET");
@@ -82,16 +76,14 @@ async fn what_is_not_there_is_told_so() {
         (options.status, options.header("allow")),
         (204, allowed.as_str())
     );
-    let head = installation
-        .send("HEAD", "/v1/agents", &administrator, &Value::Null)
-        .await;
+    let head = admin.send("HEAD", "/v1/agents", &Value::Null).await;
     assert_eq!((head.status, head.text.as_str()), (200, ""));
 }
 
 #[tokio::test]
 async fn what_is_private_is_kept_by_no_cache() {
     let installation = Installation::open().await;
-    let administrator = installation.administrator().await;
-    let shown = installation.get("/v1/agents", &administrator).await;
+    let admin = installation.administrator().await;
+    let shown = admin.get("/v1/agents").await;
     assert_eq!(shown.header("cache-control"), "no-store");
 }

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::InstallationSettings;
-use memoir_testkit::{ModelScript, SetModel, TestedText, Turn};
+use memoir_testkit::{ModelScript, SetModel, TestedObject, TestedText, Turn};
 use serde_json::{Value, json};
 
-use crate::installation::Installation;
+use crate::installation::{Caller, Installation, fault, items};
 
 /// In everything that is said.
 const CANARY: &str = "canary-4d1c";
@@ -25,6 +25,13 @@ fn message(id: &str) -> Value {
     })
 }
 
+/// Two messages, of which the second has another value in a field.
+fn with(field: &str, value: impl Into<Value>) -> Value {
+    let mut other = message("bad");
+    other[field] = value.into();
+    json!({"messages": [message("a"), other]})
+}
+
 fn notes(journal: &[&str]) -> Turn {
     Turn::text(&json!({"journal": journal, "core": []}).to_string())
 }
@@ -32,9 +39,9 @@ fn notes(journal: &[&str]) -> Turn {
 const TRANSCRIPTS: &str = "/v1/agents/wren/transcripts";
 
 /// Until `pending` messages wait.
-async fn waiting(installation: &Installation, token: &str, pending: u64) -> Value {
+async fn waiting(caller: &Caller, pending: u64) -> Value {
     for _ in 0..500 {
-        let standing = installation.shown(TRANSCRIPTS, token).await;
+        let standing = caller.shown(TRANSCRIPTS).await;
         if standing["pending"] == pending {
             return standing;
         }
@@ -47,24 +54,21 @@ async fn waiting(installation: &Installation, token: &str, pending: u64) -> Valu
 async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() {
     let (installation, script) = installation([]).await;
     let (_, agent) = installation.agent("wren").await;
-    let administrator = installation.administrator().await;
-    for (token, id, received, known) in [
+    let admin = installation.administrator().await;
+    for (caller, id, received, known) in [
         (&agent, "a", 1, 0),
-        (&administrator, "b", 1, 0),
-        (&administrator, "b", 0, 1),
+        (&admin, "b", 1, 0),
+        (&admin, "b", 0, 1),
         (&agent, "a", 0, 1),
     ] {
-        let answer = installation
-            .post(TRANSCRIPTS, token, json!({"messages": [message(id)]}))
-            .await;
+        let body = json!({"messages": [message(id)]});
+        let answer = caller.post(TRANSCRIPTS, body).await;
         answer.text.omits(CANARY);
-        assert_eq!(
-            answer.expect(202),
-            json!({"received": received, "known": known})
-        );
+        let counts = json!({"received": received, "known": known});
+        assert_eq!(answer.expect(202), counts);
     }
-    for token in [&agent, &administrator] {
-        let standing = installation.shown(TRANSCRIPTS, token).await;
+    for caller in [&agent, &admin] {
+        let standing = caller.shown(TRANSCRIPTS).await;
         assert_eq!(standing["pending"], 2);
         assert!(standing["due_at"].as_str().unwrap() > "2026-03-04T18:00");
     }
@@ -77,38 +81,28 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
     let (installation, script) = installation([notes(&[&noted])]).await;
     let (_, agent) = installation.agent("wren").await;
     let body = json!({"messages": [message("a"), message("b")], "now": true});
-    installation
-        .post(TRANSCRIPTS, &agent, body.clone())
-        .await
-        .expect(202);
-    let standing = waiting(&installation, &agent, 0).await;
+    agent.post(TRANSCRIPTS, body.clone()).await.expect(202);
+    let standing = waiting(&agent, 0).await;
     assert_eq!(
         standing,
         json!({"pending": 0, "absorbed": 2, "failed": 0, "due_at": null})
     );
-    let again = installation
-        .post(TRANSCRIPTS, &agent, body)
-        .await
-        .expect(202);
+    let again = agent.post(TRANSCRIPTS, body).await.expect(202);
     assert_eq!(again, json!({"received": 0, "known": 2}));
-    let memories = installation
-        .shown("/v1/agents/wren/memories?kind=journal", &agent)
-        .await;
-    let items = memories["items"].as_array().unwrap();
-    assert_eq!(items.len(), 1);
-    assert_eq!(items[0]["content"], noted);
-    assert_eq!(items[0]["created_at"], "2026-03-01T10:00:00Z");
-    assert_eq!(items[0]["source"], "conversation");
+    let memories = agent.shown("/v1/agents/wren/memories?kind=journal").await;
+    let [entry] = items(&memories) else {
+        panic!("{memories}");
+    };
+    entry.has(json!({"content": noted, "source": "conversation"}));
+    assert_eq!(entry["created_at"], "2026-03-01T10:00:00Z");
     assert_eq!(script.requests().len(), 1);
     // What was said is nowhere in what an administrator sees.
-    let administrator = installation.administrator().await;
+    let admin = installation.administrator().await;
     for path in [
         "/v1/agents/wren/audit?limit=200",
         "/v1/agents/wren/memories",
     ] {
-        let seen = installation.get(path, &administrator).await;
-        seen.expect(200);
-        assert!(!seen.text.contains(CANARY), "{path}: {}", seen.text);
+        admin.shown(path).await.to_string().omits(CANARY);
     }
 }
 
@@ -118,51 +112,35 @@ async fn spec_2_6_a_conversation_is_read_once_nobody_spoke_for_six_hours() {
     let (_, agent) = installation.agent("wren").await;
     let say = async |id| {
         let body = json!({"messages": [message(id)]});
-        installation
-            .post(TRANSCRIPTS, &agent, body)
-            .await
-            .expect(202);
+        agent.post(TRANSCRIPTS, body).await.expect(202);
     };
     say("a").await;
     installation.clock.advance(Duration::from_secs(5 * 3_600));
     say("b").await;
     installation.clock.advance(Duration::from_secs(5 * 3_600));
-    assert_eq!(waiting(&installation, &agent, 2).await["absorbed"], 0);
+    assert_eq!(waiting(&agent, 2).await["absorbed"], 0);
     assert!(script.requests().is_empty());
     installation.clock.advance(Duration::from_secs(3_700));
     // Delivering a known message wakes the service, and changes nothing.
     say("b").await;
-    assert_eq!(waiting(&installation, &agent, 0).await["absorbed"], 2);
+    assert_eq!(waiting(&agent, 0).await["absorbed"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
     let (installation, _) = installation([]).await;
     let (_, agent) = installation.agent("wren").await;
-    let with = |field: &str, value: Value| {
-        let mut bad = message("bad");
-        bad[field] = value;
-        json!({"messages": [message("a"), bad]})
-    };
-    let invalid = "invalid_argument";
+    let (invalid, long) = ("invalid_argument", "x".repeat(201));
     for (body, code, told) in [
-        (with("id", json!("")), invalid, "id: of message 2 is empty"),
-        (
-            with("speaker", json!("x".repeat(201))),
-            "too_long",
-            "speaker: of message 2",
-        ),
-        (
-            with("text", json!("")),
-            invalid,
-            "text: of message 2 is empty",
-        ),
-        (with("at", json!("yesterday")), invalid, "messages"),
-        (with("said", json!("x")), invalid, "said: is no field"),
+        (with("id", ""), invalid, "id: of message 2 is empty"),
+        (with("speaker", long), "too_long", "speaker: of message 2"),
+        (with("text", ""), invalid, "text: of message 2 is empty"),
+        (with("at", "yesterday"), invalid, "messages"),
+        (with("said", "x"), invalid, "said: is no field"),
         (json!({"messages": "all"}), invalid, "messages"),
         (json!({}), invalid, "messages"),
     ] {
-        let answer = installation.post(TRANSCRIPTS, &agent, body).await;
+        let answer = agent.post(TRANSCRIPTS, body).await;
         let problem = answer.refused(400, code);
         let detail = problem["detail"].as_str().unwrap();
         detail.tells(told);
@@ -170,21 +148,12 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
     }
     let small = |id: u32| json!({"id": id.to_string(), "at": null, "speaker": "A", "text": "x"});
     let many: Vec<Value> = (0..10_001).map(small).collect();
-    let answer = installation
-        .post(TRANSCRIPTS, &agent, json!({"messages": many}))
-        .await;
-    let problem = answer.refused(400, "invalid_argument");
-    let detail = problem["detail"].as_str().unwrap();
-    assert_eq!(
-        detail,
-        "messages: has 10001, and the limit is 10000; send them in parts"
-    );
-    assert_eq!(waiting(&installation, &agent, 0).await["absorbed"], 0);
+    let answer = agent.post(TRANSCRIPTS, json!({"messages": many})).await;
+    let told = "messages: has 10001, and the limit is 10000; send them in parts";
+    assert_eq!(fault(&answer), told);
+    assert_eq!(waiting(&agent, 0).await["absorbed"], 0);
     let most = json!({"messages": many[1..]});
-    let taken = installation
-        .post(TRANSCRIPTS, &agent, most)
-        .await
-        .expect(202);
+    let taken = agent.post(TRANSCRIPTS, most).await.expect(202);
     assert_eq!(taken["received"], 10_000);
 }
 
@@ -200,19 +169,19 @@ async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
     for text in ["Mira's daughter is called Ada.", "It rained."] {
         let body = json!({"content": text, "kind": "journal"});
         let path = "/v1/agents/wren/memories";
-        installation.created(path, &agent, body).await;
+        agent.created(path, body).await;
     }
     let path = "/v1/agents/wren/reflections";
-    let reflected = installation.acted(path, &agent).await;
+    let reflected = agent.acted(path).await;
     assert_eq!(
         reflected,
         json!({"considered": 2, "promoted": [2], "replaced": [], "not_replaced": 0, "failure": null})
     );
-    let memory = installation.get("/v1/agents/wren/memories/2", &agent).await;
-    assert_eq!(memory.expect(200)["kind"], "core");
+    let memory = agent.shown("/v1/agents/wren/memories/2").await;
+    assert_eq!(memory["kind"], "core");
     // An administrator may ask for one; what comes back holds no words.
-    let administrator = installation.administrator().await;
-    let answer = installation.post(path, &administrator, Value::Null).await;
+    let admin = installation.administrator().await;
+    let answer = admin.act(path).await;
     let reflected = answer.expect(200);
     assert_eq!(reflected["promoted"], json!([]));
     assert!(reflected["failure"].as_str().unwrap().contains("JSON"));
@@ -226,23 +195,17 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
     let (_, agent) = installation.agent("wren").await;
     let path = "/v1/agents/wren/self/system_prompt";
     let long = format!("I am Wren, and I keep the {CANARY} and a garden by the sea.");
-    let put = async |value: &str| {
-        installation
-            .send("PUT", path, &agent, &json!({"value": value}))
-            .await
-    };
+    let put = async |value: &str| agent.put(path, &json!({"value": value})).await;
     put(&long).await.expect(200);
     let asked = put("Hm.").await;
     let problem = asked.refused(409, "confirmation_required");
     problem["detail"].as_str().unwrap().tells("quarter");
     asked.text.omits(CANARY);
-    assert_eq!(installation.shown(path, &agent).await["value"], long);
+    assert_eq!(agent.shown(path).await["value"], long);
     put("Hm.").await.expect(200);
-    let history = installation.get(&format!("{path}/history"), &agent).await;
-    let history = history.expect(200);
+    let history = agent.shown(&format!("{path}/history")).await;
     assert_eq!(history["items"][0]["value"], "Hm.");
     assert_eq!(history["items"][1]["value"], long);
-    let undo = format!("{path}/undo");
-    installation.acted(&undo, &agent).await;
-    assert_eq!(installation.shown(path, &agent).await["value"], long);
+    agent.acted(&format!("{path}/undo")).await;
+    assert_eq!(agent.shown(path).await["value"], long);
 }

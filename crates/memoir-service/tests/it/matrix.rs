@@ -25,150 +25,105 @@ enum Before {
 }
 
 struct Operation {
-    id: &'static str,
-    method: &'static str,
-    path: &'static str,
+    id: String,
+    method: String,
+    path: String,
     body: Value,
     before: Before,
 }
 
-/// The operation of an identifier, a method and a path.
-fn operation(what: &'static str, body: Value) -> Operation {
-    let parts: Vec<&'static str> = what.split(' ').collect();
-    let [id, method, path]: [&'static str; 3] = parts.try_into().unwrap();
+/// The operations: what must be there before, an identifier, a method, a path, and a body.
+const OPERATIONS: &str = r#"
+list_agents GET /v1/agents
+create_agent POST /v1/agents {"name": "swift"}
+get_agent GET /v1/agents/{agent}
+update_agent PATCH /v1/agents/{agent} {"core_token_budget": 1900}
+erase_agent DELETE /v1/agents/{agent}
+create_token POST /v1/agents/{agent}/tokens
+save_memory POST /v1/agents/{agent}/memories {"content": "WORDS", "kind": "core", "tags": ["CANARY"], "source": "CANARY"}
+save_memories POST /v1/agents/{agent}/memories/batch {"memories": [{"content": "WORDS", "kind": "journal"}]}
+list_memories GET /v1/agents/{agent}/memories?include=discarded
+list_memories GET /v1/agents/{agent}/memories?q=canary
+list_memories GET /v1/agents/{agent}/memories?tag=canary
+get_memory GET /v1/agents/{agent}/memories/1
+list_memories GET /v1/agents/{agent}/memories?kind=archival
+protect_memory PUT /v1/agents/{agent}/memories/1/protection
+unprotect_memory DELETE /v1/agents/{agent}/memories/3/protection
+restore_memory POST /v1/agents/{agent}/memories/5/restore
+promote_memory POST /v1/agents/{agent}/memories/4/promote
+promote_memory POST /v1/agents/{agent}/memories/1/promote
+discard_memory POST /v1/agents/{agent}/memories/1/discard
+discard_memory POST /v1/agents/{agent}/memories/3/discard
+shred_memory POST /v1/agents/{agent}/memories/1/shred {"reason": "a key was pasted"}
+request_access POST /v1/agents/{agent}/access-requests {"purpose": "to look", "scope": "core", "minutes": 5}
+list_access_requests GET /v1/agents/{agent}/access-requests
+get_access_request GET /v1/access-requests/{request}
+answer_access_request POST /v1/access-requests/{request}/answer {"granted": true, "reason": "CANARY"}
+revoke_access_request POST /v1/access-requests/{request}/revoke
+hand_over_transcript POST /v1/agents/{agent}/transcripts {"messages": [{"id": "m1", "at": "2026-03-04T12:00:00Z", "speaker": "CANARY", "text": "WORDS"}]}
+get_transcripts GET /v1/agents/{agent}/transcripts
+reflect POST /v1/agents/{agent}/reflections
+get_context GET /v1/agents/{agent}/context
+get_own_setting GET /v1/agents/{agent}/self/system_prompt
+set_own_setting PUT /v1/agents/{agent}/self/system_prompt {"value": "WORDS"}
+get_own_setting_history GET /v1/agents/{agent}/self/system_prompt/history
+undo_own_setting POST /v1/agents/{agent}/self/system_prompt/undo
+begin_session POST /v1/agents/{agent}/sessions {"driver": "agent"}
+begin_session POST /v1/agents/{agent}/sessions {"driver": "model"}
+list_sessions GET /v1/agents/{agent}/sessions
+get_session GET /v1/sessions/{session}
+watch_session GET /v1/sessions/{session}/events
+roll_back_session POST /v1/sessions/{session}/rollback
+open session: call_tool POST /v1/sessions/{session}/tools/search_memories {"query": "canary"}
+open session: cancel_session POST /v1/sessions/{session}/cancel
+open session: begin_session POST /v1/agents/{agent}/sessions {"driver": "agent", "resume": true}
+rehearsal: apply_rehearsal POST /v1/sessions/{session}/apply
+rehearsal: get_session GET /v1/sessions/{session}
+rewind_agent POST /v1/agents/{agent}/rewind {"to": "2026-03-04T12:00:00Z"}
+list_records GET /v1/agents/{agent}/audit?limit=200
+verify_records GET /v1/agents/{agent}/audit/verify
+list_account_records GET /v1/audit
+take_checkpoint GET /v1/audit/checkpoint
+user: sign_in POST /v1/sign-in {"name": "Ada", "password": "PASSWORD"}
+get_openapi GET /openapi.json
+get_health GET /healthz
+get_readiness GET /readyz
+get_metrics GET /metrics
+get_docs GET /docs
+get_error_docs GET /docs/errors/forbidden
+"#;
+
+fn operation(line: &str) -> Operation {
+    let marks = [
+        ("open session: ", Before::OpenSession),
+        ("rehearsal: ", Before::Rehearsal),
+        ("user: ", Before::User),
+    ];
+    let marked = marks
+        .iter()
+        .find_map(|(mark, before)| Some((line.strip_prefix(*mark)?, *before)));
+    let (line, before) = marked.unwrap_or((line, Before::Nothing));
+    let mut parts = line.splitn(4, ' ');
+    let mut part = || parts.next().unwrap_or("null").to_owned();
     Operation {
-        id,
-        method,
-        path,
-        body,
-        before: Before::Nothing,
-    }
-}
-
-/// As [`operation`], without a body.
-fn bare(what: &'static str) -> Operation {
-    operation(what, Value::Null)
-}
-
-impl Operation {
-    fn after(self, before: Before) -> Self {
-        Self { before, ..self }
+        id: part(),
+        method: part(),
+        path: part(),
+        body: serde_json::from_str(&part()).unwrap(),
+        before,
     }
 }
 
 fn operations() -> Vec<Operation> {
-    let words = format!("{CANARY} is what was said");
-    let all = vec![
-        bare("list_agents GET /v1/agents"),
-        operation("create_agent POST /v1/agents", json!({"name": "swift"})),
-        bare("get_agent GET /v1/agents/{agent}"),
-        operation(
-            "update_agent PATCH /v1/agents/{agent}",
-            json!({"core_token_budget": 1_900}),
-        ),
-        bare("erase_agent DELETE /v1/agents/{agent}"),
-        bare("create_token POST /v1/agents/{agent}/tokens"),
-        operation(
-            "save_memory POST /v1/agents/{agent}/memories",
-            json!({"content": words, "kind": "core", "tags": [CANARY], "source": CANARY}),
-        ),
-        operation(
-            "save_memories POST /v1/agents/{agent}/memories/batch",
-            json!({"memories": [{"content": words, "kind": "journal"}]}),
-        ),
-        bare("list_memories GET /v1/agents/{agent}/memories?include=discarded"),
-        bare("list_memories GET /v1/agents/{agent}/memories?q=canary"),
-        bare("list_memories GET /v1/agents/{agent}/memories?tag=canary"),
-        bare("get_memory GET /v1/agents/{agent}/memories/1"),
-        bare("list_memories GET /v1/agents/{agent}/memories?kind=archival"),
-        bare("protect_memory PUT /v1/agents/{agent}/memories/1/protection"),
-        bare("unprotect_memory DELETE /v1/agents/{agent}/memories/3/protection"),
-        bare("restore_memory POST /v1/agents/{agent}/memories/5/restore"),
-        bare("promote_memory POST /v1/agents/{agent}/memories/4/promote"),
-        bare("promote_memory POST /v1/agents/{agent}/memories/1/promote"),
-        bare("discard_memory POST /v1/agents/{agent}/memories/1/discard"),
-        bare("discard_memory POST /v1/agents/{agent}/memories/3/discard"),
-        operation(
-            "shred_memory POST /v1/agents/{agent}/memories/1/shred",
-            json!({"reason": "a key was pasted"}),
-        ),
-        operation(
-            "request_access POST /v1/agents/{agent}/access-requests",
-            json!({"purpose": "to look", "scope": "core", "minutes": 5}),
-        ),
-        bare("list_access_requests GET /v1/agents/{agent}/access-requests"),
-        bare("get_access_request GET /v1/access-requests/{request}"),
-        operation(
-            "answer_access_request POST /v1/access-requests/{request}/answer",
-            json!({"granted": true, "reason": CANARY}),
-        ),
-        bare("revoke_access_request POST /v1/access-requests/{request}/revoke"),
-        operation(
-            "hand_over_transcript POST /v1/agents/{agent}/transcripts",
-            json!({"messages": [{"id": "m1", "at": "2026-03-04T12:00:00Z", "speaker": CANARY, "text": words}]}),
-        ),
-        bare("get_transcripts GET /v1/agents/{agent}/transcripts"),
-        bare("reflect POST /v1/agents/{agent}/reflections"),
-        bare("get_context GET /v1/agents/{agent}/context"),
-        bare("get_own_setting GET /v1/agents/{agent}/self/system_prompt"),
-        operation(
-            "set_own_setting PUT /v1/agents/{agent}/self/system_prompt",
-            json!({"value": words}),
-        ),
-        bare("get_own_setting_history GET /v1/agents/{agent}/self/system_prompt/history"),
-        bare("undo_own_setting POST /v1/agents/{agent}/self/system_prompt/undo"),
-        operation(
-            "begin_session POST /v1/agents/{agent}/sessions",
-            json!({"driver": "agent"}),
-        ),
-        operation(
-            "begin_session POST /v1/agents/{agent}/sessions",
-            json!({"driver": "model"}),
-        ),
-        bare("list_sessions GET /v1/agents/{agent}/sessions"),
-        bare("get_session GET /v1/sessions/{session}"),
-        bare("watch_session GET /v1/sessions/{session}/events"),
-        bare("roll_back_session POST /v1/sessions/{session}/rollback"),
-        operation(
-            "call_tool POST /v1/sessions/{session}/tools/search_memories",
-            json!({"query": "canary"}),
-        )
-        .after(Before::OpenSession),
-        bare("cancel_session POST /v1/sessions/{session}/cancel").after(Before::OpenSession),
-        operation(
-            "begin_session POST /v1/agents/{agent}/sessions",
-            json!({"driver": "agent", "resume": true}),
-        )
-        .after(Before::OpenSession),
-        bare("apply_rehearsal POST /v1/sessions/{session}/apply").after(Before::Rehearsal),
-        bare("get_session GET /v1/sessions/{session}").after(Before::Rehearsal),
-        operation(
-            "rewind_agent POST /v1/agents/{agent}/rewind",
-            json!({"to": "2026-03-04T12:00:00Z"}),
-        ),
-        bare("list_records GET /v1/agents/{agent}/audit?limit=200"),
-        bare("verify_records GET /v1/agents/{agent}/audit/verify"),
-        bare("list_account_records GET /v1/audit"),
-        bare("take_checkpoint GET /v1/audit/checkpoint"),
-        operation(
-            "sign_in POST /v1/sign-in",
-            json!({"name": "Ada", "password": PASSWORD}),
-        )
-        .after(Before::User),
-        bare("get_openapi GET /openapi.json"),
-        bare("get_health GET /healthz"),
-        bare("get_readiness GET /readyz"),
-        bare("get_metrics GET /metrics"),
-        bare("get_docs GET /docs"),
-        bare("get_error_docs GET /docs/errors/forbidden"),
-    ];
-    let described: BTreeSet<String> = documented_operations();
-    let driven: BTreeSet<String> = all
-        .iter()
-        .map(|operation| operation.id.to_owned())
-        .collect();
+    let table = OPERATIONS
+        .replace("WORDS", "CANARY is what was said")
+        .replace("CANARY", CANARY)
+        .replace("PASSWORD", PASSWORD);
+    let all: Vec<Operation> = table.trim().lines().map(operation).collect();
+    let driven: BTreeSet<String> = all.iter().map(|operation| operation.id.clone()).collect();
     assert_eq!(
-        driven, described,
+        driven,
+        documented_operations(),
         "the matrix drives what is documented, all of it"
     );
     all
@@ -225,34 +180,28 @@ async fn setup(before: Before) -> Setup {
     let (_, another) = agent_of(&installation.account, "finch").await;
     let (_, foreign) = agent_of(&installation.other, "gull").await;
     let soon: Timestamp = installation.memoir.now().plus_seconds(60);
-    let expired = wren
-        .grants()
-        .create_token(Provision::Any, Some(soon), &owner())
-        .await
-        .unwrap();
+    let owner = owner();
+    let make = async |ends: Option<Timestamp>| {
+        let made = wren.grants().create_token(Provision::Any, ends, &owner);
+        made.await.unwrap()
+    };
+    let expired = make(Some(soon)).await;
     installation.clock.advance(Duration::from_secs(120));
-    let revoked = wren
-        .grants()
-        .create_token(Provision::Any, None, &owner())
-        .await
-        .unwrap();
-    installation
-        .account
-        .revoke_token(revoked.view.id, &owner())
-        .await
-        .unwrap();
+    let revoked = make(None).await;
+    let (account, id) = (&installation.account, revoked.view.id);
+    account.revoke_token(id, &owner).await.unwrap();
     let tokens = vec![
         String::new(),
         "memoir_garbage".to_owned(),
         expired.secret.expose().to_owned(),
         revoked.secret.expose().to_owned(),
-        installation.administrator().await,
+        installation.administrator().await.token,
         administrator_token(&installation.other).await,
         agent.clone(),
         another,
         foreign.clone(),
-        installation.administrator().await,
-        installation.administrator().await,
+        installation.administrator().await.token,
+        installation.administrator().await.token,
     ];
     let session = furnish(&installation, "wren", &agent, &tokens[4]).await;
     let prompt = format!("I am Wren and my secret is {CANARY}.");
@@ -260,10 +209,8 @@ async fn setup(before: Before) -> Setup {
         (Field::SystemPrompt, Some(prompt.as_str())),
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
-    wren.settings()
-        .configure(&prompts, &Actor::agent("wren"))
-        .await
-        .unwrap();
+    let (settings, own) = (wren.settings(), Actor::agent("wren"));
+    settings.configure(&prompts, &own).await.unwrap();
     let foreign_session = furnish(&installation, "gull", &foreign, &tokens[5]).await;
     let foreign_request = ask(&installation, "gull", &tokens[5], "all").await;
     let granted = ask(&installation, "wren", &tokens[9], "all").await;
@@ -275,11 +222,9 @@ async fn setup(before: Before) -> Setup {
         Before::Nothing => session,
         Before::User => {
             let password = Password::from_text(PASSWORD).unwrap();
-            installation
-                .account
-                .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
-                .await
-                .unwrap();
+            let actor = Actor::owner();
+            let made = account.create_user("Ada", password, &actor).await;
+            made.unwrap();
             session
         }
         Before::OpenSession => installation.open_session("wren", &agent).await,
@@ -288,13 +233,9 @@ async fn setup(before: Before) -> Setup {
                 rehearsal: true,
                 ..RefineOptions::default()
             };
-            let driven = wren
-                .views()
-                .seen_by(memoir_app::Viewer::Agent)
-                .refine(&options, &mut |_| {})
-                .await
-                .unwrap();
-            driven.id.to_string()
+            let own = wren.views().seen_by(memoir_app::Viewer::Agent);
+            let driven = own.refine(&options, &mut |_| {}).await;
+            driven.unwrap().id.to_string()
         }
     };
     Setup {
@@ -322,6 +263,7 @@ async fn furnish(
     token: &str,
     administrator: &str,
 ) -> String {
+    let own = installation.caller(token);
     let long = " and again and again".repeat(12);
     for ending in ["dawn", "dawn!", &long, "dusk", "noon"] {
         let body = json!({
@@ -329,24 +271,18 @@ async fn furnish(
             "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
         });
         let path = format!("/v1/agents/{agent}/memories");
-        installation.created(&path, token, body).await;
+        own.created(&path, body).await;
     }
+    let admin = installation.caller(administrator);
     let path = format!("/v1/agents/{agent}/memories/3/protection");
-    installation
-        .send("PUT", &path, administrator, &Value::Null)
-        .await
-        .expect(200);
+    admin.put(&path, &Value::Null).await.expect(200);
     let path = format!("/v1/agents/{agent}/memories/5/discard");
-    installation.acted(&path, administrator).await;
-    let session = installation.open_session(agent, token).await;
-    let deleted = installation
-        .tool(&session, token, "delete_memory", json!({"id": 4}))
-        .await;
+    admin.acted(&path).await;
+    let session = own.open_session(agent).await;
+    let deleted = own.tool(&session, "delete_memory", json!({"id": 4})).await;
     assert_eq!(deleted["type"], "deleted", "{deleted}");
-    let summary = json!({"summary": format!("I let the {CANARY} rest.")});
-    let completed = installation
-        .tool(&session, token, "complete_refinement", summary)
-        .await;
+    let summary = format!("I let the {CANARY} rest.");
+    let completed = own.complete(&session, &summary).await;
     assert_eq!(completed["type"], "refinement_complete", "{completed}");
     session
 }
@@ -360,7 +296,7 @@ impl Setup {
             .replace("{request}", named.request);
         let token = &self.tokens[who];
         self.installation
-            .send(operation.method, &path, token, &operation.body)
+            .send(&operation.method, &path, token, &operation.body)
             .await
     }
 }
@@ -389,15 +325,14 @@ fn blank(answer: &HttpAnswer, named: Named<'_>) -> (u16, Vec<(String, String)>, 
 }
 
 fn outcome(answer: &HttpAnswer) -> String {
-    let words = if answer.text.contains(CANARY) {
-        " WORDS"
-    } else {
-        ""
+    let words = match answer.text.contains(CANARY) {
+        true => "WORDS",
+        false => "",
     };
-    format!("{} {}{words}", answer.status, answer.code())
-        .replace("  ", " ")
-        .trim()
-        .to_owned()
+    let (status, code) = (answer.status.to_string(), answer.code());
+    let parts = [status.as_str(), &code, words];
+    let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    said.join(" ")
 }
 
 /// Documented with its status and, for a problem, its code; and without words for an administrator.
@@ -448,10 +383,9 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
             compact(&operation.body)
         );
         for (who, name) in EVERYBODY.into_iter().enumerate() {
-            let fresh = if ACTING.contains(&who) {
-                Some(setup(operation.before).await)
-            } else {
-                None
+            let fresh = match ACTING.contains(&who) {
+                true => Some(setup(operation.before).await),
+                false => None,
             };
             let shared = idle.iter().find(|(before, _)| *before == operation.before);
             let setup = fresh.as_ref().unwrap_or(&shared.unwrap().1);

@@ -15,7 +15,7 @@ use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestedText, Turn};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, administrator_token, owner};
+use crate::installation::{Caller, Installation, administrator_token, owner};
 
 /// In everything that is an agent's words, and in its name.
 const CANARY: &str = "canary-7f3a";
@@ -56,7 +56,7 @@ async fn installation(script: Vec<Turn>) -> Installation {
 /// What was done in an installation, for comparing.
 struct Busy {
     installation: Installation,
-    administrator: String,
+    admin: Caller,
     /// Of the sessions of `builtin:careful`, what they say that they used: calls, tokens in and out.
     careful: [u64; 3],
     /// The tokens that sessions took away, those rolled back included.
@@ -80,76 +80,58 @@ async fn busy() -> Busy {
         Turn::Error(rejected),
     ])
     .await;
-    let administrator = installation.administrator().await;
+    let admin = installation.administrator().await;
     let (careful, tidied_tokens) = careful_sessions(&installation).await;
     let deleted_tokens = tidied_tokens + own_session(&installation).await;
     for end in ["declined", "failed"] {
         let name = format!("{end}-{CANARY}");
-        let (agent, token) = installation
-            .agent_with(&name, &[&format!("{CANARY} sings.")])
-            .await;
+        let text = format!("{CANARY} sings.");
+        let (agent, own) = installation.agent_with(&name, &[&text]).await;
         let scripted = [(Field::Model, Some("scripted:model"))];
-        agent
-            .settings()
-            .configure(&scripted, &owner())
-            .await
-            .unwrap();
-        assert_eq!(
-            driven(&installation, &name, &token, false).await["state"],
-            end
-        );
-        let context = format!("/v1/agents/{name}/context");
-        installation.shown(&context, &token).await;
+        let settings = agent.settings();
+        settings.configure(&scripted, &owner()).await.unwrap();
+        assert_eq!(driven(&own, &name, false).await["state"], end);
+        own.shown(&format!("/v1/agents/{name}/context")).await;
     }
     // A request that is refused before its handler.
-    installation
-        .get(&format!("/v1/agents/nobody-{CANARY}"), &administrator)
-        .await
-        .refused(404, "not_found");
-    installation
-        .get(&format!("/{CANARY}"), "")
-        .await
-        .refused(404, "not_found");
+    for path in [format!("/v1/agents/nobody-{CANARY}"), format!("/{CANARY}")] {
+        admin.get(&path).await.refused(404, "not_found");
+    }
     Busy {
         installation,
-        administrator,
+        admin,
         careful,
         deleted_tokens,
     }
 }
 
 /// Runs a session with the agent's model to its end.
-async fn driven(installation: &Installation, agent: &str, token: &str, rehearsal: bool) -> Value {
+async fn driven(own: &Caller, agent: &str, rehearsal: bool) -> Value {
     let begin = json!({"driver": "model", "rehearsal": rehearsal});
     let path = format!("/v1/agents/{agent}/sessions");
-    let begun = installation.post(&path, token, begin).await.expect(202);
-    installation
-        .ended(begun["id"].as_str().unwrap(), token)
-        .await
+    let begun = own.post(&path, begin).await.expect(202);
+    own.ended(begun["id"].as_str().unwrap()).await
 }
 
 /// What two sessions used, and the tokens that the one which was no rehearsal took away.
 async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
     let words = format!("The {CANARY} sings at dawn, and the kiln is fired on Thursdays");
     let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
-    let texts = [
-        format!("{words}."),
-        format!("{words}!"),
-        others.to_owned(),
-        format!("{others} {others}"),
-        format!("So {others}"),
+    let texts: [&str; 5] = [
+        &format!("{words}."),
+        &format!("{words}!"),
+        others,
+        &format!("{others} {others}"),
+        &format!("So {others}"),
     ];
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (_, token) = installation.agent_with(CANARY, &texts).await;
+    let (_, own) = installation.agent_with(CANARY, &texts).await;
     let (mut used, mut removed) = ([0; 3], 0);
     for rehearsal in [true, false] {
-        let ended = driven(installation, CANARY, &token, rehearsal).await;
+        let ended = driven(&own, CANARY, rehearsal).await;
         assert_eq!(ended["state"], "completed", "{ended}");
         assert_eq!(ended["edits"], 1, "{ended}");
-        for (sum, field) in used
-            .iter_mut()
-            .zip(["calls", "input_tokens", "output_tokens"])
-        {
+        let fields = ["calls", "input_tokens", "output_tokens"];
+        for (sum, field) in used.iter_mut().zip(fields) {
             *sum += ended["usage"][field].as_u64().unwrap();
         }
         let tokens_of = |field: &str| ended[field].as_u64().unwrap();
@@ -161,19 +143,15 @@ async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
 async fn own_session(installation: &Installation) -> u64 {
     let name = format!("own-{CANARY}");
     // Four of the same size: without one, three quarters are left, which is no less than the threshold.
-    let texts: Vec<String> = ["dawn", "noon", "dusk", "late"]
-        .map(|hour| format!("The {CANARY} sings at {hour}, whoever listens."))
-        .into();
+    let texts = ["dawn", "noon", "dusk", "late"]
+        .map(|hour| format!("The {CANARY} sings at {hour}, whoever listens."));
     let tokens = texts[0].chars().count().div_ceil(4) as u64;
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (_, token) = installation.agent_with(&name, &texts).await;
-    let session = installation.open_session(&name, &token).await;
+    let texts = texts.each_ref().map(String::as_str);
+    let (_, own) = installation.agent_with(&name, &texts).await;
+    let session = own.open_session(&name).await;
+    let query = json!({"query": CANARY});
     for (tool, arguments, expected) in [
-        (
-            "search_memories",
-            json!({"query": CANARY}),
-            "search_results",
-        ),
+        ("search_memories", query, "search_results"),
         ("delete_memory", json!({"id": 99}), "error"),
         ("delete_memory", json!({"id": CANARY}), "error"),
         ("protect_memory", json!({"id": 1}), "protected"),
@@ -182,7 +160,7 @@ async fn own_session(installation: &Installation) -> u64 {
         ("delete_memory", json!({"id": 3}), "refinement_rolled_back"),
         ("delete_memory", json!({"id": 3}), "error"),
     ] {
-        let answer = installation.tool(&session, &token, tool, arguments).await;
+        let answer = own.tool(&session, tool, arguments).await;
         assert_eq!(answer["type"], expected, "{tool}: {answer}");
     }
     2 * tokens
@@ -190,7 +168,8 @@ async fn own_session(installation: &Installation) -> u64 {
 
 /// The samples by name and labels as they are written.
 fn samples(text: &str) -> BTreeMap<String, f64> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let lines = text.trim().lines().map(str::trim);
+    let lines = lines.filter(|line| !line.starts_with('#'));
     lines
         .map(|line| {
             let (name, value) = line.rsplit_once(' ').unwrap();
@@ -214,23 +193,19 @@ async fn spec_3_14_what_is_archived_replaced_and_promoted_is_counted_without_age
         .map(|what| format!("Of {what} there is much to say, and little that matters now."));
     let texts = texts.each_ref().map(String::as_str);
     let (_, own) = installation.agent_with("wren", &texts).await;
-    let session = installation.open_session("wren", &own).await;
-    let deleted = installation
-        .tool(&session, &own, "delete_memory", json!({"id": 6}))
-        .await;
+    let session = own.open_session("wren").await;
+    let deleted = own.tool(&session, "delete_memory", json!({"id": 6})).await;
     assert_eq!(deleted["archived"], json!([6]), "{deleted}");
     let arguments =
         json!({"id": 5, "content": "Of bees there is much to say, little that matters now."});
-    let updated = installation
-        .tool(&session, &own, "update_memory", arguments)
-        .await;
+    let updated = own.tool(&session, "update_memory", arguments).await;
     assert_eq!(updated["archived"], json!([5]), "{updated}");
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": "Of hens there is nothing to say.", "replaces": [4]});
-    let saved = installation.created(path, &own, body).await;
+    let saved = own.created(path, body).await;
     assert_eq!(saved["replaced"], json!([4]), "{saved}");
     let promote = format!("{path}/6/promote");
-    installation.acted(&promote, &own).await;
+    own.acted(&promote).await;
     let (_, found) = scraped(&installation).await;
     for (name, expected) in [
         ("memoir_session_archived_total", 2.0),
@@ -252,120 +227,71 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
     } = busy().await;
     let (text, found) = scraped(&installation).await;
     text.omits("canary");
-    let ended = |end, driver, rehearsal| {
-        format!(
-            r#"memoir_sessions_ended_total{{driver="{driver}",end="{end}",rehearsal="{rehearsal}"}}"#
-        )
-    };
-    let of = |name: &str, label: &str, value: &str| format!(r#"{name}{{{label}="{value}"}}"#);
-    let reason = |value: &str| of("memoir_session_end_reasons_total", "reason", value);
-    let edits = |tool: &str| of("memoir_session_edits_total", "tool", tool);
-    let records = |action: &str| of("memoir_audit_records_total", "action", action);
-    let model =
-        |name: &str, more: &str| format!(r#"{name}{{model="model",provider="scripted"{more}}}"#);
-    let careful = |more: &str| format!(r#"{{model="careful",provider="builtin"{more}}}"#);
     let cost = (1_200.0 * 3.0 + 120.0 * 15.0) / 1e6;
-    let tool = |tool: &str, result: &str| {
-        format!(r#"memoir_tool_calls_total{{result="{result}",tool="{tool}"}}"#)
-    };
-    let saved = r#"memoir_http_requests_total{method="POST",route="/v1/agents/{agent}/memories",status="2xx"}"#;
-    let unmatched = r#"memoir_http_requests_total{method="GET",route="unmatched",status="4xx"}"#;
-    for (name, expected) in [
-        (ended("completed", "model", "false"), 1.0),
-        (ended("completed", "model", "true"), 1.0),
-        (ended("rolled_back", "agent", "false"), 1.0),
-        (ended("declined", "model", "false"), 1.0),
-        (ended("failed", "model", "false"), 1.0),
-        (ended("abandoned", "model", "false"), 0.0),
-        (reason("refused"), 1.0),
-        (reason("provider"), 1.0),
-        (
-            of("memoir_session_failures_total", "failure", "server_error"),
-            1.0,
-        ),
-        (of("memoir_session_failures_total", "failure", "quota"), 0.0),
-        (reason("breaker_mass"), 1.0),
-        (of("memoir_breaker_trips_total", "limit", "mass"), 1.0),
-        (of("memoir_breaker_trips_total", "limit", "removed"), 0.0),
-        (edits("delete_memory"), 3.0),
-        (edits("protect_memory"), 1.0),
-        (
-            of(
-                "memoir_session_removed_tokens_total",
-                "tool",
-                "delete_memory",
-            ),
-            deleted_tokens as f64,
-        ),
-        (of("memoir_refusals_total", "code", "not_found"), 1.0),
-        (of("memoir_refusals_total", "code", "invalid_argument"), 1.0),
-        (of("memoir_refusals_total", "code", "constitutional"), 1.0),
-        (of("memoir_refusals_total", "code", "session_over"), 1.0),
-        (of("memoir_refusals_total", "code", "edit_cap"), 0.0),
-        (tool("search_memories", "done"), 1.0),
-        (tool("delete_memory", "refused"), 4.0),
-        (tool("delete_memory", "done"), 2.0),
-        (tool("delete_memory", "rolled_back"), 1.0),
-        (records("memory_refinement_declined"), 1.0),
-        (records("memory_refinement_rollback"), 1.0),
-        (
-            format!(
-                "memoir_model_calls_total{}",
-                careful(r#",result="answered""#)
-            ),
-            calls as f64,
-        ),
-        (
-            format!("memoir_model_call_duration_seconds_count{}", careful("")),
-            calls as f64,
-        ),
-        (
-            format!("memoir_model_tokens_total{}", careful(r#",type="input""#)),
-            input as f64,
-        ),
-        (
-            format!("memoir_model_tokens_total{}", careful(r#",type="output""#)),
-            output as f64,
-        ),
-        (
-            model("memoir_model_calls_total", r#",result="answered""#),
-            2.0,
-        ),
-        (
-            model("memoir_model_calls_total", r#",result="rate_limited""#),
-            1.0,
-        ),
-        (
-            model("memoir_model_calls_total", r#",result="rejected""#),
-            1.0,
-        ),
-        (model("memoir_model_call_duration_seconds_count", ""), 4.0),
-        (
-            model("memoir_model_tokens_total", r#",type="input""#),
-            1_200.0,
-        ),
-        (
-            model("memoir_model_tokens_total", r#",type="output""#),
-            120.0,
-        ),
-        (model("memoir_model_cost_total", ""), cost),
-        ("memoir_agents".to_owned(), 4.0),
-        ("memoir_queue_sessions".to_owned(), 0.0),
-        ("memoir_queue_oldest_seconds".to_owned(), 0.0),
-        (of("memoir_sessions_running", "driver", "agent"), 0.0),
-        ("memoir_database_up".to_owned(), 1.0),
-        (saved.to_owned(), 11.0),
-        (unmatched.to_owned(), 1.0),
-        (of("memoir_http_problems_total", "code", "not_found"), 2.0),
-        ("memoir_http_requests_in_flight".to_owned(), 1.0),
-    ] {
+    let mut expected = samples(
+        r#"
+        memoir_sessions_ended_total{driver="model",end="completed",rehearsal="false"} 1
+        memoir_sessions_ended_total{driver="model",end="completed",rehearsal="true"} 1
+        memoir_sessions_ended_total{driver="agent",end="rolled_back",rehearsal="false"} 1
+        memoir_sessions_ended_total{driver="model",end="declined",rehearsal="false"} 1
+        memoir_sessions_ended_total{driver="model",end="failed",rehearsal="false"} 1
+        memoir_sessions_ended_total{driver="model",end="abandoned",rehearsal="false"} 0
+        memoir_session_end_reasons_total{reason="refused"} 1
+        memoir_session_end_reasons_total{reason="provider"} 1
+        memoir_session_failures_total{failure="server_error"} 1
+        memoir_session_failures_total{failure="quota"} 0
+        memoir_session_end_reasons_total{reason="breaker_mass"} 1
+        memoir_breaker_trips_total{limit="mass"} 1
+        memoir_breaker_trips_total{limit="removed"} 0
+        memoir_session_edits_total{tool="delete_memory"} 3
+        memoir_session_edits_total{tool="protect_memory"} 1
+        memoir_refusals_total{code="not_found"} 1
+        memoir_refusals_total{code="invalid_argument"} 1
+        memoir_refusals_total{code="constitutional"} 1
+        memoir_refusals_total{code="session_over"} 1
+        memoir_refusals_total{code="edit_cap"} 0
+        memoir_tool_calls_total{result="done",tool="search_memories"} 1
+        memoir_tool_calls_total{result="refused",tool="delete_memory"} 4
+        memoir_tool_calls_total{result="done",tool="delete_memory"} 2
+        memoir_tool_calls_total{result="rolled_back",tool="delete_memory"} 1
+        memoir_audit_records_total{action="memory_refinement_declined"} 1
+        memoir_audit_records_total{action="memory_refinement_rollback"} 1
+        memoir_model_calls_total{model="model",provider="scripted",result="answered"} 2
+        memoir_model_calls_total{model="model",provider="scripted",result="rate_limited"} 1
+        memoir_model_calls_total{model="model",provider="scripted",result="rejected"} 1
+        memoir_model_call_duration_seconds_count{model="model",provider="scripted"} 4
+        memoir_model_tokens_total{model="model",provider="scripted",type="input"} 1200
+        memoir_model_tokens_total{model="model",provider="scripted",type="output"} 120
+        memoir_agents 4
+        memoir_queue_sessions 0
+        memoir_queue_oldest_seconds 0
+        memoir_sessions_running{driver="agent"} 0
+        memoir_database_up 1
+        memoir_http_requests_total{method="POST",route="/v1/agents/{agent}/memories",status="2xx"} 11
+        memoir_http_requests_total{method="GET",route="unmatched",status="4xx"} 1
+        memoir_http_problems_total{code="not_found"} 2
+        memoir_http_requests_in_flight 1
+        "#,
+    );
+    expected.append(&mut samples(&format!(
+        r#"
+        memoir_session_removed_tokens_total{{tool="delete_memory"}} {deleted_tokens}
+        memoir_model_calls_total{{model="careful",provider="builtin",result="answered"}} {calls}
+        memoir_model_call_duration_seconds_count{{model="careful",provider="builtin"}} {calls}
+        memoir_model_tokens_total{{model="careful",provider="builtin",type="input"}} {input}
+        memoir_model_tokens_total{{model="careful",provider="builtin",type="output"}} {output}
+        memoir_model_cost_total{{model="model",provider="scripted"}} {cost}
+        "#
+    )));
+    for (name, expected) in expected {
         let shown = found.get(&name).copied();
         let is_right = shown.is_some_and(|shown| (shown - expected).abs() < 1e-9);
         assert!(is_right, "{name}: {shown:?} instead of {expected}\n{text}");
     }
     // A model without a price has no cost, and every commit that was written has a time.
-    assert!(!found.contains_key(&format!("memoir_model_cost_total{}", careful(""))));
-    let written = found[&of("memoir_commits_total", "result", "written")];
+    let unpriced = r#"memoir_model_cost_total{model="careful",provider="builtin"}"#;
+    assert!(!found.contains_key(unpriced));
+    let written = found[r#"memoir_commits_total{result="written"}"#];
     assert_eq!(found["memoir_commit_duration_seconds_count"], written);
     assert!(written > 20.0, "{written}");
 }
@@ -373,10 +299,9 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
 #[tokio::test]
 async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
     let installation = Installation::open().await;
-    let (_, token) = installation
-        .agent_with("wren", &["The kiln is fired on Thursdays."])
-        .await;
-    installation.open_session("wren", &token).await;
+    let texts = ["The kiln is fired on Thursdays."];
+    let (_, own) = installation.agent_with("wren", &texts).await;
+    own.open_session("wren").await;
     let (_, found) = scraped(&installation).await;
     assert_eq!(found["memoir_agents"], 1.0);
     installation.agent("finch").await;
@@ -394,7 +319,7 @@ async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
 #[tokio::test]
 async fn from_elsewhere_only_an_administrator_token_the_installation_sees_them() {
     let installation = Installation::open().await;
-    let administrator = installation.administrator().await;
+    let admin = installation.administrator().await;
     let stranger = administrator_token(&installation.other).await;
     let (_, agent) = installation.agent("wren").await;
     for header in [
@@ -404,26 +329,18 @@ async fn from_elsewhere_only_an_administrator_token_the_installation_sees_them()
         "via",
         "x-real-ip",
     ] {
-        for (token, expected) in [
-            ("", (401, "unauthorized")),
-            ("memoir_garbage", (401, "unauthorized")),
-            (agent.as_str(), (403, "forbidden")),
-            (stranger.as_str(), (403, "forbidden")),
-        ] {
-            let answer = installation
-                .send_with("GET", "/metrics", token, &Value::Null, &[(header, "https")])
-                .await;
-            answer.refused(expected.0, expected.1);
+        let scrape = async |token: &str| {
+            let (caller, headers) = (installation.caller(token), [(header, "https")]);
+            let answer = caller.send_with("GET", "/metrics", &Value::Null, &headers);
+            answer.await
+        };
+        for nobody in ["", "memoir_garbage"] {
+            scrape(nobody).await.refused(401, "unauthorized");
         }
-        let answer = installation
-            .send_with(
-                "GET",
-                "/metrics",
-                &administrator,
-                &Value::Null,
-                &[(header, "https")],
-            )
-            .await;
+        for other in [&agent.token, &stranger] {
+            scrape(other).await.refused(403, "forbidden");
+        }
+        let answer = scrape(&admin.token).await;
         assert_eq!(answer.status, 200);
         assert!(answer.text.contains("memoir_build_info"));
     }
@@ -539,29 +456,19 @@ async fn prometheus_itself_finds_nothing_to_complain_of() {
     let busy = busy().await;
     let (text, _) = scraped(&busy.installation).await;
     let check = |text: &str, checker: &mut Command| {
-        let mut child = checker
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(text.as_bytes())
-            .unwrap();
+        let checker = checker.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = checker.stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
+        drop(input);
         let output = child.wait_with_output().unwrap();
         let told = [output.stdout, output.stderr].concat();
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&told).into_owned(),
-        )
+        let told = String::from_utf8_lossy(&told).into_owned();
+        (output.status.success(), told)
     };
     assert_eq!(check(&text, &mut checker), (true, String::new()));
     let broken = format!("{text}memoir_agents{{ 1\n");
     assert!(!check(&broken, &mut checker).0);
     // Not requested, but the operator gets the same over its token.
-    let shown = busy.installation.get("/metrics", &busy.administrator).await;
-    assert_eq!(shown.status, 200);
+    assert_eq!(busy.admin.get("/metrics").await.status, 200);
 }

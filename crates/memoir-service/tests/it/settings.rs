@@ -9,7 +9,7 @@ use memoir_domain::{
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, owner};
+use crate::installation::{Caller, Installation, fault, items, numbers, owner};
 
 #[tokio::test]
 async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
@@ -19,8 +19,8 @@ async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
         .agent_with("wren", &["Ann keeps bees.", "The kiln is hot."])
         .await;
     let path = "/v1/agents/wren";
-    let is_asked = async |token: &str| {
-        let shown = installation.shown(path, token).await;
+    let is_asked = async |caller: &Caller| {
+        let shown = caller.shown(path).await;
         let reason = &shown["next_refinement_reason"];
         let expected = match shown["next_refinement_at"].is_null() {
             true => json!("nothing_to_refine"),
@@ -30,7 +30,7 @@ async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
         reason.is_null()
     };
     let set = async |body: Value| {
-        let sent = installation.send("PATCH", path, &admin, &body).await;
+        let sent = admin.patch(path, &body).await;
         sent.expect(200);
     };
     assert!(is_asked(&admin).await && is_asked(&own).await);
@@ -41,24 +41,21 @@ async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
         set(body).await;
         assert!(!is_asked(&admin).await && !is_asked(&own).await);
     }
-    installation.save("wren", &own, "The kiln is hot.").await;
+    own.save("wren", "The kiln is hot.").await;
     assert!(is_asked(&admin).await, "a duplicate may leave");
     set(json!({"refinement_mode": "full", "immutable_tags": ["voice"]})).await;
     let (_, own) = installation.agent("lark").await;
     let body = json!({"content": "I speak softly.", "tags": ["voice"]});
-    let saved = installation.post("/v1/agents/lark/memories", &own, body);
-    saved.await.expect(201);
-    let lark = installation.shown("/v1/agents/lark", &admin).await;
+    own.created("/v1/agents/lark/memories", body).await;
+    let lark = admin.shown("/v1/agents/lark").await;
     assert_eq!(lark["next_refinement_at"], Value::Null);
 }
 
 #[tokio::test]
 async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
     let installation = Installation::open().await;
-    let token = installation.administrator().await;
-    let made = installation
-        .created("/v1/agents", &token, json!({"name": "wren"}))
-        .await;
+    let admin = installation.administrator().await;
+    let made = admin.created("/v1/agents", json!({"name": "wren"})).await;
     for (name, value) in [
         ("refinement_schedule", json!("weekly")),
         ("refinement_mode", json!("full")),
@@ -79,33 +76,26 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         "answer_tokens": 900, "system_prompt": "You are %{name}.",
     });
     let path = "/v1/agents/wren";
-    let set = installation
-        .send("PATCH", path, &token, &body)
-        .await
-        .expect(200);
+    let set = admin.patch(path, &body).await.expect(200);
     assert_eq!(set["refinement_schedule"], "Thu 03:30");
     assert_eq!(set["effective_refinement_mode"], "dedup_only");
     set.has(json!({"reasoning_effort": "low", "answer_tokens": 900}));
     // A placeholder that nothing fills is named, and no error.
     let warning = set["warnings"][0].as_str().unwrap();
     warning.begins("system_prompt: `%{name}` is a placeholder");
-    let shown = installation.shown(path, &token).await;
+    let shown = admin.shown(path).await;
     assert_eq!(shown["effective_context_journal_tokens"], 100);
     assert!(shown.get("warnings").is_none());
+    let schedule = json!({"refinement_schedule": "soon"});
     for (body, told) in [
         (
             json!({"answer_tokens": 15}),
-            "answer_tokens: must be a whole number of tokens from 16",
+            "a whole number of tokens from 16",
         ),
-        (
-            json!({"refinement_schedule": "soon"}),
-            "such as `Thu 03:30`",
-        ),
+        (schedule, "such as `Thu 03:30`"),
         (json!({"reasoning_effort": "hard"}), "`minimal`"),
     ] {
-        let refused = installation.send("PATCH", path, &token, &body).await;
-        let told_so = refused.refused(400, "invalid_argument");
-        told_so["detail"].as_str().unwrap().tells(told);
+        fault(&admin.patch(path, &body).await).tells(told);
     }
 }
 
@@ -114,14 +104,11 @@ async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent_with("wren", &[]).await;
     let path = "/v1/agents/wren/self/memory_reflection_prompt";
-    let shown = installation.shown(path, &own).await;
+    let shown = own.shown(path).await;
     assert_eq!(shown["is_default"], true);
     shown["value"].as_str().unwrap().tells("matter in a year");
     let body = json!({"value": "Keep what %{owner} says."});
-    let set = installation
-        .send("PUT", path, &own, &body)
-        .await
-        .expect(200);
+    let set = own.put(path, &body).await.expect(200);
     assert_eq!(set["is_default"], false);
     assert!(set["warnings"][0].as_str().unwrap().contains("`%{owner}`"));
 }
@@ -132,7 +119,7 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     let (agent, own) = installation
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
-    let token = installation.administrator().await;
+    let admin = installation.administrator().await;
     // Five tokens each.
     let entry = |number: usize| MemoryInput {
         content: format!("Fired the kiln {number}.").into(),
@@ -142,21 +129,16 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     let entries: Vec<MemoryInput> = (2..=9).map(entry).collect();
     agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
-    assert_eq!(installation.shown(path, &own).await["left_out"], json!([]));
+    assert_eq!(own.shown(path).await["left_out"], json!([]));
     let body = json!({"context_journal_tokens": 32});
-    installation
-        .send("PATCH", "/v1/agents/wren", &token, &body)
-        .await
-        .expect(200);
-    let shown = installation.shown(path, &own).await;
+    admin.patch("/v1/agents/wren", &body).await.expect(200);
+    let shown = own.shown(path).await;
     // The seventh exceeded the bound, and the oldest left until four fifths of it were left.
     assert_eq!(shown["left_out"], json!([2, 3]));
     let text = shown["text"].as_str().unwrap();
     text.tells("kiln 4");
     text.tells("(Left out for want of room: 2 journal entries.");
-    let none = installation
-        .shown(&format!("{path}?max_tokens=1"), &own)
-        .await;
+    let none = own.shown(&format!("{path}?max_tokens=1")).await;
     assert_eq!(none["left_out"], json!([1, 2, 3, 4, 5, 6, 7, 8, 9]));
 }
 
@@ -166,7 +148,7 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
     let (agent, own) = installation
         .agent_with("wren", &["The kiln is hot.", "The wheel turns."])
         .await;
-    let token = installation.administrator().await;
+    let admin = installation.administrator().await;
     let old = MemoryInput {
         content: "Long ago.".into(),
         kind: Some(Kind::Journal),
@@ -174,14 +156,10 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
         ..MemoryInput::default()
     };
     agent.memories().save(&[old], &owner()).await.unwrap();
-    let protect = Handling::Protect;
-    agent
-        .memories()
-        .handle(Number(2), protect, &owner())
-        .await
-        .unwrap();
     let path = "/v1/agents/wren/memories";
-    for token in [&own, &token] {
+    let protection = format!("{path}/2/protection");
+    admin.put(&protection, &json!({})).await.expect(200);
+    for caller in [&own, &admin] {
         for (query, expected) in [
             ("protected=true", vec![2]),
             ("protected=false", vec![1, 3]),
@@ -190,24 +168,16 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             ("faded=true&kind=core", vec![]),
             ("protected=false&faded=false", vec![1]),
         ] {
-            let page = installation.shown(&format!("{path}?{query}"), token).await;
-            let items = page["items"].as_array().unwrap();
-            let numbers: Vec<u64> = items
-                .iter()
-                .map(|item| item["number"].as_u64().unwrap())
-                .collect();
-            assert_eq!(numbers, expected, "{query}");
+            let page = caller.shown(&format!("{path}?{query}")).await;
+            assert_eq!(numbers(&page), expected, "{query}");
         }
     }
-    let expired = installation.shown(&format!("{path}/3"), &own).await;
+    let expired = own.shown(&format!("{path}/3")).await;
     assert_eq!(expired["fades_at"], "2020-01-08T00:00:00Z");
-    let shown = installation.shown("/v1/agents/wren", &token).await;
+    let shown = admin.shown("/v1/agents/wren").await;
     shown.has(json!({"journal_count": 1, "journal_tokens": 3}));
     for wrong in ["protected=maybe", "faded=true&q=kiln"] {
-        installation
-            .get(&format!("{path}?{wrong}"), &own)
-            .await
-            .refused(400, "invalid_argument");
+        fault(&own.get(&format!("{path}?{wrong}")).await);
     }
 }
 
@@ -215,45 +185,35 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
 async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
     let installation = Installation::open().await;
     let (agent, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
-    agent
-        .memories()
-        .handle(Number(1), Handling::Protect, &owner())
-        .await
-        .unwrap();
-    agent
-        .memories()
-        .handle(Number(1), Handling::Unprotect, &Actor::owner())
-        .await
-        .unwrap();
-    let count = async |query: &str| {
-        let page = installation
-            .shown(&format!("/v1/agents/wren/audit?{query}"), &own)
-            .await;
-        page["items"].as_array().unwrap().len()
-    };
-    assert_eq!(count("action=memory_protected").await, 1);
-    assert_eq!(count("action=memory_protected,memory_unprotected").await, 2);
-    assert_eq!(
-        count("memory=1&action=memory_protected,memory_saved").await,
-        2
-    );
-    // The entry about it is a memory, too.
-    assert_eq!(count("memory=2").await, 1);
-    assert_eq!(count("memory=3").await, 0);
-    assert_eq!(count("actor=agent&action=memory_protected").await, 0);
-    assert_eq!(count("actor=owner&action=memory_unprotected").await, 1);
-    assert_eq!(count("until=2020-01-01").await, 0);
+    for (handling, actor) in [
+        (Handling::Protect, owner()),
+        (Handling::Unprotect, Actor::owner()),
+    ] {
+        let handled = agent.memories().handle(Number(1), handling, &actor);
+        handled.await.unwrap();
+    }
+    let path = "/v1/agents/wren/audit";
+    for (query, expected) in [
+        ("action=memory_protected", 1),
+        ("action=memory_protected,memory_unprotected", 2),
+        ("memory=1&action=memory_protected,memory_saved", 2),
+        // The entry about it is a memory, too.
+        ("memory=2", 1),
+        ("memory=3", 0),
+        ("actor=agent&action=memory_protected", 0),
+        ("actor=owner&action=memory_unprotected", 1),
+        ("until=2020-01-01", 0),
+    ] {
+        let found = own.shown(&format!("{path}?{query}")).await;
+        assert_eq!(items(&found).len(), expected, "{query}");
+    }
     for wrong in [
         "action=memory_protected,nothing",
         "actor=nobody",
         "memory=one",
         "until=soon",
     ] {
-        let path = format!("/v1/agents/wren/audit?{wrong}");
-        installation
-            .get(&path, &own)
-            .await
-            .refused(400, "invalid_argument");
+        fault(&own.get(&format!("{path}?{wrong}")).await);
     }
 }
 
@@ -262,30 +222,14 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
     installation.agent_with("ada", &["The wheel turns."]).await;
-    let token = installation.administrator().await;
-    installation
-        .get("/v1/audit", &own)
-        .await
-        .refused(403, "forbidden");
-    let all = installation.shown("/v1/audit?limit=200", &token).await;
-    let all = all["items"].as_array().unwrap().clone();
+    let admin = installation.administrator().await;
+    own.get("/v1/audit").await.refused(403, "forbidden");
+    let all = admin.all("/v1/audit?limit=200").await;
     let of = |name: &str| all.iter().filter(|record| record["agent"] == name).count();
     assert!(of("wren") >= 2 && of("ada") >= 2);
     assert!(!json!(all).to_string().contains("kiln"));
     // Page by page it is the same, each record once.
-    let (mut paged, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let path = format!("/v1/audit?limit=1{cursor}");
-        let page = installation.shown(&path, &token).await;
-        paged.extend(page["items"].as_array().unwrap().clone());
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => break,
-        }
-    }
-    assert_eq!(paged, all);
-    let saved = installation
-        .shown("/v1/audit?action=memory_saved&memory=1", &token)
-        .await;
-    assert_eq!(saved["items"].as_array().unwrap().len(), 2);
+    assert_eq!(admin.all("/v1/audit?limit=1").await, all);
+    let saved = admin.shown("/v1/audit?action=memory_saved&memory=1").await;
+    assert_eq!(items(&saved).len(), 2);
 }

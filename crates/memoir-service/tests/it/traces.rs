@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use crate::installation::{HttpAnswer, Installation};
+use crate::installation::{Caller, HttpAnswer, Installation};
 
 const TRACES: &str = include_str!("../../../memoir-domain/tests/it/traces.json");
 const FILLER: &str = "the lamps were lit by the water and we sat there and ";
@@ -53,9 +53,8 @@ fn continued(text: &str, characters: Option<u64>) -> String {
 
 /// One agent of an installation of its own.
 struct Player {
-    installation: Installation,
-    administrator: String,
-    own: String,
+    admin: Caller,
+    own: Caller,
     numbers: BTreeMap<String, u64>,
     /// The text that each label was saved with.
     texts: BTreeMap<String, String>,
@@ -70,20 +69,14 @@ impl Player {
         installation
             .clock
             .advance(Duration::from_secs(365 * 86_400));
-        let administrator = installation.administrator().await;
+        let admin = installation.administrator().await;
         let mut settings = trace["agent"].clone();
         settings["name"] = json!("wren");
-        let made = installation
-            .post("/v1/agents", &administrator, settings)
-            .await;
-        made.expect(201);
-        let token = installation
-            .created(&format!("{PATH}/tokens"), &administrator, json!({}))
-            .await;
+        admin.created("/v1/agents", settings).await;
+        let token = admin.act(&format!("{PATH}/tokens")).await;
         Self {
-            administrator,
-            own: token["token"].as_str().unwrap().to_owned(),
-            installation,
+            admin,
+            own: installation.made(&token.expect(201)),
             numbers: BTreeMap::new(),
             texts: BTreeMap::new(),
             session: String::new(),
@@ -127,7 +120,7 @@ impl Player {
             let number = self.fill(&step["memory"]);
             format!("{PATH}/memories/{number}{what}")
         };
-        let (installation, administrator) = (&self.installation, &self.administrator);
+        let admin = &self.admin;
         match step["do"].as_str().unwrap() {
             "save" => self.save(step).await,
             "open" => {
@@ -136,45 +129,28 @@ impl Player {
                     body["mode"] = mode.clone();
                 }
                 let path = format!("{PATH}/sessions");
-                let opened = installation.post(&path, &self.own, body).await;
+                let opened = self.own.post(&path, body).await;
                 if let Some(id) = opened.json()["id"].as_str() {
                     self.session = id.to_owned();
                 }
                 opened
             }
             "tool" => self.tool(step).await,
-            "protect" => {
-                let path = memory("/protection");
-                installation
-                    .send("PUT", &path, administrator, &Value::Null)
-                    .await
-            }
-            "unprotect" => {
-                let path = memory("/protection");
-                installation
-                    .send("DELETE", &path, administrator, &Value::Null)
-                    .await
-            }
-            act @ ("discard" | "promote") => {
-                let path = memory(&format!("/{act}"));
-                installation.post(&path, administrator, Value::Null).await
-            }
-            "set" => {
-                installation
-                    .send("PATCH", PATH, administrator, &step["settings"])
-                    .await
-            }
+            "protect" => admin.put(&memory("/protection"), &Value::Null).await,
+            "unprotect" => admin.delete(&memory("/protection")).await,
+            act @ ("discard" | "promote") => admin.act(&memory(&format!("/{act}"))).await,
+            "set" => admin.patch(PATH, &step["settings"]).await,
             "set_own" => {
                 let path = format!("{PATH}/self/{}", step["field"].as_str().unwrap());
                 let body = json!({"value": step["value"]});
-                installation.send("PUT", &path, &self.own, &body).await
+                self.own.put(&path, &body).await
             }
             "rollback" => {
                 let path = format!("/v1/sessions/{}/rollback", self.session);
-                installation.post(&path, administrator, Value::Null).await
+                admin.act(&path).await
             }
-            "look" => installation.get(&memory(""), &self.own).await,
-            "agent" => installation.get(PATH, &self.own).await,
+            "look" => self.own.get(&memory("")).await,
+            "agent" => self.own.get(PATH).await,
             other => panic!("there is no step {other}"),
         }
     }
@@ -194,12 +170,12 @@ impl Player {
         if let Some(date) = body["created_at"].as_str().filter(|date| date.len() == 10) {
             body["created_at"] = json!(format!("{date}T00:00:00Z"));
         }
-        let token = match step["by"].as_str() {
-            Some("administrator") => &self.administrator,
+        let caller = match step["by"].as_str() {
+            Some("administrator") => &self.admin,
             _ => &self.own,
         };
         let path = format!("{PATH}/memories");
-        self.installation.post(&path, token, body).await
+        caller.post(&path, body).await
     }
 
     async fn tool(&mut self, step: &Value) -> HttpAnswer {
@@ -213,11 +189,11 @@ impl Player {
         }
         let tool = step["tool"].as_str().unwrap();
         let path = format!("/v1/sessions/{}/tools/{tool}", self.session);
-        self.installation.post(&path, &self.own, arguments).await
+        self.own.post(&path, arguments).await
     }
 
     async fn check_final(&self, expected: &Value) -> Result<(), String> {
-        let get = async |path: &str| self.installation.shown(path, &self.own).await;
+        let get = async |path: &str| self.own.shown(path).await;
         let agent = get(PATH).await;
         let core_tokens = json!({"core_tokens": expected["core_tokens"]});
         compare(&core_tokens, &agent).map_err(|failure| format!("in the end: {failure}"))?;
