@@ -5,6 +5,7 @@
     reason = "helpers of tests fail the test"
 )]
 
+#[path = "../service/events.rs"]
 mod events;
 mod installation;
 mod live;

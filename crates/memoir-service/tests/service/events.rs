@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use memoir_testkit::Served;
 use reqwest::Response;
 use serde_json::Value;
 
@@ -22,30 +21,19 @@ pub struct Events {
     pub beats: usize,
 }
 
-/// The response to a client that has seen everything up to `last` of that session, with that token.
-pub async fn watch(service: &Served, at: (&str, &str), last: Option<&str>) -> Response {
-    let (session, token) = at;
-    let mut request = service.request("GET", &format!("/v1/sessions/{session}/events"), token);
-    if let Some(last) = last {
-        request = request.header("last-event-id", last);
-    }
-    request.send().await.unwrap()
-}
-
-/// As [`watch`], where there is something to be seen.
-pub async fn events_of(service: &Served, at: (&str, &str), last: Option<&str>) -> Events {
-    let response = watch(service, at, last).await;
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
-    assert_eq!(response.headers()["cache-control"], "no-store");
-    Events {
-        response,
-        text: String::new(),
-        beats: 0,
-    }
-}
-
 impl Events {
+    #[track_caller]
+    pub fn of(response: Response) -> Self {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        Self {
+            response,
+            text: String::new(),
+            beats: 0,
+        }
+    }
+
     /// The next event; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
@@ -98,25 +86,4 @@ fn parse(block: &str) -> Option<Event> {
         data: serde_json::from_str(&data).unwrap(),
         text: block.to_owned(),
     })
-}
-
-/// Those of the records.
-pub fn records(events: &[Event]) -> Vec<Event> {
-    let records = events.iter().filter(|event| event.kind == "record");
-    records.cloned().collect()
-}
-
-/// The data without the fields that REST does not show.
-pub fn as_rest(event: &Event) -> Value {
-    let mut data = event.data.clone();
-    let object = data.as_object_mut().unwrap();
-    for field in [
-        "core_tokens",
-        "breaker_tokens",
-        "removable_tokens",
-        "edits_left",
-    ] {
-        object.remove(field);
-    }
-    data
 }
