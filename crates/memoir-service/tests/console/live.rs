@@ -5,86 +5,28 @@ use std::time::Duration;
 use memoir_app::{OwnAgent, Quota, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, session::Mode};
 use memoir_testkit::TestedText;
-use reqwest::{Response, StatusCode};
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::installation::{Browser, CANARY, Installation, owner};
+use crate::{
+    events::{Event, Events},
+    installation::{Browser, CANARY, Installation, owner},
+};
 
-/// An event as it came.
-struct Event {
-    kind: String,
-    id: String,
-    data: Value,
+async fn events_of(browser: &Browser, session: SessionId) -> Events {
+    let path = format!("/sessions/{session}/events");
+    let own = [("sec-fetch-site", "same-origin")];
+    let response = browser.open(&path, &own).await;
+    assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+    let mut events = Events::of(response);
+    events.without = Some(CANARY);
+    events
 }
 
-/// A stream that is read.
-struct Events {
-    response: Response,
-    text: String,
-}
-
-impl Events {
-    async fn open(browser: &Browser, session: SessionId) -> Self {
-        let path = format!("/sessions/{session}/events");
-        let own = [("sec-fetch-site", "same-origin")];
-        let response = browser.open(&path, &own).await;
-        assert_eq!(response.status(), 200);
-        let headers = response.headers();
-        assert_eq!(headers["content-type"], "text/event-stream");
-        assert_eq!(headers["cache-control"], "no-store");
-        assert_eq!(headers["x-content-type-options"], "nosniff");
-        let text = String::new();
-        Self { response, text }
-    }
-
-    /// The next event, which holds no word; `None` at the end of the stream.
-    async fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some((block, rest)) = self.text.split_once("\n\n") {
-                assert!(!block.to_lowercase().contains(CANARY), "{block}");
-                let event = parse(block);
-                self.text = rest.to_owned();
-                if event.is_some() {
-                    return event;
-                }
-                continue;
-            }
-            let chunk = tokio::time::timeout(Duration::from_secs(60), self.response.chunk());
-            let chunk = chunk.await.unwrap().ok()??;
-            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
-        }
-    }
-
-    async fn rest(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        while let Some(event) = self.next().await {
-            events.push(event);
-        }
-        events
-    }
-
-    /// The next event about a record.
-    async fn record(&mut self) -> Option<Event> {
-        loop {
-            let event = self.next().await?;
-            if event.kind == "record" {
-                return Some(event);
-            }
-        }
-    }
-}
-
-fn parse(block: &str) -> Option<Event> {
-    let field = |name: &str| {
-        let mut lines = block.lines();
-        lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
-    };
-    let data = field("data: ")?;
-    Some(Event {
-        kind: field("event: ").unwrap(),
-        id: field("id: ").unwrap(),
-        data: serde_json::from_str(&data).unwrap(),
-    })
+/// The next event about a record.
+async fn record_of(events: &mut Events) -> Event {
+    let mut seen = events.until(|event| event.kind == "record").await;
+    seen.pop().unwrap()
 }
 
 /// Eight memories, of which some say the same.
@@ -120,7 +62,7 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;
     let browser = installation.ada().await;
-    let mut events = Events::open(&browser, session).await;
+    let mut events = events_of(&browser, session).await;
     let begun = events.next().await.unwrap();
     assert_eq!(
         (begun.kind.as_str(), &begun.data["state"]),
@@ -128,7 +70,7 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
     );
     let line = begun.data["breaker_tokens"].as_u64().unwrap();
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
-    let first = events.record().await.unwrap();
+    let first = record_of(&mut events).await;
     let content = format!("The blue door sticks, says the {CANARY}");
     let arguments = json!({"id": 8, "content": content});
     call(&agent, session, "update_memory", arguments).await;
@@ -167,7 +109,7 @@ async fn a_refused_call_is_an_event_before_it_is_written() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;
     let browser = installation.ada().await;
-    let mut events = Events::open(&browser, session).await;
+    let mut events = events_of(&browser, session).await;
     assert_eq!(events.next().await.unwrap().data["refused_calls"], 0);
     for count in 1..=2 {
         call(&agent, session, "delete_memory", json!({"id": 99})).await;
@@ -186,8 +128,8 @@ async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
     let (agent, session) = opened(&installation).await;
     for path in ["/sign-out", "/sign-out-everywhere"] {
         let browser = installation.ada().await;
-        let mut events = Events::open(&browser, session).await;
-        while events.next().await.unwrap().kind != "session" {}
+        let mut events = events_of(&browser, session).await;
+        events.until(|event| event.kind == "session").await;
         let elsewhere = browser.clone();
         assert_eq!(elsewhere.press("/", path, &[]).await.status, 303);
         protect(&agent, session, 3).await;
@@ -200,17 +142,18 @@ async fn waiting_for_what_happens_keeps_nobody_signed_in() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;
     let browser = installation.ada().await;
-    let mut events = Events::open(&browser, session).await;
+    let mut events = events_of(&browser, session).await;
     let twenty_five_minutes = Duration::from_secs(25 * 60);
     for number in [1, 3, 4, 5] {
         installation.clock.advance(twenty_five_minutes);
         protect(&agent, session, number).await;
-        assert!(events.record().await.is_some());
+        record_of(&mut events).await;
     }
     // Two hours after the last use, with events all the time.
     installation.clock.advance(twenty_five_minutes);
     protect(&agent, session, 6).await;
-    assert!(events.record().await.is_none());
+    let rest = events.rest().await;
+    assert!(rest.iter().all(|event| event.kind != "record"));
     let path = format!("/sessions/{session}");
     assert_eq!(browser.get(&path).await.status, 303);
 }
@@ -250,7 +193,7 @@ async fn a_browser_has_so_many_streams_and_no_more() {
     let browser = installation.ada().await;
     let mut streams = Vec::new();
     for _ in 0..Quota::AgentStreams.default().unwrap() {
-        streams.push(Events::open(&browser, session).await);
+        streams.push(events_of(&browser, session).await);
     }
     let path = format!("/sessions/{session}/events");
     assert_eq!(browser.open(&path, &[]).await.status(), 429);
@@ -296,7 +239,7 @@ async fn queued_sessions_are_followed_too() {
         .await
         .unwrap();
     let browser = installation.ada().await;
-    let mut events = Events::open(&browser, session.id).await;
+    let mut events = events_of(&browser, session.id).await;
     let last = events.rest().await.pop().unwrap();
     assert_eq!(last.kind, "ended");
     let path = format!("/sessions/{}", session.id);

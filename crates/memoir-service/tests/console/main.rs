@@ -14,10 +14,14 @@ mod archive;
 mod assets;
 mod connect;
 mod document;
+#[path = "../service/events.rs"]
+mod events;
 mod first;
 mod forms;
 mod installation;
 mod live;
+#[path = "../service/log.rs"]
+mod log;
 mod nothing;
 mod own;
 mod own_acts;

@@ -1,21 +1,17 @@
 //! The second factor: setting it up, signing in with it, and its refusals (SPEC 5.5).
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use memoir_service::ServiceOptions;
 use memoir_testkit::{HttpAnswer, TestedText};
 use memoir_vault::second_factor::FactorSecret;
 use serde_json::{Value, json};
-use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
     connect,
     document::{Document, ReadDocument},
     installation::{Browser, Installation, PASSWORD},
+    log::Log,
 };
 
 const PATH: &str = "/account/second-factor";
@@ -457,30 +453,9 @@ async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone()
     );
 }
 
-/// What is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
-    let log = Log::default();
-    let writing = log.clone();
-    tracing_subscriber::registry()
-        .with(tracing_subscriber::fmt::layer().with_writer(move || writing.clone()))
-        .with(filter_fn(memoir_service::may_be_logged))
-        .init();
-    tracing::trace!(target: "memoir_console", "what is logged is seen");
+    let log = Log::begin();
     let link = Arc::new(memoir_vault::token::TokenSecret::generate_for_link().unwrap());
     let installation = Installation::with(ServiceOptions {
         first_link: Some(link.clone()),
@@ -507,8 +482,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     browser.cookie = cookie(&entered, "memoir");
     let presented = connect::all_that_is_presented(&installation, &browser).await;
     let metrics = installation.get("/metrics", "").await.text;
-    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(logged.contains("what is logged is seen"));
+    let logged = log.text();
     logged.tells("an administrator signed in");
     logged.tells("a connection ended");
     let cookies = [

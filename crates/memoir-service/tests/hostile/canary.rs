@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    io,
     sync::{Arc, Mutex},
 };
 
@@ -11,11 +10,11 @@ use memoir_app::MemoryInput;
 use memoir_domain::{agent::Field, memory::Kind};
 use memoir_testkit::{HttpAnswer, ModelScript, Turn};
 use serde_json::{Value, json};
-use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
     client::Client,
     installation::{Installation, Tenant, owner},
+    log::Log,
 };
 
 const SEED: u64 = 0x5eed_0005;
@@ -348,30 +347,9 @@ async fn ask(
     (asker, what, answer)
 }
 
-/// What is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
-    let log = Log::default();
-    let writing = log.clone();
-    tracing_subscriber::registry()
-        .with(tracing_subscriber::fmt::layer().with_writer(move || writing.clone()))
-        .with(filter_fn(memoir_service::may_be_logged))
-        .init();
-    tracing::trace!(target: "memoir_hostile", "what is logged is seen");
+    let log = Log::begin();
     let installation = Installation::open().await;
     let model = Arc::new(ModelScript::always(Turn::text("No, not today.")));
     installation.model.set(model.clone());
@@ -427,9 +405,7 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
     ] {
         assert!(done.contains(what), "{what} was never done");
     }
-    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).to_lowercase();
-    assert!(logged.contains("what is logged is seen"));
-    assert!(!logged.contains(WORD));
+    assert!(!log.text().to_lowercase().contains(WORD));
     for request in model.requests() {
         let told = format!(
             "{}{:?}",

@@ -9,6 +9,8 @@ mod canary;
 mod client;
 mod installation;
 mod keys;
+#[path = "../service/log.rs"]
+mod log;
 mod queue;
 mod raw;
 #[path = "../service/mod.rs"]

@@ -19,6 +19,8 @@ pub struct Events {
     response: Response,
     text: String,
     pub beats: usize,
+    /// A word, in small letters, that may not come.
+    pub without: Option<&'static str>,
 }
 
 impl Events {
@@ -31,6 +33,7 @@ impl Events {
             response,
             text: String::new(),
             beats: 0,
+            without: None,
         }
     }
 
@@ -38,6 +41,8 @@ impl Events {
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let is_allowed = |word| !block.to_lowercase().contains(word);
+                assert!(self.without.is_none_or(is_allowed), "{block}");
                 let event = parse(block);
                 self.beats += usize::from(block == ":");
                 self.text = rest.to_owned();
