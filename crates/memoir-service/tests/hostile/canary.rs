@@ -9,7 +9,7 @@ use std::{
 use memoir_app::MemoryInput;
 use memoir_domain::{agent::Field, memory::Kind};
 use memoir_testkit::{HttpAnswer, ModelScript, Turn};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     client::Client,
@@ -57,6 +57,7 @@ struct Everyone {
     agents: Vec<String>,
     /// Identifiers of sessions, of agents and what is none.
     sessions: Mutex<Vec<String>>,
+    requests: Vec<&'static str>,
 }
 
 fn word(at: usize) -> String {
@@ -83,20 +84,14 @@ async fn save_texts(tenant: &Tenant, word: &str) {
         (Field::SystemPrompt, Some(prompt.as_str())),
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
-    tenant
-        .agent
-        .settings()
-        .configure(&settings, &own)
-        .await
-        .unwrap();
+    let configured = tenant.agent.settings().configure(&settings, &own);
+    configured.await.unwrap();
     let viewer = memoir_app::Viewer::Agent;
     let own = tenant.agent.views().seen_by(viewer).as_agent().unwrap();
     let (session, _) = own.open_own(Default::default()).await.unwrap();
     let summary = json!({"summary": format!("{word} did nothing.")});
-    let tool = "complete_refinement";
-    own.call_tool(session.id, tool, Some(&summary))
-        .await
-        .unwrap();
+    let completed = own.call_tool(session.id, "complete_refinement", Some(&summary));
+    completed.await.unwrap();
 }
 
 async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
@@ -117,13 +112,8 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
         save_texts(&tenant, &word(at)).await;
         agents.extend([name.to_owned(), tenant.agent.scope().agent.to_string()]);
         agents.push(tenant.agent.scope().account.to_string());
-        let ended = tenant
-            .agent
-            .views()
-            .seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 10)
-            .await
-            .unwrap();
+        let own = tenant.agent.views().seen_by(memoir_app::Viewer::Agent);
+        let ended = own.session_page(None, 10).await.unwrap();
         sessions.extend(ended.iter().map(|session| session.id.to_string()));
         let asker = Asker {
             token: tenant.token.clone(),
@@ -138,14 +128,10 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
         askers.extend([asker.clone(), asker]);
     }
     let account = installation.account("default").await;
-    let revoked = account
-        .create_token(None, &memoir_domain::audit::Actor::owner())
-        .await
-        .unwrap();
-    account
-        .revoke_token(revoked.view.id, &owner())
-        .await
-        .unwrap();
+    let owner = owner();
+    let revoked = account.create_token(None, &owner).await.unwrap();
+    let id = revoked.view.id;
+    account.revoke_token(id, &owner).await.unwrap();
     let wrong = [
         revoked.secret.expose(),
         "",
@@ -160,141 +146,87 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
         askers,
         agents,
         sessions: Mutex::new(sessions),
+        requests: requests(),
     };
     (everyone, tenants)
 }
 
-/// One request, right or wrong.
-fn request(
-    dice: &mut Dice,
-    everyone: &Everyone,
-    asker: &Asker,
-) -> (&'static str, String, &'static str, Value) {
+/// The requests, right and wrong: how often, a name, a method, a path, and a body.
+const REQUESTS: &str = r#"
+1 list agents: GET /v1/agents
+2 show agent: GET AGENT
+1 change agent: PATCH AGENT {"core_token_budget": BUDGET}
+1 make agent: POST /v1/agents {"name": "new NUMBER"}
+1 make token: POST AGENT/tokens {}
+3 save: POST AGENT/memories {"content": "TEXT", "kind": "core"}
+1 save forged: POST AGENT/memories {"content": "TEXT", "agent": "wren", "account": "north"}
+1 save batch: POST AGENT/memories/batch {"memories": [{"content": "TEXT", "kind": "journal"}]}
+3 list memories: GET AGENT/memories?limit=50FORGED
+2 search: GET AGENT/memories?q=gardenFORGED
+1 list discarded: GET AGENT/memories?include=discardedFORGED
+2 show memory: GET AGENT/memories/NUMBER
+1 protect: PUT AGENT/memories/NUMBER/protection
+1 unprotect: DELETE AGENT/memories/NUMBER/protection
+1 restore: POST AGENT/memories/NUMBER/restore
+1 discard: POST AGENT/memories/NUMBER/discard
+1 shred: POST AGENT/memories/NUMBER/shred {"reason": "TEXT"}
+2 context: GET AGENT/context
+1 own setting: GET AGENT/self/system_prompt
+1 set own: PUT AGENT/self/reflection_prompt {"value": "TEXT"}
+2 open session: POST AGENT/sessions {"driver": "agent", "resume": EVEN}
+1 queue session: POST AGENT/sessions {"driver": "model"}
+1 list sessions: GET AGENT/sessions
+2 show session: GET SESSION
+1 session-tool search: POST SESSION/tools/search_memories {"query": "garden"}
+1 session-tool delete: POST SESSION/tools/delete_memory {"id": NUMBER}
+1 session-tool merge: POST SESSION/tools/consolidate_memories {"ids": [NUMBER, OTHER], "content": "TEXT"}
+1 complete: POST SESSION/tools/complete_refinement {"summary": "TEXT"}
+1 cancel: POST SESSION/cancel
+1 roll back: POST SESSION/rollback {"cascade": true}
+1 audit: GET AGENT/audit?limit=200
+1 verify: GET AGENT/audit/verify
+1 apply: POST SESSION/apply
+1 mcp: POST /mcp {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall_memories", "arguments": {"query": "garden"}}}
+"#;
+
+/// Each request as often as it is to come.
+fn requests() -> Vec<&'static str> {
+    let lines = REQUESTS.trim().lines();
+    let requests = lines.flat_map(|line| {
+        let (times, request) = line.split_once(' ').unwrap();
+        std::iter::repeat_n(request, times.parse().unwrap())
+    });
+    requests.collect()
+}
+
+/// The name of one request, and the request: a method, a path, and a body.
+fn request(dice: &mut Dice, everyone: &Everyone, asker: &Asker) -> (&'static str, [String; 3]) {
     let agent = dice.of(&everyone.agents).clone();
     let session = dice.of(&everyone.sessions.lock().unwrap()).clone();
     let number = dice.throw(14);
-    let said = asker
-        .word
-        .clone()
-        .unwrap_or_else(|| "administration".to_owned());
+    let said = asker.word.as_deref().unwrap_or("administration");
     let text = format!("{said} said {}", dice.throw(1_000));
-    let ids = json!([number, dice.throw(14)]);
-    let (of, at) = (
-        format!("/v1/agents/{agent}"),
-        format!("/v1/sessions/{session}"),
-    );
-    let memory = format!("{of}/memories/{number}");
+    let other = dice.throw(14);
     let forged = dice.of(&["", "&agent=wren", "&account=north", "&scope=", "&limit=200"]);
-    let get = |path, what| ("GET", path, what, Value::Null);
-    let post = |path, what, body| ("POST", path, what, body);
-    match dice.throw(44) {
-        0 => get("/v1/agents".to_owned(), "list agents"),
-        1 | 2 => get(of, "show agent"),
-        3 => (
-            "PATCH",
-            of,
-            "change agent",
-            json!({"core_token_budget": 5_000 + number}),
-        ),
-        4 => post(
-            "/v1/agents".to_owned(),
-            "make agent",
-            json!({"name": format!("new {number}")}),
-        ),
-        5 => post(format!("{of}/tokens"), "make token", json!({})),
-        6..=8 => post(
-            format!("{of}/memories"),
-            "save",
-            json!({"content": text, "kind": "core"}),
-        ),
-        9 => post(
-            format!("{of}/memories"),
-            "save forged",
-            json!({"content": text, "agent": "wren", "account": "north"}),
-        ),
-        10 => post(
-            format!("{of}/memories/batch"),
-            "save batch",
-            json!({"memories": [{"content": text, "kind": "journal"}]}),
-        ),
-        11..=13 => get(format!("{of}/memories?limit=50{forged}"), "list memories"),
-        14 | 15 => get(format!("{of}/memories?q=garden{forged}"), "search"),
-        16 => get(
-            format!("{of}/memories?include=discarded{forged}"),
-            "list discarded",
-        ),
-        17 | 18 => get(memory, "show memory"),
-        19 => (
-            "PUT",
-            format!("{memory}/protection"),
-            "protect",
-            Value::Null,
-        ),
-        20 => (
-            "DELETE",
-            format!("{memory}/protection"),
-            "unprotect",
-            Value::Null,
-        ),
-        21 => post(format!("{memory}/restore"), "restore", Value::Null),
-        22 => post(format!("{memory}/discard"), "discard", Value::Null),
-        23 => post(format!("{memory}/shred"), "shred", json!({"reason": text})),
-        24 | 25 => get(format!("{of}/context"), "context"),
-        26 => get(format!("{of}/self/system_prompt"), "own setting"),
-        27 => (
-            "PUT",
-            format!("{of}/self/reflection_prompt"),
-            "set own",
-            json!({"value": text}),
-        ),
-        28 | 29 => post(
-            format!("{of}/sessions"),
-            "open session",
-            json!({"driver": "agent", "resume": number.is_multiple_of(2)}),
-        ),
-        30 => post(
-            format!("{of}/sessions"),
-            "queue session",
-            json!({"driver": "model"}),
-        ),
-        31 => get(format!("{of}/sessions"), "list sessions"),
-        32 | 33 => get(at, "show session"),
-        34 => post(
-            format!("{at}/tools/search_memories"),
-            "session-tool search",
-            json!({"query": "garden"}),
-        ),
-        35 => post(
-            format!("{at}/tools/delete_memory"),
-            "session-tool delete",
-            json!({"id": number}),
-        ),
-        36 => post(
-            format!("{at}/tools/consolidate_memories"),
-            "session-tool merge",
-            json!({"ids": ids, "content": text}),
-        ),
-        37 => post(
-            format!("{at}/tools/complete_refinement"),
-            "complete",
-            json!({"summary": text}),
-        ),
-        38 => post(format!("{at}/cancel"), "cancel", Value::Null),
-        39 => post(
-            format!("{at}/rollback"),
-            "roll back",
-            json!({"cascade": true}),
-        ),
-        40 => get(format!("{of}/audit?limit=200"), "audit"),
-        41 => get(format!("{of}/audit/verify"), "verify"),
-        42 => post(format!("{at}/apply"), "apply", Value::Null),
-        _ => post(
-            "/mcp".to_owned(),
-            "mcp",
-            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": "recall_memories", "arguments": {"query": "garden"}}}),
-        ),
-    }
+    let filled = [
+        ("AGENT", format!("/v1/agents/{agent}")),
+        ("SESSION", format!("/v1/sessions/{session}")),
+        ("FORGED", (*forged).to_owned()),
+        ("NUMBER", number.to_string()),
+        ("OTHER", other.to_string()),
+        ("BUDGET", (5_000 + number).to_string()),
+        ("EVEN", number.is_multiple_of(2).to_string()),
+        ("TEXT", text),
+    ];
+    let line = *dice.of(&everyone.requests);
+    let (what, request) = line.split_once(": ").unwrap();
+    let fill = |text: String, (name, value): &(&str, String)| text.replace(name, value);
+    let request = filled.iter().fold(request.to_owned(), fill);
+    let mut parts = request.splitn(3, ' ');
+    (
+        what,
+        [(); 3].map(|()| parts.next().unwrap_or_default().to_owned()),
+    )
 }
 
 /// Finds a word that is not the caller's.
@@ -313,12 +245,7 @@ async fn ask(
     dice: &mut Dice,
 ) -> (Asker, &'static str, HttpAnswer) {
     let asker = dice.of(&everyone.askers).clone();
-    let (method, path, what, body) = request(dice, everyone, &asker);
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
+    let (what, [method, path, body]) = request(dice, everyone, &asker);
     let forged = dice.of(&[
         ("x-memoir-account", "north"),
         ("x-agent", "wren"),
@@ -333,7 +260,7 @@ async fn ask(
         headers.push(*forged);
     }
     let answer = client
-        .send(method, &path, &asker.token, &headers, body.as_bytes())
+        .send(&method, &path, &asker.token, &headers, body.as_bytes())
         .await;
     if let (201 | 202, Some(id)) = (answer.status, answer.json()["id"].as_str())
         && answer.json()["driver"].is_string()
