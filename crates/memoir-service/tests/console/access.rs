@@ -51,7 +51,7 @@ impl Story {
 
     /// Where the agent is asked.
     fn tab(&self) -> String {
-        format!("/agents/{}/access", self.agent.scope().agent)
+        self.page("/access")
     }
 
     /// Makes a request with the form; returns its path.
@@ -61,19 +61,30 @@ impl Story {
             ("scope", scope),
             ("minutes", minutes),
         ];
-        let asked = self.browser.press(&self.tab(), &self.tab(), &fields).await;
-        let path = asked.leads_to().strip_suffix("?done=asked").unwrap();
-        path.to_owned()
+        self.asked(&self.tab(), &fields).await
+    }
+
+    /// Sends the form of that page, by which the agent is asked; returns the path of the request.
+    async fn asked(&self, form: &str, fields: &[(&str, &str)]) -> String {
+        let asked = self.browser.pressed(form, form, fields).await;
+        asked.strip_suffix("?done=asked").unwrap().to_owned()
+    }
+
+    /// The text of a page.
+    async fn text(&self, path: &str) -> String {
+        self.browser.get(path).await.text
+    }
+
+    /// A page of the agent.
+    fn page(&self, rest: &str) -> String {
+        format!("/agents/{}{rest}", self.agent.scope().agent)
     }
 
     async fn answer(&self, path: &str, yes: bool) {
         let reason = PrivateText::from(format!("for once, {CANARY}"));
-        let agent = &self.agent;
-        agent
-            .grants()
-            .answer_access(id(path), yes, Some(reason), &wren())
-            .await
-            .unwrap();
+        let (grants, own) = (self.agent.grants(), wren());
+        let answered = grants.answer_access(id(path), yes, Some(reason), &own);
+        answered.await.unwrap();
     }
 
     /// Makes a request, and the agent consents.
@@ -194,11 +205,8 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
     // The reason is the agent's text, and for the requester.
     let own = path.clone();
     let seen = walk_but(&story.browser, |link| is_reading(link) || link == own).await;
-    assert!(seen.contains(&format!(
-        "{}?scope=session:{}",
-        story.tab(),
-        story.session().await
-    )));
+    let session = story.session().await;
+    assert!(seen.contains(&format!("{}?scope=session:{session}", story.tab())));
     assert_eq!(story.looks().await, 0);
     let [memories, sessions, session, records, prompts] = story.reading(&path).await;
     for (page, looks) in [
@@ -220,7 +228,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
         assert_eq!(story.looks().await, looks, "{page}");
         check_reading(&story, page, &answer);
     }
-    let request = story.browser.get(&path).await.text;
+    let request = story.text(&path).await;
     request.tells("5 reads, ");
     for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
         request.tells(text);
@@ -277,24 +285,12 @@ fn check_reading(story: &Story, page: &str, answer: &HttpAnswer) {
         !names.iter().any(|(_, value)| value.contains(CANARY)),
         "{names:?}"
     );
-    let words = document
-        .all("div")
-        .find(|div| div.attribute("id") == Some("words"));
-    let left: u64 = words
-        .unwrap()
-        .attribute("data-left")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let left = document.by_id("words").attribute("data-left");
+    let left: u64 = left.unwrap().parse().unwrap();
     assert!((590..600).contains(&left), "{left}");
-    let path = page
-        .rsplit_once("/access/")
-        .unwrap()
-        .1
-        .split('/')
-        .next()
-        .unwrap();
-    let refresh = format!("{}; url=/access/{path}", left - 1);
+    let (_, request) = page.rsplit_once("/access/").unwrap();
+    let request = request.split('/').next().unwrap();
+    let refresh = format!("{}; url=/access/{request}", left - 1);
     assert_eq!(answer.header("refresh"), refresh);
     assert!(story.agent.answers_to("Wren"));
 }
@@ -324,13 +320,11 @@ async fn spec_5_2_it_closes_by_itself() {
     state.has(json!({"state": "granted", "seconds_left": 59}));
     let request = story.browser.get(&path).await;
     assert_eq!(request.header("refresh"), format!("60; url={path}"));
-    story
-        .installation
-        .clock
-        .advance(MINUTE - Duration::from_secs(2));
+    let clock = &story.installation.clock;
+    clock.advance(MINUTE - Duration::from_secs(2));
     let answer = story.browser.get(&memories).await;
     assert_eq!(answer.header("refresh"), format!("0; url={path}"));
-    story.installation.clock.advance(Duration::from_secs(2));
+    clock.advance(Duration::from_secs(2));
     story.is_closed(&path, "Its time is over.").await;
     walk_but(&story.browser, |link| link == path).await;
     assert_eq!(story.reads(&path).await, 2);
@@ -353,20 +347,14 @@ async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
 #[tokio::test]
 async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() {
     let story = Story::begin().await;
-    story.installation.administrator("Bob").await;
-    let mut bob = story.installation.browser();
-    bob.sign_in("Bob", PASSWORD).await;
+    let bob = story.installation.another("Bob").await;
 
     let path = story.let_in("core", "10").await;
     assert!(has_words(
         &story.browser.get(&format!("{path}/memories")).await
     ));
-    story
-        .agent
-        .grants()
-        .revoke_access(id(&path), &wren())
-        .await
-        .unwrap();
+    let revoked = story.agent.grants().revoke_access(id(&path), &wren()).await;
+    revoked.unwrap();
     story.is_closed(&path, "Wren revoked it.").await;
 
     let path = story.let_in("core", "10").await;
@@ -377,20 +365,15 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
     story.is_closed(&path, "You revoked it.").await;
 
     let path = story.let_in("core", "10").await;
-    bob.press(&path, &format!("{path}/revoke"), &[])
-        .await
-        .leads_to();
+    bob.pressed(&path, &format!("{path}/revoke"), &[]).await;
     story.is_closed(&path, "user Bob revoked it.").await;
 
     // One that waits is withdrawn in the same way.
     let path = story.ask("core", "10").await;
     let revoke = format!("{path}/revoke");
-    story.browser.press(&path, &revoke, &[]).await.leads_to();
-    let late = story
-        .agent
-        .grants()
-        .answer_access(id(&path), true, None, &wren())
-        .await;
+    story.browser.pressed(&path, &revoke, &[]).await;
+    let (grants, own) = (story.agent.grants(), wren());
+    let late = grants.answer_access(id(&path), true, None, &own).await;
     assert_eq!(late.unwrap_err().code(), "access_over");
     story.is_closed(&path, "You revoked it.").await;
 }
@@ -400,9 +383,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     let mut story = Story::begin().await;
     let path = story.let_in("all", "10").await;
     let pages = story.reading(&path).await;
-    story.installation.administrator("Bob").await;
-    let mut bob = story.installation.browser();
-    bob.sign_in("Bob", PASSWORD).await;
+    let bob = story.installation.another("Bob").await;
     for page in &pages {
         let answer = bob.get(page).await;
         assert_eq!(answer.leads_to(), path);
@@ -428,7 +409,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
 
     // Signing out closes the pages; signing in again as Ada reopens them.
     assert!(has_words(&story.browser.get(&pages[0]).await));
-    story.browser.press("/", "/sign-out", &[]).await.leads_to();
+    story.browser.pressed("/", "/sign-out", &[]).await;
     for page in &pages {
         let answer = story.browser.get(page).await;
         assert!(answer.leads_to().starts_with("/sign-in"), "{page}");
@@ -555,7 +536,7 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let session = story.session().await;
 
     let core = story.let_in("core", "10").await;
-    let shown = story.browser.get(&format!("{core}/memories")).await.text;
+    let shown = story.text(&format!("{core}/memories")).await;
     shown.tells("The harbour lies");
     // Discarded in the session, and an entry of the journal.
     shown.omits(">#2<");
@@ -571,7 +552,7 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
 
     let one = story.let_in(&format!("session:{session}"), "10").await;
     let page = format!("{one}/sessions/{session}");
-    let shown = story.browser.get(&page).await.text;
+    let shown = story.text(&page).await;
     for text in ["Before", "After", "rewritten", "Report", "Done, "] {
         shown.tells(text);
     }
@@ -593,14 +574,10 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     story.browser.page(&format!("{core}/memories")).await;
     assert_eq!(story.reads(&core).await, before.0 + 1);
     assert_eq!(story.reads(&all).await, before.1);
-    let shown = story
-        .browser
-        .get(&format!("{all}/memories?discarded=yes"))
-        .await
-        .text;
+    let shown = story.text(&format!("{all}/memories?discarded=yes")).await;
     shown.tells(">#2<");
     shown.tells("a day of waiting");
-    let shown = story.browser.get(&format!("{all}/prompts")).await.text;
+    let shown = story.text(&format!("{all}/prompts")).await;
     shown.tells("in words of my own");
     shown.tells("I am Wren");
 }
@@ -636,7 +613,7 @@ async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
             "{first}"
         );
     }
-    let request = story.browser.get(&path).await.text;
+    let request = story.text(&path).await;
     assert_eq!(story.looks().await as u64, story.reads(&path).await);
     assert!(!request.contains("number 39"));
 }
@@ -724,32 +701,28 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
 }
 
 fn shred(story: &Story, number: u64) -> String {
-    format!(
-        "/agents/{}/memories/{number}/shred",
-        story.agent.scope().agent
-    )
+    story.page(&format!("/memories/{number}/shred"))
 }
 
 #[tokio::test]
 async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     let story = Story::begin().await;
     let off = "It is off until the agent consents";
-    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+    assert!(story.text(&story.tab()).await.contains(off));
     let form = format!("{}/embeddings", story.tab());
     let refused = story.browser.press(&form, &form, &[("purpose", " ")]).await;
     assert_eq!(refused.status, 400);
     refused.document().check(&form);
     let sent = [("purpose", "so that more is found")];
-    let asked = story.browser.press(&form, &form, &sent).await;
-    let path = asked.leads_to().strip_suffix("?done=asked").unwrap();
-    let told = story.browser.get(path).await.text;
+    let path = &story.asked(&form, &sent).await;
+    let told = story.text(path).await;
     told.tells("They go to `lab:small` at http://0.0.0.0:9/v1. so that more is found");
-    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+    assert!(story.text(&story.tab()).await.contains(off));
     story.answer(path, true).await;
-    let told = story.browser.get(&story.tab()).await.text;
+    let told = story.text(&story.tab()).await;
     told.tells("It is on, with the agent’s consent");
     // The grant has no end of its own, so no page counts down to one.
-    let agents_page = format!("/agents/{}", story.agent.scope().agent);
+    let agents_page = story.page("");
     for page in [path, &story.tab(), &agents_page] {
         let shown = story.browser.get(page).await;
         assert!(shown.text.contains("it is revoked"), "{page}");
@@ -757,7 +730,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     }
     let revoke = format!("{path}/revoke");
     story.browser.press(path, &revoke, &[]).await;
-    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+    assert!(story.text(&story.tab()).await.contains(off));
 }
 
 #[tokio::test]
@@ -768,71 +741,45 @@ async fn spec_5_5_a_token_is_asked_for_and_made_once() {
         ("purpose", "it was lost"),
         ("expires_at", "2026-03-05T12:00"),
     ];
-    let asked = story.browser.press(&form, &form, &sent).await;
-    let path = asked
-        .leads_to()
-        .strip_suffix("?done=asked")
-        .unwrap()
-        .to_owned();
-    let tokens = format!("/agents/{}/tokens", story.agent.scope().agent);
+    let path = story.asked(&form, &sent).await;
+    let tokens = story.page("/tokens");
     assert!(!story.browser.page(&path).await.forms().contains(&tokens));
     story.answer(&path, true).await;
-    story.installation.administrator("Bob").await;
-    let mut bob = story.installation.browser();
-    bob.sign_in("Bob", PASSWORD).await;
+    let bob = story.installation.another("Bob").await;
     assert!(!bob.page(&path).await.forms().contains(&tokens));
     let made = story.browser.press(&path, &tokens, &[]).await;
     assert_eq!(made.status, 200, "{}", made.text);
     let document = made.document();
     document.check(&tokens);
     let secret = document.all("pre").next().unwrap().text.clone();
-    let entered = story
-        .installation
-        .memoir
-        .authenticate(&secret)
-        .await
-        .unwrap();
+    let memoir = &story.installation.memoir;
+    let entered = memoir.authenticate(&secret).await.unwrap();
     assert_eq!(entered.unwrap().agent, Some(story.agent.scope().agent));
     let request = story.browser.get(&path).await;
     assert!(request.text.contains("It is done.") && !request.text.contains(&secret));
     // It ends when the agent was told that it would.
     story.installation.clock.advance(24 * 60 * MINUTE);
-    let known = story.installation.memoir.authenticate(&secret).await;
+    let known = memoir.authenticate(&secret).await;
     assert!(known.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
     let story = Story::begin().await;
-    let (form, number) = (shred(&story, 4), Number(4));
+    let form = shred(&story, 4);
     let sent = [("purpose", "a key was pasted")];
-    let asked = story.browser.press(&form, &form, &sent).await;
-    let path = asked
-        .leads_to()
-        .strip_suffix("?done=asked")
-        .unwrap()
-        .to_owned();
-    let shredded_at = async || {
-        story
-            .agent
-            .views()
-            .memory(number)
-            .await
-            .unwrap()
-            .shredded_at
+    let path = story.asked(&form, &sent).await;
+    let is_shredded = async || {
+        let memory = story.agent.views().memory(Number(4)).await.unwrap();
+        memory.shredded_at.is_some()
     };
-    assert_eq!(shredded_at().await, None);
-    let request = story.browser.get(&path).await.text;
+    assert!(!is_shredded().await);
+    let request = story.text(&path).await;
     request.tells("shredding memory #4");
     story.answer(&path, true).await;
-    assert!(shredded_at().await.is_some());
-    assert!(story.browser.get(&path).await.text.contains("It is done."));
-    story
-        .browser
-        .get(&form)
-        .await
-        .text
-        .tells("It is shredded already.");
+    assert!(is_shredded().await);
+    assert!(story.text(&path).await.contains("It is done."));
+    story.text(&form).await.tells("It is shredded already.");
     let memories = form.strip_suffix("/4/shred").unwrap();
     let links = story.browser.page(memories).await.links();
     assert!(links.contains(&shred(&story, 1)) && !links.contains(&form));
@@ -845,21 +792,15 @@ async fn who_is_let_in_stands_where_administrators_look() {
     let story = Story::begin().await;
     let session = story.session().await;
     let asking = format!("{}?scope=session:{session}", story.tab());
-    let links = story
-        .browser
-        .page(&format!("/sessions/{session}"))
-        .await
-        .links();
+    let page = format!("/sessions/{session}");
+    let links = story.browser.page(&page).await.links();
     assert!(links.contains(&asking), "{links:?}");
     let document = story.browser.page(&asking).await;
-    let chosen = document
-        .all("option")
-        .find(|option| option.attribute("selected").is_some());
-    assert_eq!(
-        chosen.unwrap().attribute("value"),
-        Some(format!("session:{session}").as_str())
-    );
-    let text = story.browser.get(&asking).await.text;
+    let mut options = document.all("option");
+    let chosen = options.find(|option| option.attribute("selected").is_some());
+    let scope = format!("session:{session}");
+    assert_eq!(chosen.unwrap().attribute("value"), Some(scope.as_str()));
+    let text = story.text(&asking).await;
     text.tells("It has no model");
 
     let path = story.let_in("core", "10").await;
@@ -869,34 +810,20 @@ async fn who_is_let_in_stands_where_administrators_look() {
     let overview = story.browser.get(&overview).await;
     assert!(overview.document().links().contains(&path));
     overview.text.tells("closes at");
-    let tab = story.browser.get(&story.tab()).await.text;
+    let tab = story.text(&story.tab()).await;
     assert!(tab.contains("granted") && tab.contains("9:5"), "{tab}");
-    story
-        .agent
-        .grants()
-        .request_access(
-            &AccessDraft {
-                kind: AccessKind::Token { expires_at: None },
-                purpose: "x".into(),
-            },
-            &owner(),
-        )
-        .await
-        .unwrap();
-    story
-        .browser
-        .get(&story.tab())
-        .await
-        .text
-        .tells("one more token");
+    let draft = AccessDraft {
+        kind: AccessKind::Token { expires_at: None },
+        purpose: "x".into(),
+    };
+    let asked = story.agent.grants().request_access(&draft, &owner()).await;
+    asked.unwrap();
+    story.text(&story.tab()).await.tells("one more token");
 }
 
 /// For the other interfaces.
 async fn token_of_ada(installation: &Installation) -> String {
     let given = json!({"name": "Ada", "password": PASSWORD});
-    let answer = installation
-        .post("/v1/sign-in", "", given)
-        .await
-        .succeeded();
-    format!("Bearer {}", answer["token"].as_str().unwrap())
+    let made = installation.created("/v1/sign-in", "", given).await;
+    format!("Bearer {}", made["token"].as_str().unwrap())
 }

@@ -70,9 +70,7 @@ async fn wrong_passwords_in_an_open_browser_are_counted_too() {
 async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
     let installation = Installation::open().await;
     let (one, other) = (installation.ada().await, installation.ada().await);
-    installation.administrator("Grace").await;
-    let mut grace = installation.browser();
-    grace.sign_in("Grace", PASSWORD).await;
+    let grace = installation.another("Grace").await;
     let given = json!({"name": "Ada", "password": PASSWORD});
     installation.created("/v1/sign-in", "", given).await;
     let page = one.page("/account").await;

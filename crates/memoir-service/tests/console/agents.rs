@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use memoir_app::Verification;
+use memoir_app::{Provision, Verification};
 use memoir_domain::{
     access::{AccessDraft, AccessKind},
     agent::Field,
     audit::Actor,
     session::Mode,
 };
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedObject, TestedText};
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation, newest_records, owner, remember},
+    installation::{CANARY, Installation, grant, newest_records, owner, remember},
 };
 
 #[tokio::test]
@@ -40,28 +42,16 @@ async fn an_agent_is_made_with_its_settings() {
     shown.text.tells("&lt;i&gt;Wren&lt;/i&gt; &amp;");
     assert!(!shown.text.contains("<i>Wren") && !shown.text.contains(CANARY));
     shown.document().check(page);
-    let agent = installation
-        .account
-        .agent("<i>Wren</i> & \"co\"")
-        .await
-        .unwrap();
+    let name = "<i>Wren</i> & \"co\"";
+    let agent = installation.account.agent(name).await.unwrap();
     assert!(page.ends_with(&agent.scope().agent.to_string()), "{page}");
     let view = agent.views().show().await.unwrap();
     let settings = view.settings.expose();
-    assert_eq!(
-        settings["system_prompt"],
-        format!("I am <b>Wren</b>,\n{CANARY}.")
-    );
-    assert_eq!(settings["core_token_budget"], 4_000);
-    assert_eq!(settings["refinement_threshold"], 0.9);
-    assert_eq!(settings["loss_guard"], "refuse");
-    assert_eq!(
-        settings["immutable_tags"],
-        serde_json::json!(["voice", "vow"])
-    );
-    assert_eq!(settings["paused"], true);
-    assert_eq!(settings["active"], true);
-    assert_eq!(settings["duplicate_match"], serde_json::Value::Null);
+    settings.has(json!({
+        "system_prompt": format!("I am <b>Wren</b>,\n{CANARY}."),
+        "core_token_budget": 4_000, "refinement_threshold": 0.9, "loss_guard": "refuse",
+        "immutable_tags": ["voice", "vow"], "paused": true, "active": true, "duplicate_match": null,
+    }));
     let records = newest_records(&agent, 9).await;
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
@@ -101,9 +91,8 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
     assert_eq!(document.by_id("core_token_budget-fault").text, told);
     assert!(installation.account.agent("Heron").await.is_err());
     // A name is free or not whatever its case.
-    let refused = browser
-        .fill_in("/agents/new", "/agents/new", &[("name", "WREN")])
-        .await;
+    let (path, taken) = ("/agents/new", [("name", "WREN")]);
+    let refused = browser.fill_in(path, path, &taken).await;
     assert_eq!(refused.status, 409);
     let told = refused.document().by_id("name-fault").text.clone();
     assert_eq!(told, "Another agent of the account has this name already.");
@@ -115,25 +104,16 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
 #[tokio::test]
 async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let installation = Installation::open().await;
-    installation
-        .account
-        .create_agent("Wren", &[], &owner())
-        .await
-        .unwrap();
-    let agent = installation.account.agent("Wren").await.unwrap();
+    let agent = memoir_testkit::agent(&installation.account, "Wren", &[]).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}/settings", agent.scope().agent);
     let path = format!("/agents/{}/tokens", agent.scope().agent);
     let fresh = browser.page(&page).await;
-    let wrong = browser
-        .send_filled_in(&fresh, &path, &[("ends", "31")])
-        .await;
-    assert_eq!(wrong.status, 400);
+    let send = async |fields: &[(&str, &str)]| browser.send_filled_in(&fresh, &path, fields).await;
+    assert_eq!(send(&[("ends", "31")]).await.status, 400);
     let is_offered = async || browser.page(&page).await.forms().contains(&path);
     assert!(is_offered().await);
-    let made = browser
-        .send_filled_in(&fresh, &path, &[("ends", "30")])
-        .await;
+    let made = send(&[("ends", "30")]).await;
     assert_eq!(made.status, 200, "{}", made.text);
     assert_eq!(made.header("cache-control"), "no-store");
     made.document().check(&path);
@@ -152,7 +132,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     assert!(!is_offered().await);
 
     remember(&agent, "One").await;
-    let refused = browser.send_filled_in(&fresh, &path, &[]).await;
+    let refused = send(&[]).await;
     assert_eq!(refused.status, 409);
     refused.document().check(&page);
     assert!(!refused.document().forms().contains(&path));
@@ -168,15 +148,10 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     };
     let actor = Actor::administrator("user Ada");
     let asked = agent.grants().request_access(&draft, &actor).await.unwrap();
-    agent
-        .grants()
-        .answer_access(asked.id, true, None, &Actor::agent("Wren"))
-        .await
-        .unwrap();
+    grant(&agent, asked.id).await;
     assert!(is_offered().await);
     for status in [200, 409] {
-        let sent = browser.send_filled_in(&fresh, &path, &[]).await;
-        assert_eq!(sent.status, status);
+        assert_eq!(send(&[]).await.status, status);
     }
     assert!(!is_offered().await);
 
@@ -210,7 +185,7 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     assert!(texts[0].contains(&format!(
         "memoir setup claude-code --url {address} --agent 'Wren'\\''s \"co\"'"
     )));
-    let server: serde_json::Value = serde_json::from_str(&texts[1]).unwrap();
+    let server: Value = serde_json::from_str(&texts[1]).unwrap();
     let server = &server["mcpServers"]["memoir"];
     assert_eq!(server["url"], format!("{address}/mcp"));
     assert_eq!(server["headers"]["Authorization"], "Bearer TOKEN");
@@ -244,13 +219,8 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
     let context = format!("/v1/agents/{}/context", agent.scope().agent);
     let authorization = format!("Bearer {secret}");
     let program = installation.browser();
-    let called = program
-        .request(
-            reqwest::Method::GET,
-            &context,
-            &[("authorization", &authorization)],
-        )
-        .await;
+    let headers = [("authorization", authorization.as_str())];
+    let called = program.request(Method::GET, &context, &headers).await;
     assert_eq!(called.status, 200, "{}", called.text);
     // Before the use is written.
     let told = browser.page(&page).await;
@@ -270,11 +240,9 @@ async fn a_token_of_another_agent_is_not_there() {
     let installation = Installation::open().await;
     let wren = installation.wren(&[]).await;
     let owl = installation.agent(&installation.account, "Owl", &[]).await;
-    let made = owl
-        .grants()
-        .create_token(memoir_app::Provision::First, None, &owner())
-        .await
-        .unwrap();
+    let owner = owner();
+    let made = owl.grants().create_token(Provision::First, None, &owner);
+    let made = made.await.unwrap();
     let browser = installation.ada().await;
     let page = format!("/agents/{}/settings", wren.scope().agent);
     let token = browser.form_token(&page).await;
@@ -339,11 +307,8 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     told("the agent has no core memories").await;
     remember(&agent, "One").await;
     let set = async |field, value| {
-        agent
-            .settings()
-            .configure(&[(field, Some(value))], &owner())
-            .await
-            .unwrap();
+        let (settings, set) = (agent.settings(), [(field, Some(value))]);
+        settings.configure(&set, &owner()).await.unwrap();
     };
     set(Field::Active, "false").await;
     told("the agent is out of service").await;

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, Installation, owner},
+    installation::{Browser, Installation, grant, owner},
 };
 
 const PATH: &str = "/oauth/authorize";
@@ -24,9 +24,13 @@ const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-method-S256";
 const STATE: &str = "what the client & nobody else knows";
 
 pub fn with_programs() -> ServiceOptions {
+    programs_at(None)
+}
+
+fn programs_at(address: Option<String>) -> ServiceOptions {
     ServiceOptions {
         programs: Some(Programs {
-            address: None,
+            address,
             clients: Vec::new(),
             takes_registrations: true,
         }),
@@ -57,6 +61,17 @@ fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
+/// Parameters with other values for some of them.
+fn with_others<'a, const COUNT: usize>(
+    usual: [(&'a str, &'a str); COUNT],
+    other: &[(&'a str, &'a str)],
+) -> [(&'a str, &'a str); COUNT] {
+    usual.map(|(name, value)| {
+        let found = other.iter().find(|(known, _)| *known == name);
+        (name, found.map_or(value, |(_, value)| *value))
+    })
+}
+
 impl Connector {
     fn new(installation: &Installation) -> Self {
         let client = Client::builder().redirect(redirect::Policy::none());
@@ -81,13 +96,13 @@ impl Connector {
         made
     }
 
+    async fn get(&self, path: &str) -> HttpAnswer {
+        told(self.client.get(format!("{}{path}", self.address))).await
+    }
+
     async fn register(&self, said: &Value) -> HttpAnswer {
-        told(
-            self.client
-                .post(format!("{}/oauth/register", self.address))
-                .json(said),
-        )
-        .await
+        let path = format!("{}/oauth/register", self.address);
+        told(self.client.post(path).json(said)).await
     }
 
     fn resource(&self) -> String {
@@ -107,20 +122,17 @@ impl Connector {
             ("resource", &resource),
             ("scope", "agent"),
         ];
-        let chosen = usual.map(|(name, value)| {
-            let found = other.iter().find(|(known, _)| *known == name);
-            (name, found.map_or(value, |(_, value)| *value))
-        });
-        let given: Vec<_> = chosen
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .collect();
+        let mut given = with_others(usual, other).to_vec();
+        given.retain(|(_, value)| !value.is_empty());
         format!("{PATH}?{}", serde_urlencoded::to_string(given).unwrap())
     }
 
-    async fn exchange(&self, given: &[(&str, &str)]) -> HttpAnswer {
+    /// Sends a form to the endpoint of that name.
+    async fn send(&self, endpoint: &str, given: &[(&str, &str)]) -> HttpAnswer {
         let body = serde_urlencoded::to_string(given).unwrap();
-        let request = self.client.post(format!("{}/oauth/token", self.address));
+        let request = self
+            .client
+            .post(format!("{}/oauth/{endpoint}", self.address));
         let form = ("content-type", "application/x-www-form-urlencoded");
         told(request.header(form.0, form.1).body(body)).await
     }
@@ -135,11 +147,7 @@ impl Connector {
             ("code_verifier", VERIFIER),
             ("resource", &resource),
         ];
-        let chosen = usual.map(|(name, value)| {
-            let found = other.iter().find(|(known, _)| *known == name);
-            (name, found.map_or(value, |(_, value)| *value))
-        });
-        self.exchange(&chosen).await
+        self.send("token", &with_others(usual, other)).await
     }
 
     async fn refresh(&self, token: &str) -> HttpAnswer {
@@ -149,15 +157,12 @@ impl Connector {
             ("refresh_token", token),
             ("resource", &self.resource()),
         ];
-        self.exchange(&given).await
+        self.send("token", &given).await
     }
 
     async fn revoke(&self, token: &str) -> HttpAnswer {
         let given = [("client_id", self.id.as_str()), ("token", token)];
-        let body = serde_urlencoded::to_string(given).unwrap();
-        let request = self.client.post(format!("{}/oauth/revoke", self.address));
-        let form = ("content-type", "application/x-www-form-urlencoded");
-        told(request.header(form.0, form.1).body(body)).await
+        self.send("revoke", &given).await
     }
 
     /// A request of the Model Context Protocol.
@@ -205,9 +210,7 @@ impl Connector {
     /// Connected to that agent, by a browser that is signed in.
     async fn connected(&self, browser: &Browser, agent: &AgentHandle) -> Pair {
         let code = self.code(browser, agent).await;
-        let told = self.redeem(&code, &[]).await;
-        told.expect(200);
-        pair(&told)
+        pair(&self.redeem(&code, &[]).await)
     }
 
     async fn code(&self, browser: &Browser, agent: &AgentHandle) -> String {
@@ -228,9 +231,9 @@ impl Connector {
 }
 
 fn pair(told: &HttpAnswer) -> Pair {
-    let text = |name: &str| told.json()[name].as_str().unwrap().to_owned();
-    assert_eq!(told.json()["token_type"], "Bearer");
-    assert_eq!(told.json()["expires_in"], 600);
+    let given = told.expect(200);
+    let text = |name: &str| given[name].as_str().unwrap().to_owned();
+    given.has(json!({"token_type": "Bearer", "expires_in": 600}));
     Pair {
         access: text("access_token"),
         refresh: text("refresh_token"),
@@ -253,12 +256,7 @@ fn sent(answer: &HttpAnswer) -> Value {
 /// An agent that is not in use.
 async fn unused(installation: &Installation, name: &str) -> AgentHandle {
     let settings = [(Field::Model, Some("builtin:careful"))];
-    installation
-        .account
-        .create_agent(name, &settings, &owner())
-        .await
-        .unwrap();
-    installation.account.agent(name).await.unwrap()
+    memoir_testkit::agent(&installation.account, name, &settings).await
 }
 
 /// Everything that is presented to the endpoints of a connection, from a code to an exchanged token.
@@ -285,10 +283,8 @@ pub async fn all_that_is_presented(installation: &Installation, browser: &Browse
 #[tokio::test]
 async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let installation = Installation::with(with_programs()).await;
-    let (ada, wren) = (
-        installation.ada().await,
-        unused(&installation, "wren").await,
-    );
+    let ada = installation.ada().await;
+    let wren = unused(&installation, "wren").await;
     let mut connector = Connector::new(&installation);
 
     // Discovery begins with a refusal.
@@ -300,14 +296,12 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let metadata = metadata.unwrap().strip_suffix('"').unwrap();
     let described = told(connector.client.get(metadata)).await.json();
     assert_eq!(described["resource"], connector.resource());
-    let short = format!(
-        "{}/.well-known/oauth-protected-resource",
-        installation.address
-    );
-    assert_eq!(told(connector.client.get(short)).await.json(), described);
+    let short = connector.get("/.well-known/oauth-protected-resource");
+    assert_eq!(short.await.json(), described);
     let issuer = described["authorization_servers"][0].as_str().unwrap();
-    let server = format!("{issuer}/.well-known/oauth-authorization-server");
-    let server = told(connector.client.get(server)).await.json();
+    assert_eq!(issuer, installation.address);
+    let server = connector.get("/.well-known/oauth-authorization-server");
+    let server = server.await.json();
     assert_eq!(server["issuer"], issuer);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
     for (name, path) in [
@@ -316,10 +310,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         ("registration_endpoint", "register"),
         ("revocation_endpoint", "revoke"),
     ] {
-        assert_eq!(
-            server[name],
-            format!("{}/oauth/{path}", installation.address)
-        );
+        assert_eq!(server[name], format!("{issuer}/oauth/{path}"));
     }
 
     let said = json!({
@@ -343,9 +334,8 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let back = sent(&connector.agree(&ada, &wren, &[]).await);
     back.has(json!({"state": STATE, "iss": installation.address}));
     assert_eq!(back["of"], "memoir", "what stood in the address before");
-    let told = connector.redeem(back["code"].as_str().unwrap(), &[]).await;
-    told.expect(200);
-    let first = pair(&told);
+    let code = back["code"].as_str().unwrap();
+    let first = pair(&connector.redeem(code, &[]).await);
 
     let params = json!({
         "protocolVersion": "2025-06-18", "capabilities": {},
@@ -360,11 +350,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         json!({"name": "save_memory", "arguments": {"content": "Ada keeps bees.", "kind": "core"}});
     let saved = connector.call(&first.access, "tools/call", saved).await;
     saved.expect(200);
-    assert!(
-        saved.json()["result"]["isError"] != true,
-        "{}",
-        saved.json()
-    );
+    assert!(saved.json()["result"]["isError"] != true, "{}", saved.text);
 
     // The agent is notified, and the record names the administrator.
     let records = told_of(&wren).await;
@@ -372,39 +358,23 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let made: Vec<&Value> = records.iter().filter(made).collect();
     assert_eq!(made.len(), 1);
     made[0].has(json!({"actor": {"kind": "administrator", "name": "user Ada"}}));
-    let wren = wren
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .as_agent()
-        .unwrap();
+    let viewer = memoir_app::Viewer::Agent;
+    let wren = wren.views().seen_by(viewer).as_agent().unwrap();
     let context = wren.context(None).await.unwrap();
     let context = serde_json::to_value(context).unwrap().to_string();
     context.tells("connected a program");
 
     let second = pair(&connector.refresh(&first.refresh).await);
-    assert_eq!(
-        connector.enters(&first.access).await,
-        401,
-        "one pair counts"
-    );
+    let status = connector.enters(&first.access).await;
+    assert_eq!(status, 401, "one pair counts");
     assert_eq!(connector.enters(&second.access).await, 200);
     let reused = connector.refresh(&first.refresh).await;
     reused.expect(400).has(json!({"error": "invalid_grant"}));
-    assert_eq!(
-        connector.enters(&second.access).await,
-        401,
-        "the family is over"
-    );
+    let status = connector.enters(&second.access).await;
+    assert_eq!(status, 401, "the family is over");
 
     // The agent is in use now: it consents to the program again, and the client ends the connection.
-    let leave = installation
-        .memoir
-        .account("default")
-        .await
-        .unwrap()
-        .agent("wren")
-        .await
-        .unwrap();
+    let leave = installation.account.agent("wren").await.unwrap();
     let third = again(&connector, &ada, &leave).await;
     assert_eq!(connector.enters(&third.access).await, 200);
     let settings = format!("/agents/{}/settings", wren.scope().agent);
@@ -431,11 +401,8 @@ async fn told_of(agent: &AgentHandle) -> Vec<Value> {
 
 /// Asked of the agent, granted, and connected.
 async fn again(connector: &Connector, browser: &Browser, agent: &AgentHandle) -> Pair {
-    let told = connector
-        .redeem(&asked(connector, browser, agent).await, &[])
-        .await;
-    told.expect(200);
-    pair(&told)
+    let code = asked(connector, browser, agent).await;
+    pair(&connector.redeem(&code, &[]).await)
 }
 
 /// The code that an agent in use agreed to.
@@ -446,30 +413,23 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
     refused.text.tells("is in use");
     refused.document().check(PATH);
     let fields = [("decision", "ask"), ("purpose", "To write from the road")];
-    let answer = browser
-        .send_filled_in(&refused.document(), PATH, &fields)
-        .await;
+    let form = refused.document();
+    let answer = browser.send_filled_in(&form, PATH, &fields).await;
     let page = answer.leads_to().to_owned();
     assert!(page.starts_with(PATH) && page.contains(&id), "{page}");
     let waiting = browser.get(&page).await;
     waiting.text.tells("has not answered yet");
     waiting.document().check(PATH);
     let open = agent.grants().open_access().await.unwrap();
-    let request = open
-        .iter()
-        .find(|request| request.kind.as_str() == "connection")
-        .unwrap();
+    let mut open = open.iter();
+    let request = open.find(|request| request.kind.as_str() == "connection");
+    let request = request.unwrap();
     let purpose = request.purpose.expose();
     purpose.tells("connector.example");
     purpose.tells("from the road");
-    agent
-        .grants()
-        .answer_access(request.id, true, None, &Actor::agent(agent.name()))
-        .await
-        .unwrap();
-    let answer = browser
-        .fill_in(&page, PATH, &[("decision", "connect")])
-        .await;
+    grant(agent, request.id).await;
+    let connect = [("decision", "connect")];
+    let answer = browser.fill_in(&page, PATH, &connect).await;
     sent(&answer)["code"].as_str().unwrap().to_owned()
 }
 
@@ -477,8 +437,9 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
 async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alone() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
+    let account = &installation.account;
     let wren = installation
-        .agent(&installation.account, "wren", &["Ada keeps bees"])
+        .agent(account, "wren", &["Ada keeps bees"])
         .await;
     let connector = Connector::registered(&installation).await;
     let code = asked(&connector, &ada, &wren).await;
@@ -500,20 +461,17 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
     let own = own.unwrap().secret.expose().to_owned();
     let shown = connector.agree(&ada, &wren, &[]).await;
     let fields = [("decision", "ask"), ("purpose", "Once more")];
-    ada.send_filled_in(&shown.document(), PATH, &fields)
-        .await
-        .leads_to();
+    let form = shown.document();
+    let sent = ada.send_filled_in(&form, PATH, &fields).await;
+    sent.leads_to();
     let open = wren.grants().open_access().await.unwrap();
-    let form = connector
-        .form_of_request(&own, &open[0].id.to_string())
-        .await;
+    let request = open[0].id.to_string();
+    let form = connector.form_of_request(&own, &request).await;
     form.tells("to connect the program that the purpose names");
     form.tells("connector.example");
     form.tells("Once more");
-    wren.grants()
-        .revoke_access(open[0].id, &Actor::agent("wren"))
-        .await
-        .unwrap();
+    let revoked = wren.grants().revoke_access(open[0].id, &herself).await;
+    revoked.unwrap();
 
     // A grant for one program is none for another, for another administrator, or for another token.
     let client = memoir_domain::access::ConnectedClient {
@@ -521,15 +479,9 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         host: "connector.example",
     };
     let ada_herself = Actor::administrator("user Ada");
-    let request = wren
-        .grants()
-        .request_connection(&client, &"x".into(), &ada_herself)
-        .await
-        .unwrap();
-    wren.grants()
-        .answer_access(request.id, true, None, &Actor::agent("wren"))
-        .await
-        .unwrap();
+    let (grants, purpose) = (wren.grants(), "x".into());
+    let request = grants.request_connection(&client, &purpose, &ada_herself);
+    grant(&wren, request.await.unwrap().id).await;
     let elsewhere = "https://elsewhere.example/";
     for (name, address) in [("Another", CALLBACK), ("Connector", elsewhere)] {
         let other = Connector::registered_as(&installation, name, &[address]).await;
@@ -541,9 +493,7 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         .create_token(Provision::First, None, &ada_herself)
         .await;
     assert_eq!(token.unwrap_err().code(), "consent_required");
-    installation.administrator("Grace").await;
-    let mut grace = installation.browser();
-    grace.sign_in("Grace", crate::installation::PASSWORD).await;
+    let grace = installation.another("Grace").await;
     let answer = connector.agree(&grace, &wren, &[]).await;
     assert!(answer.text.contains("is in use"));
     connector.connected(&ada, &wren).await;
@@ -553,15 +503,8 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         kind: memoir_domain::access::AccessKind::Token { expires_at: None },
         purpose: "x".into(),
     };
-    let request = wren
-        .grants()
-        .request_access(&draft, &ada_herself)
-        .await
-        .unwrap();
-    wren.grants()
-        .answer_access(request.id, true, None, &Actor::agent("wren"))
-        .await
-        .unwrap();
+    let request = wren.grants().request_access(&draft, &ada_herself);
+    grant(&wren, request.await.unwrap().id).await;
     let answer = connector.agree(&ada, &wren, &[]).await;
     assert!(answer.text.contains("is in use"));
     assert!(wren.log().verify().await.unwrap().valid);
@@ -637,24 +580,19 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
     let twice = format!("{}&client_id=a", connector.question(&[]));
     assert_eq!(ada.get(&twice).await.status, 400);
     // A refusal is sent to the program.
-    let answer = ada
-        .fill_in(&connector.question(&[]), PATH, &[("decision", "refuse")])
-        .await;
+    let refuse = [("decision", "refuse")];
+    let answer = ada.fill_in(&connector.question(&[]), PATH, &refuse).await;
     let back = sent(&answer);
     back.has(json!({"error": "access_denied", "state": STATE}));
-    assert_eq!(
-        back["iss"], installation.address,
-        "a client that asks several servers knows who answers"
-    );
+    // A client that asks several servers knows who answers.
+    assert_eq!(back["iss"], installation.address);
 }
 
 #[tokio::test]
 async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     let installation = Installation::with(with_programs()).await;
-    let (ada, wren) = (
-        installation.ada().await,
-        unused(&installation, "wren").await,
-    );
+    let ada = installation.ada().await;
+    let wren = unused(&installation, "wren").await;
     let connector = Connector::registered(&installation).await;
     let question = connector.question(&[]);
     let shown = ada.get(&question).await;
@@ -686,23 +624,18 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
         .collect();
     assert_eq!(ada.post(PATH, &without).await.status, 403);
     // The form of another browser.
-    installation.administrator("Grace").await;
-    let mut grace = installation.browser();
-    grace.sign_in("Grace", crate::installation::PASSWORD).await;
+    let grace = installation.another("Grace").await;
     assert_eq!(grace.post(PATH, &fields).await.status, 403);
     assert_eq!(wren.grants().tokens().await.unwrap().len(), 0);
     // A read is no answer.
-    let looked = ada
-        .get(&format!("{question}&agent={id}&decision=connect"))
-        .await;
+    let looked = format!("{question}&agent={id}&decision=connect");
+    let looked = ada.get(&looked).await;
     assert_eq!(looked.status, 200);
     assert_eq!(wren.grants().tokens().await.unwrap().len(), 0);
 
     // Sent here by another site, a browser sends no cookie: it is redirected once, to this page only.
-    let led = installation
-        .browser()
-        .request(Method::GET, &question, &[("sec-fetch-site", "cross-site")])
-        .await;
+    let (stranger, foreign) = (installation.browser(), [("sec-fetch-site", "cross-site")]);
+    let led = stranger.request(Method::GET, &question, &foreign).await;
     assert_eq!(led.status, 200);
     assert_eq!(led.header("refresh"), format!("0; url={question}"));
     led.document().check(PATH);
@@ -733,22 +666,14 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
     ] {
         let (agent, code) = fresh().await;
         let told = connector.redeem(&code, &[wrong]).await;
-        assert_eq!(
-            (told.status, &told.json()["error"]),
-            (400, &json!("invalid_grant")),
-            "{wrong:?}"
-        );
+        assert_eq!(told.expect(400)["error"], "invalid_grant", "{wrong:?}");
         assert_eq!(connector.redeem(&code, &[]).await.status, 400, "{wrong:?}");
-        assert!(
-            agent.grants().tokens().await.unwrap()[0]
-                .revoked_at
-                .is_some()
-        );
+        let tokens = agent.grants().tokens().await.unwrap();
+        assert!(tokens[0].revoked_at.is_some());
     }
     let (_, code) = fresh().await;
-    let told = connector
-        .redeem(&code, &[("resource", "https://another.example/mcp")])
-        .await;
+    let elsewhere = [("resource", "https://another.example/mcp")];
+    let told = connector.redeem(&code, &elsewhere).await;
     told.expect(400).has(json!({"error": "invalid_target"}));
     let told = connector.redeem(&code, &[("grant_type", "password")]).await;
     assert_eq!(told.json()["error"], "unsupported_grant_type");
@@ -773,10 +698,8 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
 #[tokio::test]
 async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     let installation = Installation::with(with_programs()).await;
-    let (ada, wren) = (
-        installation.ada().await,
-        unused(&installation, "wren").await,
-    );
+    let ada = installation.ada().await;
+    let wren = unused(&installation, "wren").await;
     let connector = Connector::registered(&installation).await;
     let code = connector.code(&ada, &wren).await;
     assert_eq!(connector.enters(&code).await, 401);
@@ -786,24 +709,11 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     assert_eq!(connector.enters(&code).await, 401);
     // Neither REST nor the console.
     for path in ["/v1/agents/wren", "/v1/agents/wren/memories", "/v1/agents"] {
-        let request = connector
-            .client
-            .get(format!("{}{path}", installation.address));
-        assert_eq!(
-            told(request.bearer_auth(&pair.access)).await.status,
-            401,
-            "{path}"
-        );
+        let answer = installation.get(path, &pair.access).await;
+        assert_eq!(answer.status, 401, "{path}");
     }
     // Nor the same interface of a service with another address.
-    let elsewhere = ServiceOptions {
-        programs: Some(Programs {
-            address: Some("https://memory.example".to_owned()),
-            clients: Vec::new(),
-            takes_registrations: true,
-        }),
-        ..ServiceOptions::default()
-    };
+    let elsewhere = programs_at(Some("https://memory.example".to_owned()));
     let mut other = Connector::new(&installation);
     other.address = installation.serve_beside(elsewhere).await;
     assert_eq!(other.enters(&pair.access).await, 401);
@@ -824,22 +734,11 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
 async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrator_everywhere() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
-    installation.administrator("Grace").await;
-    let mut grace = installation.browser();
-    grace.sign_in("Grace", crate::installation::PASSWORD).await;
+    let grace = installation.another("Grace").await;
     let connector = Connector::registered(&installation).await;
-    let address = installation.address.clone();
-    let same = ServiceOptions {
-        programs: Some(Programs {
-            address: Some(address),
-            clients: Vec::new(),
-            takes_registrations: true,
-        }),
-        ..ServiceOptions::default()
-    };
+    let same = programs_at(Some(installation.address.clone()));
     let mut node = Connector::new(&installation);
-    let elsewhere = installation.serve_beside(same).await;
-    node.address.clone_from(&elsewhere);
+    node.address = installation.serve_beside(same).await;
     let mut pairs = Vec::new();
     for name in ["wren", "crow", "jay"] {
         let agent = unused(&installation, name).await;
@@ -855,11 +754,8 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
     let path = format!("/agents/{}/tokens/{token}/revoke", wren.scope().agent);
     ada.press(&settings, &path, &[]).await;
     crow.log().erase(&owner()).await.unwrap();
-    installation
-        .account
-        .remove_user("Grace", &owner())
-        .await
-        .unwrap();
+    let removed = installation.account.remove_user("Grace", &owner()).await;
+    removed.unwrap();
     for pair in [&first, &second, &third] {
         assert_eq!(node.enters(&pair.access).await, 401);
         assert_eq!(connector.enters(&pair.access).await, 401);
@@ -872,58 +768,39 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
 #[tokio::test]
 async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
     let installation = Installation::with(with_programs()).await;
-    let (ada, wren) = (
-        installation.ada().await,
-        unused(&installation, "wren").await,
-    );
+    let ada = installation.ada().await;
+    let wren = unused(&installation, "wren").await;
     let plain = Connector::new(&installation);
-    for (said, code) in [
-        (json!({}), "invalid_redirect_uri"),
-        (json!({"redirect_uris": []}), "invalid_redirect_uri"),
-        (
-            json!({"redirect_uris": ["http://connector.example/"]}),
-            "invalid_redirect_uri",
-        ),
-        (
-            json!({"redirect_uris": ["custom:/callback"]}),
-            "invalid_redirect_uri",
-        ),
-        (
-            json!({"redirect_uris": ["https://a.example/#x"]}),
-            "invalid_redirect_uri",
-        ),
-        (
-            json!({"redirect_uris": vec![CALLBACK; 6]}),
-            "invalid_redirect_uri",
-        ),
-        (
-            json!({"redirect_uris": [CALLBACK], "client_name": "a".repeat(101)}),
-            "invalid_client_metadata",
-        ),
-        (
-            json!({"redirect_uris": [CALLBACK], "client_name": "a\nb"}),
-            "invalid_client_metadata",
-        ),
-        (
-            json!({"redirect_uris": [CALLBACK], "client_name": "a\u{202e}b"}),
-            "invalid_client_metadata",
-        ),
-        (
-            json!({"redirect_uris": [CALLBACK], "grant_types": ["password"]}),
-            "invalid_client_metadata",
-        ),
-        (
-            json!({"redirect_uris": CALLBACK}),
-            "invalid_client_metadata",
-        ),
-        (json!(["x"]), "invalid_client_metadata"),
+    let with = |field: &str, value: Value| {
+        let mut said = json!({"redirect_uris": [CALLBACK]});
+        said[field] = value;
+        said
+    };
+    let addresses = [
+        json!([]),
+        json!(["http://connector.example/"]),
+        json!(["custom:/callback"]),
+        json!(["https://a.example/#x"]),
+        json!(vec![CALLBACK; 6]),
+    ];
+    let addresses = addresses.map(|wrong| with("redirect_uris", wrong));
+    let others = [
+        with("client_name", json!("a".repeat(101))),
+        with("client_name", json!("a\nb")),
+        with("client_name", json!("a\u{202e}b")),
+        with("grant_types", json!(["password"])),
+        with("redirect_uris", json!(CALLBACK)),
+        json!(["x"]),
+    ];
+    for (wrong, code) in [
+        (&[json!({})][..], "invalid_redirect_uri"),
+        (&addresses, "invalid_redirect_uri"),
+        (&others, "invalid_client_metadata"),
     ] {
-        let told = plain.register(&said).await;
-        assert_eq!(
-            (told.status, &told.json()["error"]),
-            (400, &json!(code)),
-            "{said}"
-        );
+        for said in wrong {
+            let told = plain.register(said).await.expect(400);
+            assert_eq!(told["error"], code, "{said}");
+        }
     }
     let used = Connector::registered(&installation).await;
     let unused = Connector::registered(&installation).await;
@@ -955,10 +832,7 @@ async fn spec_5_5_without_an_address_no_program_is_connected() {
             "/.well-known/oauth-protected-resource/mcp",
             "/.well-known/oauth-authorization-server",
         ] {
-            let request = connector
-                .client
-                .get(format!("{}{path}", installation.address));
-            assert_eq!(told(request).await.status, 404, "{path}");
+            assert_eq!(connector.get(path).await.status, 404, "{path}");
         }
         let refused = connector.call("", "initialize", json!({})).await;
         assert_eq!(
@@ -978,27 +852,23 @@ async fn spec_5_5_clients_of_the_settings_need_not_register() {
         addresses: vec![address],
         registered_at: None::<Timestamp>,
     };
+    let programs = Programs {
+        address: None,
+        clients: vec![named],
+        takes_registrations: false,
+    };
     let options = ServiceOptions {
-        programs: Some(Programs {
-            address: None,
-            clients: vec![named],
-            takes_registrations: false,
-        }),
+        programs: Some(programs),
         ..ServiceOptions::default()
     };
     let installation = Installation::with(options).await;
-    let (ada, wren) = (
-        installation.ada().await,
-        unused(&installation, "wren").await,
-    );
+    let ada = installation.ada().await;
+    let wren = unused(&installation, "wren").await;
     let mut connector = Connector::new(&installation);
     let said = json!({"redirect_uris": [CALLBACK]});
     assert_eq!(connector.register(&said).await.status, 403);
-    let server = format!(
-        "{}/.well-known/oauth-authorization-server",
-        installation.address
-    );
-    let server = told(connector.client.get(server)).await.json();
+    let server = connector.get("/.well-known/oauth-authorization-server");
+    let server = server.await.json();
     assert!(server.get("registration_endpoint").is_none());
     connector.id = "connector".to_owned();
     let shown = ada.get(&connector.question(&[])).await;

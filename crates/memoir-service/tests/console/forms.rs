@@ -8,7 +8,7 @@ use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, Installation, newest_records, owner, remember},
+    installation::{Browser, Installation, handle, newest_records, remember},
 };
 
 /// Texts of which two are duplicates up to case.
@@ -71,9 +71,8 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     assert!(is_paused().await);
     // A browser that sends no more than the origin.
     let origin = [("origin", installation.address.as_str())];
-    let answer = browser
-        .send(&format!("{page}/resume"), &right, &origin)
-        .await;
+    let resume = format!("{page}/resume");
+    let answer = browser.send(&resume, &right, &origin).await;
     assert_eq!(answer.leads_to(), format!("{page}?done=resumed"));
     assert!(!is_paused().await);
 }
@@ -84,10 +83,8 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
     installation.administrator("Ada").await;
     let fields = [("name", "Ada"), ("password", crate::installation::PASSWORD)];
     let foreign = [("sec-fetch-site", "cross-site")];
-    let answer = installation
-        .browser()
-        .send("/sign-in", &fields, &foreign)
-        .await;
+    let stranger = installation.browser();
+    let answer = stranger.send("/sign-in", &fields, &foreign).await;
     assert_eq!((answer.status, answer.header("set-cookie")), (403, ""));
 }
 
@@ -98,34 +95,23 @@ async fn memories_are_protected_discarded_and_given_back() {
     let browser = installation.ada().await;
     let page = format!("/agents/{}/memories", agent.scope().agent);
     let look = async |number: u64| {
-        let memory = agent
-            .views()
-            .memory(memoir_domain::memory::Number(number))
-            .await
-            .unwrap();
+        let memory = agent.views().memory(Number(number)).await.unwrap();
         (memory.constitutional, memory.discarded_at.is_some())
     };
+    let act = async |on: &str, act: &str, fields: &[(&str, &str)]| {
+        let path = format!("{page}/{act}");
+        browser.pressed(on, &path, fields).await
+    };
     let kept = [("after", "0"), ("kind", "core")];
-    let answer = browser
-        .press(&page, &format!("{page}/1/protect"), &kept)
-        .await;
-    assert_eq!(
-        answer.leads_to(),
-        format!("{page}?kind=core&done=protect#memory-1")
-    );
+    let done = act(&page, "1/protect", &kept).await;
+    assert_eq!(done, format!("{page}?kind=core&done=protect#memory-1"));
     assert_eq!(look(1).await, (true, false));
     // One that no session can delete is not offered to be discarded.
     let forms = browser.page(&page).await.forms();
     assert!(!forms.contains(&format!("{page}/1/discard")));
-    browser
-        .press(&page, &format!("{page}/1/unprotect"), &[])
-        .await
-        .leads_to();
+    act(&page, "1/unprotect", &[]).await;
     assert_eq!(look(1).await, (false, false));
-    browser
-        .press(&page, &format!("{page}/2/discard"), &[])
-        .await
-        .leads_to();
+    act(&page, "2/discard", &[]).await;
     assert_eq!(look(2).await, (false, true));
     assert!(!browser.get(&page).await.text.contains("memory-2"));
     // Where its row disappears, the page opens at the one in its place.
@@ -133,10 +119,7 @@ async fn memories_are_protected_discarded_and_given_back() {
     let answer = browser.fill_in(&page, &discard, &[]).await;
     assert_eq!(answer.leads_to(), format!("{page}?done=discard#memory-7"));
     let all = format!("{page}?discarded=yes");
-    browser
-        .press(&all, &format!("{page}/2/restore"), &[("discarded", "yes")])
-        .await
-        .leads_to();
+    act(&all, "2/restore", &[("discarded", "yes")]).await;
     assert_eq!(look(2).await, (false, false));
     let record = newest_records(&agent, 1).await;
     assert_eq!(record[0].actor, Actor::administrator("user Ada"));
@@ -156,11 +139,9 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let agent = installation.wren(&DUPLICATES).await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
-    let answer = browser
-        .press(&page, &format!("{page}/refine"), &[("mode", "full")])
-        .await;
+    let (refine, fields) = (format!("{page}/refine"), [("mode", "full")]);
     // The page itself says how it stands, and no notice outlasts that.
-    let session = answer.leads_to().to_owned();
+    let session = browser.pressed(&page, &refine, &fields).await;
     let text = ended(&browser, &session).await;
     text.omits("queued");
     text.tells("completed");
@@ -188,11 +169,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     };
     let rows = agent.views().memory_page(&all).await.unwrap();
     let gone = rows.iter().find(|row| row.archived_at.is_some()).unwrap();
-    agent
-        .memories()
-        .handle(gone.number, Handling::Discard, &owner())
-        .await
-        .unwrap();
+    handle(&agent, gone.number, Handling::Discard).await;
     let preview = browser.get(&undo).await;
     assert_eq!(preview.status, 200, "{}", preview.text);
     let told = "1 later change of the same memories conflicts with it";
@@ -204,11 +181,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     // What is undone with it is what was shown, and no more.
     let cascade = ("cascade", "yes");
     let newest = preview.document().hidden("newest").unwrap().to_owned();
-    agent
-        .memories()
-        .handle(gone.number, Handling::Restore, &owner())
-        .await
-        .unwrap();
+    handle(&agent, gone.number, Handling::Restore).await;
     for (fields, status) in [
         (vec![cascade], 400),
         (vec![cascade, ("newest", newest.as_str())], 409),
@@ -217,10 +190,9 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     }
     let anew = browser.page(&undo).await;
     let newest = anew.hidden("newest").unwrap();
-    let done = browser
-        .press(&undo, &undo, &[cascade, ("newest", newest)])
-        .await;
-    assert_eq!(done.leads_to(), format!("{session}?done=rolled-back"));
+    let fields = [cascade, ("newest", newest)];
+    let done = browser.pressed(&undo, &undo, &fields).await;
+    assert_eq!(done, format!("{session}?done=rolled-back"));
     let text = browser.get(&session).await.text;
     text.tells("undone");
     text.omits("Roll back…");
@@ -236,18 +208,15 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let page = format!("/agents/{}", agent.scope().agent);
     let refine = format!("{page}/refine");
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
-    let answer = browser.press(&page, &refine, &fields).await;
-    let rehearsal = answer.leads_to().to_owned();
+    let rehearsal = browser.pressed(&page, &refine, &fields).await;
     let text = ended(&browser, &rehearsal).await;
     text.tells("rehearsal");
     text.tells("duplicates only");
     let before = agent.views().show().await.unwrap().counts.core_count;
     let shown = browser.page(&rehearsal).await;
     let newest = [("newest", shown.hidden("newest").unwrap())];
-    let applied = browser
-        .press(&rehearsal, &format!("{rehearsal}/apply"), &newest)
-        .await;
-    let applied = applied.leads_to().to_owned();
+    let apply = format!("{rehearsal}/apply");
+    let applied = browser.pressed(&rehearsal, &apply, &newest).await;
     assert!(applied.ends_with("?done=applied"), "{applied}");
     assert_eq!(browser.get(&applied).await.status, 200);
     let after = agent.views().show().await.unwrap().counts.core_count;
@@ -259,26 +228,17 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let token = browser.form_token(&page).await;
     let fields = [("form_token", token.as_str()), ("mode", "full")];
     assert_eq!(browser.post(&refine, &fields).await.status, 409);
-    browser
-        .press(&path, &format!("{path}/cancel"), &[])
-        .await
-        .leads_to();
+    browser.pressed(&path, &format!("{path}/cancel"), &[]).await;
     assert!(browser.get(&path).await.text.contains("it was cancelled"));
-    browser
-        .press(&page, &refine, &[("mode", "other")])
-        .await
-        .expect(400);
+    let other = browser.press(&page, &refine, &[("mode", "other")]).await;
+    other.expect(400);
 }
 
 #[tokio::test]
 async fn an_act_on_selected_memories_is_done_for_each_that_permits_it() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One", "Two", "Three"]).await;
-    agent
-        .memories()
-        .handle(Number(2), Handling::Protect, &owner())
-        .await
-        .unwrap();
+    handle(&agent, Number(2), Handling::Protect).await;
     let browser = installation.ada().await;
     let memories = format!("/agents/{}/memories", agent.scope().agent);
     let page = format!("{memories}?kind=core");
@@ -325,30 +285,25 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         remember(&agent, "one more").await;
     }
     let browser = installation.ada().await;
-    let rows = async |rest: &str| {
-        let path = format!("/audit?agent=wren{rest}");
-        let document = browser.page(&path).await;
-        document.all("tr").count().saturating_sub(1)
-    };
-    assert_eq!(rows("").await, 50);
-    assert_eq!(rows("&before=12").await, 11);
-    assert_eq!(
-        rows("&action=agent_configured&actor=&session=&since=&until=").await,
-        1
-    );
-    assert_eq!(rows("&actor=administrator").await, 1);
-    assert_eq!(rows("&actor=owner").await, 0);
-    assert_eq!(rows("&since=2026-03-05").await, 0);
-    assert_eq!(rows("&until=2026-03-03").await, 0);
-    assert_eq!(rows("&until=2026-03-04&actor=agent&before=40").await, 38);
-    assert_eq!(
-        rows("&until=2026-03-04T12:00&since=2026-03-04T12:00").await,
-        50
-    );
-    assert_eq!(rows("&since=2026-03-04T12:01").await, 0);
-    assert_eq!(rows("&name=WREN&before=12").await, 10);
-    assert_eq!(rows("&name=test").await, 1);
-    assert_eq!(rows("&name=%25").await, 0);
+    for (rest, count) in [
+        ("", 50),
+        ("&before=12", 11),
+        ("&action=agent_configured&actor=&session=&since=&until=", 1),
+        ("&actor=administrator", 1),
+        ("&actor=owner", 0),
+        ("&since=2026-03-05", 0),
+        ("&until=2026-03-03", 0),
+        ("&until=2026-03-04&actor=agent&before=40", 38),
+        ("&until=2026-03-04T12:00&since=2026-03-04T12:00", 50),
+        ("&since=2026-03-04T12:01", 0),
+        ("&name=WREN&before=12", 10),
+        ("&name=test", 1),
+        ("&name=%25", 0),
+    ] {
+        let document = browser.page(&format!("/audit?agent=wren{rest}")).await;
+        let rows = document.all("tr").count().saturating_sub(1);
+        assert_eq!(rows, count, "{rest}");
+    }
     for wrong in [
         "action=x",
         "actor=x",

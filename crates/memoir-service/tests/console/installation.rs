@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
 use memoir_app::{
-    Account, AgentHandle, InstallationSettings, MemoryInput, OwnAgent, RecordFacts, RecordFilter,
-    Viewer,
+    Account, AgentHandle, Handling, InstallationSettings, MemoryInput, OwnAgent, RecordFacts,
+    RecordFilter, Viewer,
 };
-use memoir_domain::{agent::Field, audit::Actor};
+use memoir_domain::{AccessRequestId, agent::Field, audit::Actor, memory::Number};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 pub use memoir_testkit::administrator as owner;
@@ -90,10 +90,8 @@ impl Installation {
 
     pub async fn administrator(&self, name: &str) {
         let password = Password::from_text(PASSWORD).unwrap();
-        self.account
-            .create_user(name, password, &memoir_domain::audit::Actor::owner())
-            .await
-            .unwrap();
+        let (account, owner) = (&self.account, Actor::owner());
+        account.create_user(name, password, &owner).await.unwrap();
     }
 
     /// A browser without a sign-in.
@@ -114,6 +112,14 @@ impl Installation {
         let mut browser = self.browser();
         let answer = browser.sign_in("Ada", PASSWORD).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
+        browser
+    }
+
+    /// A browser with which another administrator has signed in.
+    pub async fn another(&self, name: &str) -> Browser {
+        self.administrator(name).await;
+        let mut browser = self.browser();
+        browser.sign_in(name, PASSWORD).await;
         browser
     }
 
@@ -165,11 +171,8 @@ impl Installation {
             (Field::CoreTokenBudget, Some("1000")),
             (Field::RefinementThreshold, Some("0.4")),
         ];
-        agent
-            .settings()
-            .configure(&settings, &owner())
-            .await
-            .unwrap();
+        let configured = agent.settings().configure(&settings, &owner()).await;
+        configured.unwrap();
         agent
     }
 }
@@ -187,6 +190,19 @@ pub async fn remember(agent: &AgentHandle, text: &str) {
         ..MemoryInput::default()
     };
     save(agent, &[memory]).await;
+}
+
+/// Acts on a memory as an administrator.
+pub async fn handle(agent: &AgentHandle, number: Number, handling: Handling) {
+    let handled = agent.memories().handle(number, handling, &owner()).await;
+    handled.unwrap();
+}
+
+/// The agent's consent.
+pub async fn grant(agent: &AgentHandle, request: AccessRequestId) {
+    let own = Actor::agent(agent.name());
+    let granted = agent.grants().answer_access(request, true, None, &own);
+    granted.await.unwrap();
 }
 
 /// So many records from the newest on.
@@ -281,6 +297,12 @@ impl Browser {
         let mut sent = vec![("form_token", token)];
         sent.extend_from_slice(fields);
         self.post(path, &sent).await
+    }
+
+    /// As [`Browser::press`], where it is done: where the browser is sent.
+    pub async fn pressed(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> String {
+        let answer = self.press(page, path, fields).await;
+        answer.leads_to().to_owned()
     }
 
     /// Fills in a form of a page as it stands there, but for these fields, and sends it. A box is ticked by

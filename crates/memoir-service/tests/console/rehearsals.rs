@@ -1,13 +1,13 @@
 //! What a rehearsal would do, shown without text (SPEC 3.17, 5.1), and applying what was shown.
 
 use memoir_app::{Handling, OwnAgent};
-use memoir_domain::{SessionId, session::Mode};
+use memoir_domain::{SessionId, memory::Number, session::Mode};
 use memoir_testkit::TestedText;
 use serde_json::json;
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation, owner, remember},
+    installation::{CANARY, Installation, handle, owner, remember},
 };
 
 /// A rehearsal of every kind of edit, by the agent itself.
@@ -113,13 +113,7 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     let installation = Installation::open().await;
     let agent = installation.agent_over_budget().await;
     let id = rehearse(&agent).await;
-    let number = memoir_domain::memory::Number(7);
-    let handling = Handling::Discard;
-    agent
-        .memories()
-        .handle(number, handling, &owner())
-        .await
-        .unwrap();
+    handle(&agent, Number(7), Handling::Discard).await;
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;

@@ -335,10 +335,7 @@ async fn rest_is_no_way_around_it() {
     let token = made["token"].as_str().unwrap();
     let asked = async || installation.get("/v1/agents", token).await.status;
     assert_eq!(asked().await, 200);
-    browser
-        .press("/", "/sign-out-everywhere", &[])
-        .await
-        .leads_to();
+    browser.pressed("/", "/sign-out-everywhere", &[]).await;
     assert_eq!(asked().await, 401);
 }
 
@@ -354,10 +351,7 @@ async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
     let told = installation.browser().get(late.leads_to()).await;
     assert!(told.text.contains("took too long"));
     let waiting = half(&installation).await;
-    browser
-        .press("/", "/sign-out-everywhere", &[])
-        .await
-        .leads_to();
+    browser.pressed("/", "/sign-out-everywhere", &[]).await;
     let code = device.next_code(&installation);
     let answer = waiting.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");

@@ -153,9 +153,7 @@ async fn spec_5_5_a_cookie_is_no_token_and_a_token_no_cookie() {
 async fn signing_out_ends_one_browser_or_all_of_them() {
     let installation = Installation::open().await;
     let (one, other) = (installation.ada().await, installation.ada().await);
-    installation.administrator("Grace").await;
-    let mut grace = installation.browser();
-    grace.sign_in("Grace", PASSWORD).await;
+    let grace = installation.another("Grace").await;
     let answer = one.press("/", "/sign-out", &[]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=signed-out");
     assert!(answer.header("set-cookie").starts_with("memoir=; "));
@@ -165,10 +163,7 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
     let third = installation.ada().await;
     let given = json!({"name": "Ada", "password": PASSWORD});
     let made = installation.created("/v1/sign-in", "", given).await;
-    third
-        .press("/", "/sign-out-everywhere", &[])
-        .await
-        .leads_to();
+    third.pressed("/", "/sign-out-everywhere", &[]).await;
     assert!(!is_in(&other).await && !is_in(&third).await);
     let token = made["token"].as_str().unwrap();
     installation.get("/v1/agents", token).await.expect(401);
