@@ -25,8 +25,7 @@ pub struct Device {
 impl Device {
     /// What it shows so many seconds from now.
     fn code_in(&self, installation: &Installation, seconds: i64) -> String {
-        let now = installation.memoir.now().microseconds() / 1_000_000;
-        self.secret.code_at(now + seconds)
+        code_in(installation, &self.secret, seconds)
     }
 
     /// What it shows once the code before is over.
@@ -34,6 +33,11 @@ impl Device {
         installation.clock.advance(Duration::from_secs(30));
         self.code_in(installation, 0)
     }
+}
+
+fn code_in(installation: &Installation, secret: &FactorSecret, seconds: i64) -> String {
+    let now = installation.memoir.now().microseconds() / 1_000_000;
+    secret.code_at(now + seconds)
 }
 
 /// The secret that a page shows to be typed.
@@ -56,25 +60,17 @@ fn typed(page: &Document) -> FactorSecret {
 /// The cookie of that name which an answer sets.
 pub fn cookie(answer: &HttpAnswer, name: &str) -> String {
     let set = answer.headers.get_all("set-cookie").into_iter();
-    let pairs = set.map(|value| {
-        value
-            .to_str()
-            .unwrap()
-            .split(';')
-            .next()
-            .unwrap()
-            .to_owned()
-    });
+    let mut pairs = set.filter_map(|value| value.to_str().unwrap().split(';').next());
     let begin = format!("{name}=");
-    let mut own = pairs.filter(|pair| pair.starts_with(&begin));
-    own.next().unwrap_or_default()
+    let own = pairs.find(|pair| pair.starts_with(&begin));
+    own.unwrap_or_default().to_owned()
 }
 
 /// Sets a device up with a browser that is signed in by a password, and signs it in anew.
 pub async fn set_up(installation: &Installation, browser: &mut Browser) -> Device {
     let page = browser.page(PATH).await;
     let secret = typed(&page);
-    let code = secret.code_at(installation.memoir.now().microseconds() / 1_000_000);
+    let code = code_in(installation, &secret, 0);
     let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
     let answer = browser.send_filled_in(&page, PATH, &fields).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -121,7 +117,7 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
     assert!(overview.links().contains(&PATH.to_owned()));
     let page = browser.page(PATH).await;
     page.check(PATH);
-    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
+    let code = code_in(&installation, &typed(&page), 0);
     for (fresh, password, status) in [
         ("000000", PASSWORD, 400),
         (code.as_str(), "wrong horse battery", 401),
@@ -163,7 +159,7 @@ async fn a_picture_of_yesterday_is_not_taken() {
     let browser = installation.ada().await;
     let page = browser.page(PATH).await;
     installation.clock.advance(Duration::from_secs(16 * 60));
-    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
+    let code = code_in(&installation, &typed(&page), 0);
     let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
     let answer = browser.send_filled_in(&page, PATH, &fields).await;
     assert_eq!(answer.status, 400);
@@ -188,10 +184,8 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     waiting.cookie = cookie(&answer, "memoir-code");
     let page = waiting.page("/sign-in/code?next=%2Faudit").await;
     page.check("/sign-in/code");
-    waiting
-        .page("/sign-in/code?recovery=yes")
-        .await
-        .check("/sign-in/code?recovery=yes");
+    let recovery = "/sign-in/code?recovery=yes";
+    waiting.page(recovery).await.check(recovery);
     // What it holds is no sign-in, under its own name or another.
     assert!(!is_in(&waiting).await);
     let value = waiting.cookie.split_once('=').unwrap().1;
@@ -203,9 +197,8 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     let foreign = [("sec-fetch-site", "cross-site")];
     let refused = waiting.send("/sign-in/code", &fields, &foreign).await;
     assert_eq!(refused.status, 403);
-    let answer = waiting
-        .send_filled_in(&page, "/sign-in/code", &fields)
-        .await;
+    let path = "/sign-in/code";
+    let answer = waiting.send_filled_in(&page, path, &fields).await;
     assert_eq!(answer.leads_to(), "/audit");
     assert_eq!(cookie(&answer, "memoir-code"), "memoir-code=");
     waiting.cookie = cookie(&answer, "memoir");
@@ -249,10 +242,8 @@ async fn each_recovery_code_lets_in_once() {
     assert_eq!(give(&half(&installation).await, code).await.leads_to(), "/");
     assert_eq!(give(&half(&installation).await, code).await.status, 401);
     let typed = device.recovery[8].to_uppercase().replace('-', "");
-    assert_eq!(
-        give(&half(&installation).await, &typed).await.leads_to(),
-        "/"
-    );
+    let answer = give(&half(&installation).await, &typed).await;
+    assert_eq!(answer.leads_to(), "/");
     let overview = browser.get("/account").await.text;
     overview.tells("8 of 10 recovery codes");
     // New ones take the place of the old.
@@ -265,22 +256,12 @@ async fn each_recovery_code_lets_in_once() {
     assert_eq!(answer.status, 200);
     let shown = answer.document();
     shown.check(path);
-    let fresh = shown
-        .all("pre")
-        .next()
-        .unwrap()
-        .text
-        .lines()
-        .next()
-        .unwrap()
-        .to_owned();
-    give(&half(&installation).await, &device.recovery[0])
-        .await
-        .expect(401);
-    assert_eq!(
-        give(&half(&installation).await, &fresh).await.leads_to(),
-        "/"
-    );
+    let codes = &shown.all("pre").next().unwrap().text;
+    let fresh = codes.lines().next().unwrap();
+    let waiting = half(&installation).await;
+    give(&waiting, &device.recovery[0]).await.expect(401);
+    let answer = give(&half(&installation).await, fresh).await;
+    assert_eq!(answer.leads_to(), "/");
 }
 
 #[tokio::test]
@@ -367,9 +348,7 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
     let old = set_up(&installation, &mut browser).await;
     let page = browser.page(PATH).await;
     let secret = typed(&page);
-    let fresh = |installation: &Installation| {
-        secret.code_at(installation.memoir.now().microseconds() / 1_000_000)
-    };
+    let fresh = || code_in(&installation, &secret, 0);
     let code = old.next_code(&installation);
     for (password, code, status) in [
         (PASSWORD, "", 401),
@@ -377,7 +356,7 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
         ("wrong horse battery", code.as_str(), 401),
         (PASSWORD, code.as_str(), 200),
     ] {
-        let now = fresh(&installation);
+        let now = fresh();
         let fields = [
             ("fresh", now.as_str()),
             ("password", password),
@@ -394,13 +373,13 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
     let waiting = half(&installation).await;
     assert_eq!(give(&waiting, &gone).await.status, 401);
     assert_eq!(give(&waiting, &old.recovery[0]).await.status, 401);
-    assert_eq!(give(&waiting, &fresh(&installation)).await.leads_to(), "/");
+    assert_eq!(give(&waiting, &fresh()).await.leads_to(), "/");
     let off = "/account/second-factor/off";
     let no_code = browser.fill_in(off, off, &[("password", PASSWORD)]).await;
     assert_eq!(no_code.status, 401);
     no_code.document().check(off);
     installation.clock.advance(Duration::from_secs(30));
-    let now = fresh(&installation);
+    let now = fresh();
     let fields = [("password", PASSWORD), ("code", now.as_str())];
     let answer = browser.fill_in(off, off, &fields).await;
     assert_eq!(answer.leads_to(), "/account?done=factor-off");
@@ -425,7 +404,7 @@ async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone()
     let answer = browser.send("/sign-in", &fields, &sealed).await;
     browser.cookie = cookie(&answer, "__Host-memoir");
     let page = browser.page(PATH).await;
-    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
+    let code = code_in(&installation, &typed(&page), 0);
     let form_token = page.hidden("form_token").unwrap();
     let offered = page.hidden("offered").unwrap();
     let filled = [
@@ -459,10 +438,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let path = format!("/first/{}", link.expose());
     let mut browser = installation.browser();
     browser.page(&path).await;
-    let wrong = "a wrong link of somebody";
-    browser
-        .get(&format!("/first/{}", wrong.replace(' ', "-")))
-        .await;
+    browser.get("/first/a-wrong-link-of-somebody").await;
     let fields = [("name", "Ada"), ("password", PASSWORD), ("again", PASSWORD)];
     let answer = browser.post(&path, &fields).await;
     browser.cookie = cookie(&answer, "memoir");
@@ -479,12 +455,9 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let logged = log.text();
     logged.tells("an administrator signed in");
     logged.tells("a connection ended");
-    let cookies = [
-        &browser.cookie,
-        &waiting.cookie,
-        &cookie(&entered, "memoir"),
-    ];
-    let cookies = cookies.map(|pair| pair.split_once('=').unwrap().1.to_owned());
+    let entered = cookie(&entered, "memoir");
+    let cookies = [&browser.cookie, &waiting.cookie, &entered];
+    let cookies = cookies.map(|pair| pair.split_once('=').unwrap().1);
     let base32 = device.secret.base32().to_string();
     let mut secrets: Vec<&str> = vec![
         PASSWORD,
@@ -493,7 +466,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
         &base32,
         made["token"].as_str().unwrap(),
     ];
-    secrets.extend(cookies.iter().map(String::as_str));
+    secrets.extend(cookies);
     secrets.extend(presented.iter().map(String::as_str));
     secrets.extend(device.recovery.iter().map(String::as_str));
     for secret in secrets {
