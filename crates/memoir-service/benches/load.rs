@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{InstallationSettings, Memoir, Models, Provision, import};
+use memoir_app::{Account, InstallationSettings, Memoir, Models, Provision, import};
 use memoir_domain::audit::Actor;
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_service::ServiceOptions;
@@ -29,11 +29,12 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::customer;
 use memoir_vault::MasterSource;
-use rusqlite::{Connection, params};
-use serde_json::{Value, json};
+use rusqlite::{Connection, params, params_from_iter, types::Value};
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    runtime::Runtime,
 };
 
 /// Agents, each with a connection of its own.
@@ -81,71 +82,47 @@ fn open(path: &Path) -> Memoir {
     )
 }
 
-/// A plausible memory of some 160 characters: two names, a number, a date, a negation.
+/// An agent with its token.
 struct Agent {
     name: String,
     id: Vec<u8>,
     token: String,
 }
 
-/// A database with one agent with so many memories.
-async fn prepare_long(path: &Path, memories: usize) -> Agent {
-    let memoir = open(path);
+/// Makes an agent with so many memories.
+async fn make(account: &Account, name: String, memories: usize) -> Agent {
     let owner = Actor::administrator("bench");
-    let account = memoir.account("default").await.unwrap();
-    account.create_agent("long", &[], &owner).await.unwrap();
-    let handle = account.agent("long").await.unwrap();
+    account.create_agent(&name, &[], &owner).await.unwrap();
+    let handle = account.agent(&name).await.unwrap();
     let lines: String = (0..memories)
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
     let counted = Arc::new(AtomicU64::new(0));
-    handle
-        .memories()
-        .import(read, false, &owner, counted)
-        .await
-        .unwrap();
-    let token = handle
-        .grants()
-        .create_token(Provision::Any, None, &owner)
-        .await;
+    let imported = handle.memories().import(read, false, &owner, counted);
+    imported.await.unwrap();
+    let token = handle.grants().create_token(Provision::Any, None, &owner);
     Agent {
+        token: token.await.unwrap().secret.expose().to_owned(),
         id: handle.scope().agent.as_bytes().to_vec(),
-        token: token.unwrap().secret.expose().to_owned(),
-        name: "long".to_owned(),
+        name,
     }
+}
+
+/// A database with one agent with so many memories.
+async fn prepare_long(path: &Path, memories: usize) -> Agent {
+    let account = open(path).account("default").await.unwrap();
+    make(&account, "long".to_owned(), memories).await
 }
 
 /// A database with [`AGENTS`] agents, and a copy of it to be written by hand.
 async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
-    let memoir = open(path);
-    let owner = Actor::administrator("bench");
-    let account = memoir.account("default").await.unwrap();
-    let lines: String = (0..MEMORIES)
-        .map(|number| json!({"content": customer(number)}).to_string() + "\n")
-        .collect();
+    let account = open(path).account("default").await.unwrap();
     let mut agents = Vec::new();
     for number in 0..AGENTS {
-        let name = format!("agent-{number}");
-        account.create_agent(&name, &[], &owner).await.unwrap();
-        let handle = account.agent(&name).await.unwrap();
-        let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
-        handle
-            .memories()
-            .import(read, false, &owner, Arc::new(AtomicU64::new(0)))
-            .await
-            .unwrap();
-        let token = handle
-            .grants()
-            .create_token(Provision::Any, None, &owner)
-            .await;
-        agents.push(Agent {
-            id: handle.scope().agent.as_bytes().to_vec(),
-            token: token.unwrap().secret.expose().to_owned(),
-            name,
-        });
+        agents.push(make(&account, format!("agent-{number}"), MEMORIES).await);
     }
-    drop((account, memoir));
+    drop(account);
     let connection = Connection::open(path).unwrap();
     connection
         .execute("VACUUM INTO ?1", params![copy.to_str().unwrap()])
@@ -155,11 +132,7 @@ async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
 
 /// The service, until its standard input is closed.
 fn serve(path: &Path) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    Runtime::new().unwrap().block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         println!("{}", listener.local_addr().unwrap());
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -170,18 +143,15 @@ fn serve(path: &Path) {
         let stopped = async {
             let _ = stopped.await;
         };
-        memoir_service::serve(open(path), ServiceOptions::default(), listener, stopped)
-            .await
-            .unwrap();
+        let options = ServiceOptions::default();
+        let served = memoir_service::serve(open(path), options, listener, stopped);
+        served.await.unwrap();
     });
 }
 
 /// Reads the past of an agent of [`PAST`] records, in a process that does nothing else.
 fn look_back(path: &Path) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = Runtime::new().unwrap();
     runtime.block_on(async {
         let memoir = open(path);
         let account = memoir.account("default").await.unwrap();
@@ -304,6 +274,15 @@ struct Client {
 }
 
 impl Client {
+    /// So many connections of one agent.
+    async fn several(server: &Server, agent: &Agent, count: usize) -> Vec<Self> {
+        let mut clients = Vec::new();
+        for _ in 0..count {
+            clients.push(Self::connect(server, agent).await);
+        }
+        clients
+    }
+
     async fn connect(server: &Server, agent: &Agent) -> Self {
         let stream = TcpStream::connect(server.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -375,7 +354,7 @@ impl Client {
     async fn begin(&mut self) {
         let path = format!("/v1/agents/{}/sessions", self.name);
         let opened = self.call("POST", &path, r#"{"driver":"agent"}"#).await;
-        let opened: Value = serde_json::from_slice(opened).unwrap();
+        let opened: serde_json::Value = serde_json::from_slice(opened).unwrap();
         self.session = opened["id"].as_str().unwrap().to_owned();
     }
 
@@ -492,147 +471,58 @@ async fn edits(clients: &mut Vec<Client>, rate: f64) -> Vec<Duration> {
     times
 }
 
-/// The rows of one governed save, to be written again by hand.
-struct Rows {
-    agent_id: Vec<u8>,
-    open: String,
-    seal: Vec<u8>,
-    number: i64,
-    version: i64,
-    kind: String,
-    tokens: i64,
-    created_at: i64,
-    body: Vec<u8>,
-    record: Record,
-}
+/// What one governed save wrote, to be written again by hand: statements with their values.
+type Rows = [(String, Vec<Value>); 3];
 
-struct Record {
-    seq: i64,
-    recorded_at: i64,
-    actor_kind: String,
-    actor_name: String,
-    action: String,
-    facts: String,
-    body: Vec<u8>,
-    body_commitment: Vec<u8>,
-    hash: Vec<u8>,
-}
+/// The values of the statement below, in its order.
+const AGENT: &str = "SELECT agents.id, memories.version, memories.tokens, open, seq, hash, sealed FROM agents \
+         JOIN memories ON memories.agent_id = agents.id \
+         JOIN audit_records ON audit_records.agent_id = agents.id AND memory = number \
+         WHERE agents.id = ?1 AND number = ?2";
+const UPDATE: &str = "UPDATE agents SET version = ?2, removable_tokens = removable_tokens + ?3, open = ?4, \
+         next_seq = ?5 + 1, head = ?6, sealed = ?7 WHERE id = ?1";
 
 /// Reads what the save of that number wrote.
 fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
     let number = i64::try_from(number).unwrap();
-    let key = params![agent.id, number];
-    let record = governed
-        .prepare_cached(
-            "SELECT seq, recorded_at, actor_kind, actor_name, action, facts, body, body_commitment, hash \
-             FROM audit_records WHERE agent_id = ?1 AND memory = ?2",
-        )
-        .unwrap()
-        .query_row(key, |row| {
-            Ok(Record {
-                seq: row.get(0)?,
-                recorded_at: row.get(1)?,
-                actor_kind: row.get(2)?,
-                actor_name: row.get(3)?,
-                action: row.get(4)?,
-                facts: row.get(5)?,
-                body: row.get(6)?,
-                body_commitment: row.get(7)?,
-                hash: row.get(8)?,
-            })
-        })
-        .unwrap();
-    let (open, seal) = governed
-        .query_row(
-            "SELECT open, sealed FROM agents WHERE id = ?1",
-            [&agent.id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .unwrap();
-    governed
-        .prepare_cached(
-            "SELECT version, kind, tokens, created_at, body FROM memories \
-             WHERE agent_id = ?1 AND number = ?2",
-        )
-        .unwrap()
-        .query_row(key, |row| {
-            Ok(Rows {
-                agent_id: agent.id.clone(),
-                open,
-                seal,
-                number,
-                version: row.get(0)?,
-                kind: row.get(1)?,
-                tokens: row.get(2)?,
-                created_at: row.get(3)?,
-                body: row.get(4)?,
-                record,
-            })
-        })
-        .unwrap()
+    let read = |sql: &str| -> Vec<Value> {
+        let mut statement = governed.prepare_cached(sql).unwrap();
+        let columns = statement.column_count();
+        let values: rusqlite::Result<_> = statement.query_row(params![agent.id, number], |row| {
+            (0..columns).map(|column| row.get(column)).collect()
+        });
+        values.unwrap()
+    };
+    let copied = |table: &str, column: &str| {
+        let sql = format!("SELECT * FROM {table} WHERE agent_id = ?1 AND {column} = ?2");
+        let values = read(&sql);
+        let places = vec!["?"; values.len()].join(", ");
+        (format!("INSERT INTO {table} VALUES ({places})"), values)
+    };
+    [
+        (UPDATE.to_owned(), read(AGENT)),
+        copied("memories", "number"),
+        copied("audit_records", "memory"),
+    ]
 }
 
 fn write_by_hand(connection: &Connection, rows: &Rows) {
-    let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+    for (sql, values) in rows {
         let mut statement = connection.prepare_cached(sql).unwrap();
-        assert_eq!(statement.execute(values).unwrap(), 1);
-    };
-    let record = &rows.record;
-    run(
-        "UPDATE agents SET version = ?2, removable_tokens = removable_tokens + ?3, open = ?4, \
-             next_seq = ?5 + 1, head = ?6, sealed = ?7 WHERE id = ?1",
-        params![
-            rows.agent_id,
-            rows.version,
-            rows.tokens,
-            rows.open,
-            record.seq,
-            record.hash,
-            rows.seal
-        ],
-    );
-    run(
-        "INSERT INTO memories (agent_id, number, version, kind, tokens, constitutional, created_at, \
-             updated_at, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?6, ?7)",
-        params![
-            rows.agent_id,
-            rows.number,
-            rows.version,
-            rows.kind,
-            rows.tokens,
-            rows.created_at,
-            rows.body
-        ],
-    );
-    run(
-        "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, memory, \
-             facts, body, body_version, body_commitment, hash) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10, ?11)",
-        params![
-            rows.agent_id,
-            record.seq,
-            record.recorded_at,
-            record.actor_kind,
-            record.actor_name,
-            record.action,
-            rows.number,
-            record.facts,
-            record.body,
-            record.body_commitment,
-            record.hash
-        ],
-    );
+        let written = statement.execute(params_from_iter(values));
+        assert_eq!(written.unwrap(), 1);
+    }
 }
 
 fn raw(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
-    for (pragma, value) in [("journal_mode", "WAL"), ("synchronous", "FULL")] {
+    for (pragma, value) in [
+        ("journal_mode", "WAL"),
+        ("synchronous", "FULL"),
+        ("foreign_keys", "ON"),
+    ] {
         connection.pragma_update(None, pragma, value).unwrap();
     }
-    connection
-        .pragma_update(None, "foreign_keys", true)
-        .unwrap();
     connection.set_prepared_statement_cache_capacity(64);
     connection
 }
@@ -835,10 +725,7 @@ async fn print_peaks(folder: &Folder) {
     let (took, one) = (began.elapsed(), server.memory("VmHWM:"));
     server.stop();
     let server = Server::start(&path);
-    let mut clients = Vec::new();
-    for _ in 0..ASKING {
-        clients.push(Client::connect(&server, &agent).await);
-    }
+    let mut clients = Client::several(&server, &agent, ASKING).await;
     together(&mut clients, |_, mut client| async move {
         client.call("GET", verify, "").await;
         (client, ())
@@ -848,10 +735,7 @@ async fn print_peaks(folder: &Folder) {
     drop(clients);
     server.stop();
     let server = Server::start(&path);
-    let mut clients = Vec::new();
-    for _ in 0..BODIES {
-        clients.push(Client::connect(&server, &agent).await);
-    }
+    let mut clients = Client::several(&server, &agent, BODIES).await;
     let body = format!(r#"{{"content":"{}"}}"#, "a".repeat(BODY - 16));
     let body: Arc<[u8]> = body.into_bytes().into();
     together(&mut clients, |_, mut client| {
@@ -904,21 +788,13 @@ fn load() -> String {
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if let [serving, path] = arguments.as_slice()
-        && serving == "serve"
-    {
-        return serve(Path::new(path));
+    match arguments.as_slice() {
+        [serving, path] if serving == "serve" => return serve(Path::new(path)),
+        [looking, path] if looking == "look" => return look_back(Path::new(path)),
+        _ => {}
     }
-    if let [looking, path] = arguments.as_slice()
-        && looking == "look"
-    {
-        return look_back(Path::new(path));
-    }
-    let names: Vec<_> = arguments
-        .iter()
-        .filter_map(|argument| argument.to_str())
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
+    let names = arguments.iter().filter_map(|argument| argument.to_str());
+    let names: Vec<_> = names.filter(|name| !name.starts_with('-')).collect();
     let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
     let load_before = load();
     let runtime = tokio::runtime::Builder::new_current_thread()
