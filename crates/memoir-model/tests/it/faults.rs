@@ -55,24 +55,29 @@ fn tells_no_secret(error: &ModelError) {
 /// An error body whose words quote the prompt and the key, as providers' do.
 fn telling(status: u16, error: Value) -> ServerStep {
     let mut error = error;
-    error["message"] = format!(
-        "{} in: {WORDS} by {KEY}",
-        error["message"].as_str().unwrap_or("bad")
-    )
-    .into();
+    let message = error["message"].as_str().unwrap_or("bad");
+    error["message"] = format!("{message} in: {WORDS} by {KEY}").into();
     ServerStep::status(status).with_body(json!({"error": error, "prompt": WORDS}).to_string())
+}
+
+/// A web page of that status.
+fn page(status: u16, text: &str) -> ServerStep {
+    let ServerStep::Raw { headers, .. } = ServerStep::html() else {
+        unreachable!()
+    };
+    ServerStep::Raw {
+        status,
+        headers,
+        body: text.into(),
+    }
 }
 
 #[tokio::test]
 async fn spec_3_16_rate_limits_are_retryable_and_carry_retry_after() {
-    let error =
-        failure(telling(429, json!({"code": "rate_limit_exceeded"})).retry_after("1")).await;
-    assert_eq!(
-        error,
-        ModelError::RateLimited {
-            retry_after: Some(Duration::from_secs(1))
-        }
-    );
+    let step = telling(429, json!({"code": "rate_limit_exceeded"}));
+    let error = failure(step.retry_after("1")).await;
+    let retry_after = Some(Duration::from_secs(1));
+    assert_eq!(error, ModelError::RateLimited { retry_after });
     assert!(error.is_retryable());
     assert_eq!(
         error.to_string(),
@@ -101,71 +106,36 @@ async fn spec_3_16_statuses_that_pass_are_retryable() {
         };
         assert_eq!(error.class(), class, "{status}");
     }
-    let page = ServerStep::html().with_body("<html>Bad gateway</html>");
-    let ServerStep::Raw { headers, body, .. } = page else {
-        unreachable!()
-    };
-    let error = failure(ServerStep::Raw {
-        status: 502,
-        headers,
-        body,
-    })
-    .await;
+    let error = failure(page(502, "<html>Bad gateway</html>")).await;
     assert_eq!(error, unavailable(Outage::Status(502)));
 }
 
 #[tokio::test]
 async fn spec_3_16_statuses_that_stay_are_for_good_and_keep_the_code_only() {
-    for (status, code, expected, hint) in [
-        (
-            400,
-            json!("invalid_value"),
-            "with status 400 (`invalid_value`)",
-            None,
-        ),
-        (
-            401,
-            json!("invalid_api_key"),
-            "with status 401 (`invalid_api_key`)",
-            Some("environment variable `LAB_KEY`"),
-        ),
-        (402, json!(402), "with status 402", Some("no credit left")),
-        (
-            403,
-            json!(null),
-            "with status 403",
-            Some("may not use the model `small`"),
-        ),
-        (
-            404,
-            json!("model_not_found"),
-            "with status 404 (`model_not_found`)",
-            Some("often ends with `/v1`"),
-        ),
-        (
-            413,
-            json!("too_large"),
-            "with status 413 (`too_large`)",
-            Some("set `context_tokens`"),
-        ),
-        (
-            422,
-            json!(format!("{WORDS} and more")),
-            "with status 422",
-            None,
-        ),
-        (
-            429,
-            json!("insufficient_quota"),
-            "with status 429 (`insufficient_quota`)",
-            Some("no credit left"),
-        ),
-    ] {
+    let kept = [
+        (400, "invalid_value", ""),
+        (401, "invalid_api_key", "environment variable `LAB_KEY`"),
+        (404, "model_not_found", "often ends with `/v1`"),
+        (413, "too_large", "set `context_tokens`"),
+        (429, "insufficient_quota", "no credit left"),
+    ];
+    let kept = kept.map(|(status, code, hint)| {
+        let told = format!("with status {status} (`{code}`)");
+        (status, json!(code), told, hint)
+    });
+    let dropped = [
+        (402, json!(402), "no credit left"),
+        (403, Value::Null, "may not use the model `small`"),
+        (422, json!(format!("{WORDS} and more")), ""),
+    ];
+    let dropped = dropped.map(|(status, code, hint)| {
+        let told = format!("with status {status}");
+        (status, code, told, hint)
+    });
+    for (status, code, told, hint) in kept.into_iter().chain(dropped) {
         let error = failure(telling(status, json!({"code": code})).retry_after("1")).await;
-        assert_eq!(
-            error.to_string(),
-            format!("the provider refused the request {expected}")
-        );
+        let told = format!("the provider refused the request {told}");
+        assert_eq!(error.to_string(), told);
         assert!(!error.is_retryable() && error.retry_after().is_none());
         let class = match status {
             401 | 403 => FailureClass::KeyRefused,
@@ -174,29 +144,28 @@ async fn spec_3_16_statuses_that_stay_are_for_good_and_keep_the_code_only() {
         };
         assert_eq!(error.class(), class, "{status}");
         let given = error.hint().unwrap_or_default();
-        assert_eq!(hint.is_some(), !given.is_empty(), "{given}");
-        assert!(given.contains(hint.unwrap_or_default()), "{given}");
+        assert_eq!(hint.is_empty(), given.is_empty(), "{given}");
+        assert!(given.contains(hint), "{given}");
     }
 }
+
+/// What a provider says of a prompt that is too long.
+const TOO_LONG: &str =
+    "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens";
+/// Parts of hints.
+const LONGER: &str = "longer than the model's context";
+const WITH_TOOLS: &str = "use a model that calls tools";
+const OTHER_FIELD: &str = "the other `output_limit_field`";
 
 #[tokio::test]
 async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
     for (words, hint) in [
-        (
-            "This model's maximum context length is 4096 tokens",
-            "longer than the model's context",
-        ),
-        (
-            "registry/tiny does not support tools",
-            "use a model that calls tools",
-        ),
-        (
-            "Unsupported parameter: 'max_tokens'",
-            "the other `output_limit_field`",
-        ),
+        (TOO_LONG, LONGER),
+        ("registry/tiny does not support tools", WITH_TOOLS),
+        ("Unsupported parameter: 'max_tokens'", OTHER_FIELD),
         (
             "Unrecognized request argument supplied: max_completion_tokens",
-            "the other `output_limit_field`",
+            OTHER_FIELD,
         ),
         ("Your credit balance is too low", "no credit left"),
     ] {
@@ -209,102 +178,58 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
 
 #[tokio::test]
 async fn spec_6_3_known_causes_are_reported_in_whatever_form_a_server_sends_them() {
-    let too_long =
-        "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens";
     let no_tools =
         "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
     let answer = "'max_tokens' or 'max_completion_tokens' is too large: 65536. This model's maximum context length is \
         8192 tokens and your request has 300 input tokens";
     let vllm = |message: &str| json!({"object": "error", "message": message, "type": "BadRequestError", "param": null, "code": 400});
     let place = |place: &str| json!([{"type": "extra_forbidden", "loc": ["body", place], "msg": "Extra inputs are not permitted"}]);
+    let both = "prompt and answer together";
+    let said = |message: &str| json!({"error": {"message": message}});
+    let detail = |detail: Value| json!({"detail": detail});
+    let mut no_endpoint = said("No endpoints found that support tool use");
+    no_endpoint["error"]["code"] = json!(404);
     for (status, body, hint) in [
         // vLLM, before and after it put the error into a field of its own.
-        (400, vllm(too_long), "longer than the model's context"),
-        (
-            400,
-            json!({"error": vllm(too_long)}),
-            "longer than the model's context",
-        ),
-        (400, vllm(no_tools), "use a model that calls tools"),
-        (400, vllm(answer), "prompt and answer together"),
-        (
-            400,
-            json!({"error": {"message": answer}}),
-            "prompt and answer together",
-        ),
+        (400, vllm(TOO_LONG), LONGER),
+        (400, json!({"error": vllm(TOO_LONG)}), LONGER),
+        (400, vllm(no_tools), WITH_TOOLS),
+        (400, vllm(answer), both),
+        (400, said(answer), both),
         // FastAPI.
-        (
-            422,
-            json!({"detail": place("tools")}),
-            "use a model that calls tools",
-        ),
-        (
-            422,
-            json!({"detail": place("max_tokens")}),
-            "the other `output_limit_field`",
-        ),
-        (
-            400,
-            json!({"detail": too_long}),
-            "longer than the model's context",
-        ),
+        (422, detail(place("tools")), WITH_TOOLS),
+        (422, detail(place("max_tokens")), OTHER_FIELD),
+        (400, detail(json!(TOO_LONG)), LONGER),
         (
             401,
-            json!({"detail": "Unauthorized"}),
+            detail(json!("Unauthorized")),
             "does not accept the key",
         ),
-        (404, json!({"detail": "Not Found"}), "often ends with `/v1`"),
-        (
-            404,
-            json!({"error": {"message": "No endpoints found that support tool use", "code": 404}}),
-            "use a model that calls tools",
-        ),
-        (
-            501,
-            json!({"error": {"message": "tools param requires --jinja flag"}}),
-            "use a model that calls tools",
-        ),
-        (
-            400,
-            json!({"detail": {"message": too_long}}),
-            "longer than the model's context",
-        ),
+        (404, detail(json!("Not Found")), "often ends with `/v1`"),
+        (404, no_endpoint, WITH_TOOLS),
+        (501, said("tools param requires --jinja flag"), WITH_TOOLS),
+        (400, detail(json!({"message": TOO_LONG})), LONGER),
         // A body that is the error itself.
         (
             400,
-            json!({"message": too_long, "code": "context_length_exceeded"}),
-            "longer than the model's context",
+            json!({"message": TOO_LONG, "code": "context_length_exceeded"}),
+            LONGER,
         ),
     ] {
         let error = failure(ServerStep::status(status).with_body(body.to_string())).await;
-        assert!(
-            matches!(error, ModelError::Rejected { .. }),
-            "{body}: {error:?}"
-        );
-        assert!(
-            error.hint().unwrap_or_default().contains(hint),
-            "{body}: {error:?}"
-        );
+        let is_rejected = matches!(error, ModelError::Rejected { .. });
+        assert!(is_rejected, "{body}: {error:?}");
+        let given = error.hint().unwrap_or_default();
+        assert!(given.contains(hint), "{body}: {error:?}");
     }
     // With status 200 too.
-    let error = failure(ServerStep::Reply(vllm(too_long))).await;
-    assert!(
-        error.hint().unwrap_or_default().contains("longer than"),
-        "{error:?}"
-    );
+    let error = failure(ServerStep::Reply(vllm(TOO_LONG))).await;
+    let given = error.hint().unwrap_or_default();
+    assert!(given.contains("longer than"), "{error:?}");
     let busy =
         json!({"object": "error", "message": WORDS, "type": "InternalServerError", "code": 503});
     let error = failure(ServerStep::Reply(busy)).await;
-    assert!(
-        matches!(
-            error,
-            ModelError::Unavailable {
-                outage: Outage::Status(503),
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert_eq!(error, unavailable(Outage::Status(503)));
 }
 
 #[tokio::test]
@@ -358,23 +283,15 @@ async fn spec_6_3_error_bodies_of_every_shape_are_read() {
 async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() {
     let embedded = |error: Value| ServerStep::Reply(json!({"error": error}));
     let limited = ModelError::RateLimited { retry_after: None };
-    assert_eq!(
-        failure(embedded(json!({"code": 429, "message": WORDS}))).await,
-        limited
-    );
-    assert_eq!(
-        failure(embedded(json!({"type": "rate_limit_error"}))).await,
-        limited
-    );
     let out = |status| unavailable(Outage::Status(status));
-    assert_eq!(
-        failure(embedded(json!({"code": 502, "message": WORDS}))).await,
-        out(502)
-    );
-    assert_eq!(
-        failure(embedded(json!({"type": "overloaded_error"}))).await,
-        out(529)
-    );
+    for (error, expected) in [
+        (json!({"code": 429, "message": WORDS}), limited.clone()),
+        (json!({"type": "rate_limit_error"}), limited),
+        (json!({"code": 502, "message": WORDS}), out(502)),
+        (json!({"type": "overloaded_error"}), out(529)),
+    ] {
+        assert_eq!(failure(embedded(error)).await, expected);
+    }
     let error = failure(embedded(json!({"code": 402, "message": WORDS}))).await;
     assert!(
         matches!(
@@ -416,16 +333,7 @@ async fn spec_6_3_anthropic_overload_is_retryable() {
 #[tokio::test]
 async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check() {
     for status in [200, 403, 404] {
-        let ServerStep::Raw { headers, .. } = ServerStep::html() else {
-            unreachable!()
-        };
-        let body = format!("<html>{WORDS}</html>").into_bytes();
-        let error = failure(ServerStep::Raw {
-            status,
-            headers,
-            body,
-        })
-        .await;
+        let error = failure(page(status, &format!("<html>{WORDS}</html>"))).await;
         assert_eq!(
             error.to_string(),
             format!("the answer is not one of a model: a web page (status {status}, `text/html`)")
@@ -438,46 +346,30 @@ async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check(
         body: b"\n<!doctype HTML><p>".to_vec(),
     };
     let error = failure(unlabelled).await;
-    assert!(
-        error
-            .to_string()
-            .ends_with("a web page (status 200, `no content type`)"),
-        "{error}"
-    );
+    let told = "a web page (status 200, `no content type`)";
+    assert!(error.to_string().ends_with(told), "{error}");
 }
 
 #[tokio::test]
 async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
     let plain = |body: &str| ServerStep::status(200).with_body(body);
+    let (no_choice, no_message) = ("there is no choice in it", "its choice has no message");
+    let choices = |choices: Value| ServerStep::Reply(json!({"choices": choices}));
+    let stream = ServerStep::Raw {
+        status: 200,
+        headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+        body: b"data: {}\n\n".to_vec(),
+    };
+    let unasked = "a stream of events, though none was asked for";
     for (step, expected, retryable) in [
         (ServerStep::malformed(), "no valid JSON", true),
         (plain(""), "an empty body", true),
         (plain("[]"), "JSON, but no object", true),
-        (plain("{}"), "there is no choice in it", true),
-        (
-            ServerStep::Reply(json!({"choices": []})),
-            "there is no choice in it",
-            true,
-        ),
-        (
-            ServerStep::Reply(json!({"choices": [{}]})),
-            "its choice has no message",
-            true,
-        ),
-        (
-            ServerStep::Reply(json!({"choices": [{"message": WORDS}]})),
-            "its choice has no message",
-            true,
-        ),
-        (
-            ServerStep::Raw {
-                status: 200,
-                headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
-                body: b"data: {}\n\n".to_vec(),
-            },
-            "a stream of events, though none was asked for",
-            false,
-        ),
+        (plain("{}"), no_choice, true),
+        (choices(json!([])), no_choice, true),
+        (choices(json!([{}])), no_message, true),
+        (choices(json!([{"message": WORDS}])), no_message, true),
+        (stream, unasked, false),
     ] {
         let error = failure(step).await;
         assert_eq!(
@@ -499,12 +391,8 @@ async fn spec_6_3_redirects_are_not_followed() {
     let elsewhere = ScriptedServer::always(ServerStep::text("stolen"));
     for status in [301, 302, 303, 307, 308] {
         let error = failure(ServerStep::redirect(status, &elsewhere.base_url())).await;
-        assert!(
-            error
-                .to_string()
-                .ends_with(&format!("a redirect (status {status})")),
-            "{error}"
-        );
+        let told = format!("a redirect (status {status})");
+        assert!(error.to_string().ends_with(&told), "{error}");
         assert!(!error.is_retryable() && error.hint().unwrap().contains("`base_url`"));
     }
     assert_eq!(elsewhere.received(), []);

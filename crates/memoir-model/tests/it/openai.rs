@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, Finish, ModelMessage, OutputLimitField, ProviderKind, ProviderSettings, Providers,
-    Reply, TokenUsage, ToolCall,
+    Arguments, Finish, ModelMessage, ModelRequest, OutputLimitField, ProviderKind,
+    ProviderSettings, Providers, Reply, TokenUsage, ToolCall,
 };
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -43,19 +43,32 @@ fn raw(id: Value, arguments: Value) -> Value {
     json!({"id": id, "type": "function", "function": {"name": "delete_memory", "arguments": arguments}})
 }
 
+/// A message that calls the tool, as servers send it.
+fn calling() -> Value {
+    let call = raw(json!("call_9"), json!("{\"id\":17}"));
+    json!({"role": "assistant", "content": null, "tool_calls": [call]})
+}
+
+/// A conversation in which the model said that, and its call was answered.
+fn conversation(said: Value) -> ModelRequest {
+    let messages = vec![
+        user("Begin."),
+        ModelMessage::Assistant(PrivateJson::new(said)),
+        result("call_9", "delete_memory", "Deleted."),
+    ];
+    request(messages, vec![delete_tool()])
+}
+
 #[tokio::test]
 async fn spec_6_3_claude_over_openrouter_gets_its_marks_for_the_cache_and_no_other_model_does() {
     let sent = async |provider: &str, name: &str, tools| {
         let server = ScriptedServer::start([ServerStep::text("Done.")]);
-        let configured = BTreeMap::from([(
-            provider.to_owned(),
-            settings(ProviderKind::OpenAi, server.base_url()),
-        )]);
+        let settings = settings(ProviderKind::OpenAi, server.base_url());
+        let configured = BTreeMap::from([(provider.to_owned(), settings)]);
         let environment = |variable: &str| (variable == "LAB_KEY").then(|| KEY.to_owned());
         let providers = Providers::with_environment(configured, environment).unwrap();
-        let model = providers
-            .connect(&format!("{provider}:{name}").parse().unwrap())
-            .unwrap();
+        let name = format!("{provider}:{name}").parse().unwrap();
+        let model = providers.connect(&name).unwrap();
         let messages = vec![
             user("Begin."),
             result("call_9", "delete_memory", "Deleted."),
@@ -76,34 +89,24 @@ async fn spec_6_3_claude_over_openrouter_gets_its_marks_for_the_cache_and_no_oth
         answered,
     ]);
     let claude = "anthropic/claude-sonnet-4.5";
-    assert_eq!(
-        sent("openrouter", claude, vec![delete_tool()]).await,
-        marked
-    );
-    assert_eq!(sent("openrouter", claude, vec![]).await, plain);
-    assert_eq!(
-        sent("openrouter", "openai/gpt-5", vec![delete_tool()]).await,
-        plain
-    );
-    assert_eq!(sent("lab", claude, vec![delete_tool()]).await, plain);
+    let tools = vec![delete_tool()];
+    for (provider, name, tools, expected) in [
+        ("openrouter", claude, tools.clone(), &marked),
+        ("openrouter", claude, vec![], &plain),
+        ("openrouter", "openai/gpt-5", tools.clone(), &plain),
+        ("lab", claude, tools, &plain),
+    ] {
+        assert_eq!(sent(provider, name, tools).await, *expected);
+    }
 }
 
 #[tokio::test]
 async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
-    let echoed = json!({
-        "role": "assistant", "content": null, "reasoning_content": "hm",
-        "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))],
-        "reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln"}],
-    });
+    let mut echoed = calling();
+    echoed["reasoning_content"] = json!("hm");
+    echoed["reasoning_details"] = json!([{"type": "reasoning.encrypted", "data": "c2ln"}]);
     let server = ScriptedServer::start([ServerStep::text("Done.")]);
-    let request = request(
-        vec![
-            user("Begin."),
-            ModelMessage::Assistant(PrivateJson::new(echoed.clone())),
-            result("call_9", "delete_memory", "Deleted."),
-        ],
-        vec![delete_tool()],
-    );
+    let request = conversation(echoed.clone());
     let reply = ask(ProviderKind::OpenAi, &server, &request).await.unwrap();
     assert_eq!(
         reply,
@@ -152,77 +155,45 @@ async fn spec_6_3_a_server_that_wants_reasoning_with_each_call_gets_it() {
     let complaint = json!({"error": {"type": "invalid_request_error",
         "message": "Missing `reasoning_content` field in the assistant message at message index 2"}});
     let refusing = || ServerStep::status(400).with_body(complaint.to_string());
-    let said = |reasoning: Option<&str>| {
-        let mut raw = json!({"role": "assistant", "content": null,
-            "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))]});
-        if let Some(reasoning) = reasoning {
-            raw["reasoning_content"] = reasoning.into();
-        }
-        ModelMessage::Assistant(PrivateJson::new(raw))
-    };
-    let request = |reasoning| {
-        let messages = vec![
-            user("Begin."),
-            said(reasoning),
-            result("call_9", "delete_memory", "Deleted."),
-        ];
-        request(messages, vec![delete_tool()])
-    };
+    let mut reasoned = calling();
+    reasoned["reasoning_content"] = json!("hm");
     let server = ScriptedServer::start([refusing(), ServerStep::text("Done."), refusing()]);
     let model = model(ProviderKind::OpenAi, &server);
-    let reply = model.complete(&request(None)).await.unwrap();
+    let reply = model.complete(&conversation(calling())).await.unwrap();
     assert_eq!(reply.text.expose(), "Done.");
     let sent = server.requests();
     assert!(sent[0]["messages"][2].get("reasoning_content").is_none());
     assert_eq!(sent[1]["messages"][2]["reasoning_content"], "");
     // What it had is sent as it came, and a server that refuses that too is not asked again.
-    model.complete(&request(Some("hm"))).await.unwrap_err();
-    assert_eq!(server.requests().len(), 3);
-    assert_eq!(
-        server.requests()[2]["messages"][2]["reasoning_content"],
-        "hm"
-    );
+    model.complete(&conversation(reasoned)).await.unwrap_err();
+    let sent = server.requests();
+    assert_eq!(sent.len(), 3);
+    assert_eq!(sent[2]["messages"][2]["reasoning_content"], "hm");
 }
 
 #[tokio::test]
 async fn spec_6_3_what_a_server_does_not_take_back_is_sent_without_it() {
     let extra = |field: &str| json!({"detail": [{"loc": ["body", "messages", 2, field], "msg": "Extra inputs are not permitted"}]});
-    let said = |words: &str| json!({"error": {"message": words}});
-    for (status, field, complaint) in [
+    let said = [
         (
-            400,
             "reasoning",
-            said("'messages.2' : property 'reasoning' is unsupported"),
+            "'messages.2' : property 'reasoning' is unsupported",
         ),
+        ("reasoning_details", "Unknown field: reasoning_details"),
         (
-            400,
-            "reasoning_details",
-            said("Unknown field: reasoning_details"),
-        ),
-        (
-            400,
             "reasoning_content",
-            said("reasoning_content should not be in the messages"),
+            "reasoning_content should not be in the messages",
         ),
-        (422, "refusal", extra("refusal")),
-        (422, "annotations", extra("annotations")),
-    ] {
-        let mut raw = json!({"role": "assistant", "content": null,
-            "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))]});
+    ];
+    let said = said.map(|(field, words)| (400, field, json!({"error": {"message": words}})));
+    let listed = ["refusal", "annotations"].map(|field| (422, field, extra(field)));
+    for (status, field, complaint) in said.into_iter().chain(listed) {
+        let mut raw = calling();
         raw[field] = "hm".into();
-        let raw = PrivateJson::new(raw);
-        let messages = vec![
-            user("Begin."),
-            ModelMessage::Assistant(raw),
-            result("call_9", "delete_memory", "Deleted."),
-        ];
         let refused = ServerStep::status(status).with_body(complaint.to_string());
         let server = ScriptedServer::start([refused, ServerStep::text("Done.")]);
         let model = model(ProviderKind::OpenAi, &server);
-        let reply = model
-            .complete(&request(messages, vec![delete_tool()]))
-            .await
-            .unwrap();
+        let reply = model.complete(&conversation(raw)).await.unwrap();
         assert_eq!(reply.text.expose(), "Done.", "{field}");
         let sent = server.requests();
         assert_eq!(sent[0]["messages"][2][field], "hm");
@@ -368,12 +339,8 @@ async fn spec_6_3_missing_and_repeated_call_ids_are_replaced_in_the_echo_too() {
     ]});
     let reply = read(message, json!("stop")).await;
     let ids = ["same", "call_1_1", "call_1_2", "call_1_3", "call_1_4"];
-    let found: Vec<&str> = reply
-        .tool_calls
-        .iter()
-        .map(|call| call.id.as_str())
-        .collect();
-    assert_eq!(found, ids);
+    let found = reply.tool_calls.iter().map(|call| call.id.as_str());
+    assert_eq!(found.collect::<Vec<_>>(), ids);
     for (index, id) in ids.iter().enumerate() {
         let echoed = &reply.message.expose()["tool_calls"][index];
         assert_eq!(echoed, &raw(json!(id), json!("{}")));
@@ -394,12 +361,9 @@ async fn spec_6_3_a_call_of_the_time_before_tools_is_answered_in_kind() {
     let reply = model.complete(&request).await.unwrap();
     assert_eq!(reply.tool_calls, [call("call_1_0", json!({"id": 17}))]);
     assert_eq!(reply.finish, Finish::ToolCalls);
-    request
-        .messages
-        .push(ModelMessage::Assistant(reply.message));
-    request
-        .messages
-        .push(result("call_1_0", "delete_memory", "Deleted."));
+    let answered = result("call_1_0", "delete_memory", "Deleted.");
+    let said = ModelMessage::Assistant(reply.message);
+    request.messages.extend([said, answered]);
     model.complete(&request).await.unwrap();
     let sent = &server.requests()[1]["messages"];
     assert_eq!(sent[2], legacy);
@@ -414,47 +378,31 @@ async fn spec_6_3_a_missing_or_wrong_name_of_a_tool_is_passed_on() {
     let message = json!({"tool_calls": [
         {"id": "a", "function": {"arguments": "{}"}}, {"id": "b"}, {"id": "c", "function": {"name": "rm -rf"}},
     ]});
-    let names: Vec<String> = read(message, json!(null))
-        .await
-        .tool_calls
-        .into_iter()
-        .map(|call| call.name)
-        .collect();
+    let calls = read(message, json!(null)).await.tool_calls;
+    let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
     assert_eq!(names, ["", "", "rm -rf"]);
 }
 
 #[tokio::test]
 async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
-    for (message, reason, code) in [
-        (
-            json!({"content": null, "refusal": "I cannot."}),
-            "stop",
-            "refusal",
-        ),
-        (
-            json!({"refusal": "I cannot."}),
-            "content_filter",
-            "content_filter",
-        ),
-        (json!({"content": ""}), "content_filter", "content_filter"),
-        (
-            json!({"content": " \n"}),
-            "content_filter",
-            "content_filter",
-        ),
-        (
-            json!({"content": [{"type": "refusal", "refusal": "No."}]}),
-            "stop",
-            "refusal",
-        ),
-        (
-            json!({"content": [{"type": "reasoning", "text": "Hm."}]}),
-            "content_filter",
-            "content_filter",
-        ),
+    let refused = [
+        json!({"content": null, "refusal": "I cannot."}),
+        json!({"content": [{"type": "refusal", "refusal": "No."}]}),
+    ];
+    let filtered = [
+        json!({"refusal": "I cannot."}),
+        json!({"content": ""}),
+        json!({"content": " \n"}),
+        json!({"content": [{"type": "reasoning", "text": "Hm."}]}),
+    ];
+    for (messages, reason, code) in [
+        (&refused[..], "stop", "refusal"),
+        (&filtered, "content_filter", "content_filter"),
     ] {
-        let sent = json!({"choices": [{"message": message, "finish_reason": reason}]});
-        check_withheld(ProviderKind::OpenAi, sent, code).await;
+        for message in messages {
+            let sent = json!({"choices": [{"message": message, "finish_reason": reason}]});
+            check_withheld(ProviderKind::OpenAi, sent, code).await;
+        }
     }
     for (message, reason) in [
         (json!({"content": "YES", "refusal": ""}), "stop"),
@@ -465,13 +413,8 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
         assert_eq!(read(message, json!(reason)).await.text.expose(), said);
     }
     // Nothing is withheld of an empty answer.
-    assert_eq!(
-        read(json!({"content": null}), json!("stop"))
-            .await
-            .text
-            .expose(),
-        ""
-    );
+    let empty = read(json!({"content": null}), json!("stop")).await;
+    assert_eq!(empty.text.expose(), "");
 }
 
 #[tokio::test]
