@@ -12,16 +12,21 @@
 use std::{sync::Arc, time::Instant};
 
 use axum::{
+    body::{Body, Bytes},
     extract::FromRequestParts,
-    http::{header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
 };
 use memoir_app::{
     Account, AgentHandle, AgentLens, CheckpointView, Error, OwnAgent, Principal, Viewer,
 };
 use memoir_domain::{AccessRequestId, AgentId, AgentScope, SessionId, audit::Actor};
 use memoir_vault::token;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{Problem, Service, limits::Party};
+use crate::{
+    Problem, Service,
+    limits::{self, HeldRoom, Party},
+};
 
 /// The caller of a request. Clones share it.
 #[derive(Clone)]
@@ -42,6 +47,14 @@ impl std::ops::Deref for Caller {
     fn deref(&self) -> &EnteredCaller {
         &self.0
     }
+}
+
+/// What a request holds while it runs: a place among those of its party, and the room of its body.
+pub(crate) struct Turn {
+    pub(crate) party: Party,
+    /// Whether its body is long, or does not state its length.
+    pub(crate) is_long: bool,
+    _held: (OwnedSemaphorePermit, HeldRoom),
 }
 
 /// An agent that the caller reaches, with the caller's role.
@@ -118,15 +131,31 @@ impl Caller {
         .retry_after(1))
     }
 
-    /// Checks, before a long body is read, that the agent may save memories today.
+    /// Waits for the party's turn, and reads the body.
     ///
     /// # Errors
-    /// A daily quota is used up; the store fails.
-    pub(crate) async fn check_daily_quota(&self) -> Result<(), Problem> {
-        match &self.own {
-            Some(own) => Ok(own.check_daily_quota(1).await?),
-            None => Ok(()),
+    /// The party has too many requests under way; a daily quota of the agent is used up, and the body is long; the body
+    /// is too large or too slow, breaks off, or there was no room for it in time; the store fails.
+    pub(crate) async fn take_turn(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<(Bytes, Turn), Problem> {
+        let (service, party) = (&self.service, self.party());
+        let place = service.shares.take(party, service.options.request_time);
+        let place = place.await?;
+        let is_long = limits::is_long(headers, &body);
+        // Before a long body is read: whether the agent may save memories today.
+        if let (true, Some(own)) = (is_long, &self.own) {
+            own.check_daily_quota(1).await?;
         }
+        let (body, room) = limits::whole_body(service, party, headers, body).await?;
+        let turn = Turn {
+            party,
+            is_long,
+            _held: (place, room),
+        };
+        Ok((body, turn))
     }
 
     fn entered(

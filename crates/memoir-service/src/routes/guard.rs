@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::description;
-use crate::{Problem, Service, caller::Caller, extract, limits, priority, replies};
+use crate::{Problem, Service, caller::Caller, extract, priority, replies};
 
 pub(super) async fn admit(
     State(service): State<Service>,
@@ -27,20 +27,11 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     // After the token, whose rate it is, and before the body, which costs most.
     caller.count_request()?;
     check_parameters(&parts)?;
-    let party = caller.party();
-    let _turn = service
-        .shares
-        .take(party, service.options.request_time)
-        .await?;
-    let is_long = limits::is_long(&parts.headers, &body);
-    if is_long {
-        caller.check_daily_quota().await?;
-    }
-    let (body, _room) = limits::whole_body(service, party, &parts.headers, body).await?;
+    let (body, turn) = caller.take_turn(&parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
     let own = service.clone();
-    priority::run(service, party, is_long, async move {
+    priority::run(service, turn.party, turn.is_long, async move {
         // A repeated read is harmless, and its response is not stored.
         if request.method().is_safe() {
             return Ok(next.run(request).await);

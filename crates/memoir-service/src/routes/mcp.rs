@@ -9,13 +9,11 @@ use axum::{
 };
 use memoir_app::SCOPE;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     Problem, Service,
-    caller::Caller,
+    caller::{Caller, Turn},
     host,
-    limits::{self, HeldRoom, Party},
     oauth::RESOURCE_PATH,
     priority,
 };
@@ -29,17 +27,11 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    let admitted = match admitted(&service, request).await {
+    let (request, turn) = match admitted(&service, request).await {
         Ok(admitted) => admitted,
         Err(problem) => return challenged(&service, problem.into_response(), has_token),
     };
-    let AdmittedRequest {
-        request,
-        party,
-        is_long,
-        _held,
-    } = admitted;
-    priority::run(&service, party, is_long, async move {
+    priority::run(&service, turn.party, turn.is_long, async move {
         match readable(request).await {
             Ok(request) => next.run(request).await,
             Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
@@ -120,15 +112,8 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
     answer
 }
 
-/// A request with the agent that its token is for, and what it holds while it runs.
-struct AdmittedRequest {
-    request: Request,
-    party: Party,
-    is_long: bool,
-    _held: (OwnedSemaphorePermit, HeldRoom),
-}
-
-async fn admitted(service: &Service, request: Request) -> Result<AdmittedRequest, Problem> {
+/// The request with the agent that its token is for, and its turn.
+async fn admitted(service: &Service, request: Request) -> Result<(Request, Turn), Problem> {
     let (mut parts, body) = request.into_parts();
     // Before the token is looked up: a page of another site must not learn whether one is valid.
     host::check(&parts, &service.options)?;
@@ -138,21 +123,7 @@ async fn admitted(service: &Service, request: Request) -> Result<AdmittedRequest
         Problem::forbidden("this interface is for agents; an administrator's token acts for none")
     })?;
     let own = caller.reach_own(&agent.to_string()).await?;
-    let party = caller.party();
-    let turn = service
-        .shares
-        .take(party, service.options.request_time)
-        .await?;
-    let is_long = limits::is_long(&parts.headers, &body);
-    if is_long {
-        caller.check_daily_quota().await?;
-    }
-    let (body, room) = limits::whole_body(service, party, &parts.headers, body).await?;
+    let (body, turn) = caller.take_turn(&parts.headers, body).await?;
     parts.extensions.insert(own);
-    Ok(AdmittedRequest {
-        request: Request::from_parts(parts, body.into()),
-        party,
-        is_long,
-        _held: (turn, room),
-    })
+    Ok((Request::from_parts(parts, body.into()), turn))
 }
