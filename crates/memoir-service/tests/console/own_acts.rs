@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use memoir_app::{MemoryInput, OwnAgent, RecordFilter, ShownMemory};
 use memoir_domain::{
+    SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     audit::Actor,
     memory::{Kind, Number},
@@ -36,6 +37,19 @@ async fn newest(agent: &OwnAgent) -> (String, String) {
         .unwrap();
     let actor = format!("{} {}", record.actor.kind.as_str(), record.actor.name);
     (record.action.as_str().to_owned(), actor)
+}
+
+/// A rehearsal that deletes a memory.
+async fn rehearse(agent: &OwnAgent) -> SessionId {
+    let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 3})),
+        ("complete_refinement", json!({"summary": "Rehearsed"})),
+    ] {
+        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
+        called.unwrap();
+    }
+    session.id
 }
 
 /// The newest record where the owner did that in a browser.
@@ -238,14 +252,7 @@ async fn walk(browser: &Browser, from: &str) -> BTreeSet<String> {
 async fn spec_6_6_every_page_of_the_owner_is_well_formed() {
     let installation = Installation::open().await;
     let agent = busy_agent(&installation).await;
-    let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
-    for (tool, arguments) in [
-        ("delete_memory", json!({"id": 3})),
-        ("complete_refinement", json!({"summary": "Rehearsed"})),
-    ] {
-        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
-        called.unwrap();
-    }
+    rehearse(&agent).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     let seen = walk(&browser, &path).await;
@@ -412,17 +419,10 @@ async fn spec_5_2_the_owner_answers_requests_in_the_agents_name_and_applies_rehe
         .await;
     assert_eq!(refused.leads_to(), format!("{waiting}?done=refused"));
 
-    let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
-    for (tool, arguments) in [
-        ("delete_memory", json!({"id": 3})),
-        ("complete_refinement", json!({"summary": "Rehearsed"})),
-    ] {
-        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
-        called.unwrap();
-    }
+    let rehearsal = rehearse(&agent).await;
     let page = browser.get(&waiting).await;
     page.text.tells("Two and three, says the");
-    let apply = format!("{waiting}/rehearsals/{}", session.id);
+    let apply = format!("{waiting}/rehearsals/{rehearsal}");
     let applied = browser.fill_in(&waiting, &apply, &[]).await;
     assert!(
         applied.leads_to().ends_with("?done=applied"),

@@ -17,7 +17,7 @@ fn to(url: &str, allow_private: bool) -> Webhook {
     Webhook::new(url, SECRET, None, allow_private).unwrap()
 }
 
-fn telling(webhooks: Vec<Webhook>) -> ServiceOptions {
+fn options(webhooks: Vec<Webhook>) -> ServiceOptions {
     ServiceOptions {
         stop_time: Duration::from_secs(600),
         webhooks,
@@ -25,38 +25,37 @@ fn telling(webhooks: Vec<Webhook>) -> ServiceOptions {
     }
 }
 
-/// Puts the clock forward until so many requests came.
-async fn in_time(installation: &Installation, receiver: &Receiver, count: usize) {
+/// A service that tells that receiver.
+fn telling(receiver: &Receiver) -> ServiceOptions {
+    options(vec![to(&receiver.url(), true)])
+}
+
+/// Until that is so; the clock is put forward by so many seconds at a time.
+async fn until(installation: &Installation, seconds: u64, is_so: impl Fn() -> bool) {
     for _ in 0..3_000 {
-        if receiver.received().len() >= count {
+        if is_so() {
             return;
         }
-        installation.clock.advance(Duration::from_secs(3_600));
+        installation.clock.advance(Duration::from_secs(seconds));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{} came instead of {count}", receiver.received().len());
+    let (attempts, receivers) = (installation.attempts(), installation.receivers());
+    panic!("{attempts:?} are still to be sent, to {receivers} receivers");
+}
+
+/// Puts the clock forward until so many requests came.
+async fn in_time(installation: &Installation, receiver: &Receiver, count: usize) {
+    until(installation, 3_600, || receiver.received().len() >= count).await;
 }
 
 /// Until no notice is pending.
 async fn all_sent(installation: &Installation) {
-    for _ in 0..3_000 {
-        if installation.attempts().is_empty() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{:?} are still to be sent", installation.attempts());
+    until(installation, 0, || installation.attempts().is_empty()).await;
 }
 
 /// Until the service has registered its receivers.
 async fn registered(installation: &Installation, receivers: usize) {
-    for _ in 0..3_000 {
-        if installation.receivers() == receivers {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("no receiver is registered");
+    until(installation, 0, || installation.receivers() == receivers).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -65,9 +64,7 @@ async fn an_end_is_told_signed_and_without_words() {
     let wren = installation.refiner("default", "wren").await;
     installation.run_session(&wren).await;
     let receiver = Receiver::start(&[]).await;
-    let service = installation
-        .serve(telling(vec![to(&receiver.url(), true)]))
-        .await;
+    let service = installation.serve(telling(&receiver)).await;
     registered(&installation, 1).await;
     let id = service.open_session("wren", &wren.token).await;
     service
@@ -140,15 +137,14 @@ async fn what_does_not_arrive_is_sent_again_across_restarts_and_redirects_lead_n
     let redirect = format!("307 Elsewhere\r\nlocation: {}", elsewhere.url());
     let receiver =
         Receiver::start(&["500 Broken", &redirect, "503 Later\r\nretry-after: 60"]).await;
-    let options = || telling(vec![to(&receiver.url(), true)]);
-    let service = installation.serve(options()).await;
+    let service = installation.serve(telling(&receiver)).await;
     registered(&installation, 1).await;
     let first = installation.run_session(&wren).await;
     in_time(&installation, &receiver, 2).await;
     service.stop().await;
     // One ends while no service is there to report it.
     let second = installation.run_session(&wren).await;
-    let service = installation.serve(options()).await;
+    let service = installation.serve(telling(&receiver)).await;
     in_time(&installation, &receiver, 5).await;
     all_sent(&installation).await;
     let received = receiver.received();
@@ -170,20 +166,11 @@ async fn a_receiver_that_never_answers_well_is_given_up_after_a_day() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&["500 Broken"; 40]).await;
-    let service = installation
-        .serve(telling(vec![to(&receiver.url(), true)]))
-        .await;
+    let service = installation.serve(telling(&receiver)).await;
     registered(&installation, 1).await;
     installation.run_session(&wren).await;
     let began = installation.memoir.now();
-    for _ in 0..3_000 {
-        if installation.attempts().is_empty() {
-            break;
-        }
-        installation.clock.advance(Duration::from_secs(600));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(installation.attempts(), [0; 0]);
+    until(&installation, 600, || installation.attempts().is_empty()).await;
     assert_eq!(receiver.received().len(), 14);
     assert!(installation.memoir.now().seconds_since(began) > 20 * 3_600);
     service.stop().await;
@@ -194,8 +181,7 @@ async fn a_receiver_that_is_gone_is_told_nothing_until_a_restart() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&["410 Gone"]).await;
-    let options = || telling(vec![to(&receiver.url(), true)]);
-    let service = installation.serve(options()).await;
+    let service = installation.serve(telling(&receiver)).await;
     registered(&installation, 1).await;
     installation.run_session(&wren).await;
     in_time(&installation, &receiver, 1).await;
@@ -203,10 +189,8 @@ async fn a_receiver_that_is_gone_is_told_nothing_until_a_restart() {
     installation.run_session(&wren).await;
     assert_eq!(installation.attempts(), [0; 0]);
     service.stop().await;
-    let service = installation.serve(options()).await;
-    while installation.closed_receivers() > 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let service = installation.serve(telling(&receiver)).await;
+    until(&installation, 0, || installation.closed_receivers() == 0).await;
     let third = installation.run_session(&wren).await;
     in_time(&installation, &receiver, 2).await;
     let received = receiver.received();
@@ -223,7 +207,7 @@ async fn a_webhook_for_an_account_is_told_of_that_account_only() {
     let of_other = Some(vec![" other".to_owned()]);
     let other = Webhook::new(&others.url(), SECRET, of_other, true).unwrap();
     let service = installation
-        .serve(telling(vec![to(&all.url(), true), other]))
+        .serve(options(vec![to(&all.url(), true), other]))
         .await;
     registered(&installation, 2).await;
     installation.run_session(&wren).await;
@@ -242,10 +226,9 @@ async fn two_services_on_one_database_tell_each_end_once() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
-    let options = || telling(vec![to(&receiver.url(), true)]);
     let services = [
-        installation.serve(options()).await,
-        installation.serve(options()).await,
+        installation.serve(telling(&receiver)).await,
+        installation.serve(telling(&receiver)).await,
     ];
     registered(&installation, 1).await;
     let mut ended = BTreeSet::new();
@@ -272,24 +255,20 @@ async fn a_name_that_leads_inside_is_not_even_connected_to() {
     let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
     let service = installation
-        .serve(telling(vec![to(&receiver.named_url(), false)]))
+        .serve(options(vec![to(&receiver.named_url(), false)]))
         .await;
     registered(&installation, 1).await;
     installation.run_session(&wren).await;
     // Attempts are made, and put off.
-    for _ in 0..3_000 {
-        if installation.attempts().iter().any(|&attempt| attempt >= 3) {
-            break;
-        }
-        installation.clock.advance(Duration::from_secs(600));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert!(installation.attempts()[0] >= 3);
+    until(&installation, 600, || {
+        installation.attempts().iter().any(|&attempt| attempt >= 3)
+    })
+    .await;
     assert!(receiver.received().is_empty());
     service.stop().await;
     // Where it is allowed, it is connected to.
     let service = installation
-        .serve(telling(vec![to(&receiver.named_url(), true)]))
+        .serve(options(vec![to(&receiver.named_url(), true)]))
         .await;
     in_time(&installation, &receiver, 1).await;
     service.stop().await;
@@ -300,9 +279,7 @@ async fn an_end_that_cannot_be_read_keeps_no_other_waiting() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
-    let service = installation
-        .serve(telling(vec![to(&receiver.url(), true)]))
-        .await;
+    let service = installation.serve(telling(&receiver)).await;
     registered(&installation, 1).await;
     installation.run_session(&wren).await;
     installation.execute("UPDATE sessions SET state = 'damaged'");
