@@ -241,68 +241,47 @@ async fn spec_2_1_two_messages_on_one_line_are_two_messages() {
 #[tokio::test]
 async fn spec_2_1_a_broken_line_is_answered_and_the_next_one_is_read() {
     let mut client = Client::new().await;
-    let (invalid, no_message) = (-32700, -32600);
     let call = |id: &str, arguments: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"get_context","arguments":{arguments}}}}}"#
         )
     };
-    for (line, id, code) in [
-        (call("21", "NaN"), json!(21), invalid),
-        (call("22", r#"{"max_tokens":Infinity}"#), json!(22), invalid),
-        (call("23", r#"{"max_tokens":5,}"#), json!(23), invalid),
-        (call(r#""a""#, "{'max_tokens':5}"), json!("a"), invalid),
-        (call("24", r#"{"max_tokens":05}"#), json!(24), invalid),
-        (call("25", "{").replace('}', ""), json!(25), invalid),
+    let calls = [
+        ("21", "NaN"),
+        ("22", r#"{"max_tokens":Infinity}"#),
+        ("23", r#"{"max_tokens":5,}"#),
+        (r#""a""#, "{'max_tokens':5}"),
+        ("24", r#"{"max_tokens":05}"#),
+    ];
+    let cut_off = [("25", "{"), ("26", r#"{"a":"half"#)];
+    let invalid = [
+        (r#"{"jsonrpc":"2.0","method":"tools/list","id":27,}"#, "27"),
+        ("{'jsonrpc':'2.0','id':28}", "null"),
+        ("no JSON", "null"),
+        ("Content-Type: application/json", "null"),
+        ("undefined", "null"),
+    ];
+    let no_message = [
+        (r#"{"jsonrpc":"2.0","id":31}"#, "31"),
+        (r#"{"id":32,"method":"tools/list"}"#, "32"),
+        (r#"{"jsonrpc":"1.0","id":33,"method":"tools/list"}"#, "33"),
+        (r#"{"jsonrpc":"2.0","id":"b","method":5}"#, r#""b""#),
         (
-            call("26", r#"{"a":"half"#).replace('}', ""),
-            json!(26),
-            invalid,
+            r#"[{"jsonrpc":"2.0","id":34,"method":"tools/list"}]"#,
+            "null",
         ),
-        (
-            r#"{"jsonrpc":"2.0","method":"tools/list","id":27,}"#.to_owned(),
-            json!(27),
-            invalid,
-        ),
-        ("{'jsonrpc':'2.0','id':28}".to_owned(), Value::Null, invalid),
-        ("no JSON".to_owned(), Value::Null, invalid),
-        (
-            "Content-Type: application/json".to_owned(),
-            Value::Null,
-            invalid,
-        ),
-        ("undefined".to_owned(), Value::Null, invalid),
-        (
-            r#"{"jsonrpc":"2.0","id":31}"#.to_owned(),
-            json!(31),
-            no_message,
-        ),
-        (
-            r#"{"id":32,"method":"tools/list"}"#.to_owned(),
-            json!(32),
-            no_message,
-        ),
-        (
-            r#"{"jsonrpc":"1.0","id":33,"method":"tools/list"}"#.to_owned(),
-            json!(33),
-            no_message,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":"b","method":5}"#.to_owned(),
-            json!("b"),
-            no_message,
-        ),
-        (
-            r#"[{"jsonrpc":"2.0","id":34,"method":"tools/list"}]"#.to_owned(),
-            Value::Null,
-            no_message,
-        ),
-        ("[]".to_owned(), Value::Null, no_message),
-        ("{}".to_owned(), Value::Null, no_message),
-        ("null".to_owned(), Value::Null, no_message),
-        ("\"tools/list\"".to_owned(), Value::Null, no_message),
-        ("17".to_owned(), Value::Null, no_message),
-    ] {
+        ("[]", "null"),
+        ("{}", "null"),
+        ("null", "null"),
+        ("\"tools/list\"", "null"),
+        ("17", "null"),
+    ];
+    let calls = calls.map(|(id, arguments)| (call(id, arguments), id, -32700));
+    let cut_off = cut_off.map(|(id, arguments)| (call(id, arguments).replace('}', ""), id, -32700));
+    let invalid = invalid.map(|(line, id)| (line.to_owned(), id, -32700));
+    let no_message = no_message.map(|(line, id)| (line.to_owned(), id, -32600));
+    for (line, id, code) in [&calls[..], &cut_off, &invalid, &no_message].concat() {
+        let id: Value = serde_json::from_str(id).unwrap();
         let next = br#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#;
         let mut answers = vec![
             client
