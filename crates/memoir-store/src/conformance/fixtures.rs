@@ -473,8 +473,8 @@ impl Author {
 
     /// Its log.
     pub(super) async fn records(&self) -> Vec<AuditRow> {
-        let records = self.store.records(self.scope(), &RecordFilter::default());
-        records.await.unwrap()
+        let all = RecordFilter::default();
+        self.store.records(self.scope(), &all).await.unwrap()
     }
 
     pub(super) async fn memories(&self, selection: Selection) -> Vec<MemoryRow> {

@@ -368,8 +368,10 @@ pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Sto
     };
     let answer = store.commit(bare.clone()).await;
     assert!(is_inconsistent(&answer, "agent_prompts"), "{answer:?}");
-    let found = store.snapshot(bare.agent.scope, &AgentQuery::default());
-    assert_eq!(found.await.unwrap(), None);
+    let found = store
+        .snapshot(bare.agent.scope, &AgentQuery::default())
+        .await;
+    assert_eq!(found.unwrap(), None);
     assert_sound(&store).await;
 }
 
