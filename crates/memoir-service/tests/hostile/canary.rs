@@ -152,7 +152,7 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
 }
 
 /// The requests, right and wrong: how often, a name, a method, a path, and a body.
-const REQUESTS: &str = r#"
+const EVERY_REQUEST: &str = r#"
 1 list agents: GET /v1/agents
 2 show agent: GET AGENT
 1 change agent: PATCH AGENT {"core_token_budget": BUDGET}
@@ -191,7 +191,7 @@ const REQUESTS: &str = r#"
 
 /// Each request as often as it is to come.
 fn requests() -> Vec<&'static str> {
-    let lines = REQUESTS.trim().lines();
+    let lines = EVERY_REQUEST.trim().lines();
     let requests = lines.flat_map(|line| {
         let (times, request) = line.split_once(' ').unwrap();
         std::iter::repeat_n(request, times.parse().unwrap())
