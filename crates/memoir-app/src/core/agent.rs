@@ -246,9 +246,6 @@ impl AgentHandle {
     }
 
     /// Reads the agent, once there is room for it.
-    ///
-    /// # Errors
-    /// [`Error::NoRoom`]; those of [`AgentHandle::snapshot`] and [`AgentHandle::read`].
     pub(crate) async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
         let room = self.room_for(query).await?;
         let snapshot = match self.condition {
@@ -260,9 +257,6 @@ impl AgentHandle {
     }
 
     /// Waits for room for the result of a query; `None` where it includes no memories.
-    ///
-    /// # Errors
-    /// [`Error::NoRoom`]; the store fails.
     pub(crate) async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
         // Outside of a task there is only one caller, as on the command line.
         let has_rows = query.memories != Selection::None || query.marks_after.is_some();
@@ -274,17 +268,11 @@ impl AgentHandle {
     }
 
     /// Whether the result of a query is a short load.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
         Ok(self.size_of(query).await? <= load_room::SHORT_LOAD)
     }
 
     /// Does work that reads the result of a query: at a lower priority where that takes long.
-    ///
-    /// # Errors
-    /// The store fails; those of the work.
     pub(crate) async fn by_size<T: Send + 'static>(
         &self,
         query: &AgentQuery,
@@ -304,9 +292,6 @@ impl AgentHandle {
     }
 
     /// The number and size of the agent's memory rows when they were last read.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn known_counts(&self) -> Result<RowCounts> {
         let (room, store) = (&self.memoir.room, &self.memoir.store);
         if let Some(counts) = room.counts(self.scope) {
@@ -320,9 +305,6 @@ impl AgentHandle {
     }
 
     /// Waits for room for so many rows of memories or records.
-    ///
-    /// # Errors
-    /// As for [`AgentHandle::room_for`].
     pub(crate) async fn room_for_rows(&self, limit: u32) -> Result<Option<HeldRoom>> {
         let page = MemoryPage {
             limit,
@@ -337,9 +319,6 @@ impl AgentHandle {
     }
 
     /// Reads the agent from the store, sealed as stored.
-    ///
-    /// # Errors
-    /// [`Error::NoAgent`]; the store fails.
     pub(crate) async fn snapshot(&self, query: &AgentQuery) -> Result<Snapshot> {
         let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
@@ -418,10 +397,7 @@ impl AgentHandle {
         })
     }
 
-    /// The key of an agent whose row was read.
-    ///
-    /// # Errors
-    /// [`Error::Erased`]; [`Error::NoKey`].
+    /// The key of an agent whose row was read. It is [`Error::Erased`] or [`Error::NoKey`] without one.
     pub(crate) async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
         match self.present_key().await? {
             // An `erased_at` is not believed while the key exists: the row may have been changed, or the erasing
@@ -454,10 +430,7 @@ impl AgentHandle {
         })
     }
 
-    /// The agent's key; `None` where it was erased.
-    ///
-    /// # Errors
-    /// [`Error::NoKey`] where it has none without having been erased.
+    /// The agent's key; `None` where it was erased. [`Error::NoKey`] where it has none otherwise.
     pub(crate) async fn key(&self) -> Result<Option<AgentKey>> {
         let snapshot = self.snapshot(&AgentQuery::default()).await?;
         match self.key_of(&snapshot.agent).await {

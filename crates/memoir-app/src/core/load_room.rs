@@ -165,10 +165,7 @@ impl LoadRoom {
         Some(weight(&agent.counts, agent.recent(), query))
     }
 
-    /// Waits for room for so many bytes of an agent.
-    ///
-    /// # Errors
-    /// [`Error::NoRoom`]: none became free within [`WAIT`].
+    /// Waits for room for so many bytes of an agent. [`Error::NoRoom`] where none becomes free within [`WAIT`].
     pub(crate) async fn take(&self, scope: AgentScope, bytes: usize) -> Result<HeldRoom> {
         let is_holder = task::try_id().is_none_or(|task| self.holders.lock().contains_key(&task));
         let parts = self.parts(scope, bytes);

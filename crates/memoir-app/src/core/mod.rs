@@ -50,10 +50,8 @@ const QUICK_ATTEMPTS: usize = 8;
 const LONGEST_WAIT_BITS: usize = 7;
 
 /// Loads, decides and commits, or reads a consistent state. Repeats everything, from the loading on, if the attempt
-/// returns [`memoir_store::Error::Conflict`] because another process wrote meanwhile.
-///
-/// # Errors
-/// Those of the attempt; [`Error::Contended`] where other processes were faster each time.
+/// returns [`memoir_store::Error::Conflict`] because another process wrote meanwhile. In the end it is
+/// [`Error::Contended`].
 pub(crate) async fn again<T, Attempt: Future<Output = Result<T>>>(
     attempt: impl Fn() -> Attempt,
 ) -> Result<T> {

@@ -156,9 +156,6 @@ impl Default for OpenedMemories {
 
 impl OpenedMemories {
     /// Opens the memories of these rows, in their order, read at the agent's `version`. They hold `room`.
-    ///
-    /// # Errors
-    /// Memoir did not write one of the rows.
     pub(crate) fn open(
         &self,
         key: &AgentKey,

@@ -311,9 +311,6 @@ pub(crate) struct ModelUse {
 impl Memoir {
     /// The calls of models by an account's agents in the last day, and their cost. What other processes use counts after
     /// the next read.
-    ///
-    /// # Errors
-    /// The store fails.
     async fn account_model_use(&self, account: AccountId) -> Result<(u64, f64)> {
         let usages = &self.usages;
         let _reading = usages.reading.take(AgentScope::of_account(account)).await?;
@@ -383,9 +380,6 @@ impl Memoir {
     }
 
     /// The usage of an account or an agent.
-    ///
-    /// # Errors
-    /// The store fails.
     async fn usage_of(&self, whose: Whose) -> Result<StoredUsage> {
         let now = self.now();
         if let Some(usage) = self.usages.stored.get(&whose, now) {
@@ -399,9 +393,6 @@ impl Memoir {
 
     /// The messages of an account that wait. Where its usage is not cached, these alone are read: a process of a hook
     /// would otherwise count everything that the account has, for each conversation that it hands over.
-    ///
-    /// # Errors
-    /// The store fails.
     async fn waiting_of(&self, account: AccountId) -> Result<CountAndTokens> {
         match self.usages.stored.get(&(account, None), self.now()) {
             Some(usage) => Ok(usage.waiting),
@@ -410,9 +401,6 @@ impl Memoir {
     }
 
     /// The usage of each stored quota by an account.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn account_uses(&self, account: AccountId) -> Result<Vec<(Quota, u64)>> {
         let usage = self.usage_of((account, None)).await?;
         let (calls, cost) = self.account_model_use(account).await?;
@@ -501,9 +489,6 @@ fn characters_of(agent: &Agent) -> u64 {
 impl AgentHandle {
     /// Makes sure that so many more memories of so many bytes stay within the quotas; where the agent itself writes
     /// them, within its daily ones too.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_growth(
         &self,
         agent: &Agent,
@@ -538,10 +523,7 @@ impl AgentHandle {
         quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)
     }
 
-    /// Makes sure that one more driven session may be requested.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; [`Error::RefusedLately`], for every caller; the store fails.
+    /// Makes sure that one more driven session may be requested. [`Error::RefusedLately`] is for every caller.
     pub(crate) async fn check_driven_session(&self, is_requested: bool) -> Result<()> {
         let quotas = &self.memoir.settings.quotas;
         let used = self.check_model_use().await?;
@@ -563,9 +545,6 @@ impl AgentHandle {
     }
 
     /// Makes sure that the agent's model may be called once more.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_model_use(&self) -> Result<ModelUse> {
         let quotas = &self.memoir.settings.quotas;
         let used = self.model_use().await?;
@@ -631,9 +610,6 @@ impl AgentHandle {
 
     /// Makes sure that so many more messages of conversations may wait beside those that do; and those that the agent
     /// itself hands over, within its day.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_waiting(
         &self,
         present: &TranscriptRow,
@@ -659,9 +635,6 @@ impl AgentHandle {
     }
 
     /// The usage of each stored quota by the agent, which has used so many tokens of its day.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn quota_uses(&self, tokens: u64) -> Result<Vec<(Quota, u64)>> {
         let (memoir, scope) = (&self.memoir, self.scope);
         let query = memoir_store::AgentQuery::default().with_transcript();

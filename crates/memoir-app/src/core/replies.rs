@@ -155,9 +155,6 @@ impl RequestAttempt {
     }
 
     /// The mark that is written with a decision of the request.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON.
     pub(crate) fn mark(&self, commit: &Commit) -> Result<Box<ReplyMark>> {
         let mut written = self.0.written.lock();
         let next = RequestOutcome::of(commit);

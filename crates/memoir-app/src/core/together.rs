@@ -28,10 +28,8 @@ pub(crate) struct BulkCommit<'a> {
 }
 
 impl BulkCommit<'_> {
-    /// Seals a decision and passes it to the store, which counts its memories in `progress` as it writes them.
-    ///
-    /// # Errors
-    /// Sealing fails, or the store takes no more; then the store's own error counts.
+    /// Seals a decision and passes it to the store, which counts its memories in `progress` as it writes them. Where
+    /// the store takes no more, its own error counts.
     pub(crate) async fn add(
         &mut self,
         decision: Decision,
@@ -54,9 +52,7 @@ impl BulkCommit<'_> {
 
 impl AgentHandle {
     /// Writes the decisions that `decide` adds, all or none; and none where it returns `false` or an error.
-    ///
-    /// # Errors
-    /// Those of `decide`; the store fails; [`StoreError::Conflict`] where the agent changed meanwhile.
+    /// [`StoreError::Conflict`] where the agent changed meanwhile.
     pub(crate) async fn write_together<T>(
         &self,
         loaded: Loaded,

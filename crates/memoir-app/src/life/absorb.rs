@@ -332,10 +332,7 @@ impl Life<'_> {
         .await
     }
 
-    /// The state of the agent's conversations.
-    ///
-    /// # Errors
-    /// It does not fit the agent's own counts; the agent is gone; the store fails.
+    /// The state of the agent's conversations. An error where it does not fit the agent's own counts.
     async fn transcript_row(self) -> Result<TranscriptRow> {
         let query = AgentQuery::default().with_transcript();
         let loaded = self.load(&query).await?;

@@ -70,9 +70,6 @@ impl Life<'_> {
     }
 
     /// As [`Life::reflect`]. A stop before the model's response leaves no trace.
-    ///
-    /// # Errors
-    /// As [`Life::reflect`]; [`Error::NotDue`].
     pub(super) async fn reflect_until(
         self,
         stop: &mut Stop<'_>,

@@ -48,9 +48,6 @@ impl AgentLog<'_> {
     }
 
     /// The agent's log from the record at `first` on, without a gap up to its end.
-    ///
-    /// # Errors
-    /// As for [`AgentLog::whole_log`].
     pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter {
             from_seq: first,

@@ -18,9 +18,6 @@ impl Memories<'_> {
     /// Adds all active memories to `folded`, in the order of their numbers; where they are long together, on
     /// threads for long work. In memory are one page of them and what `fold` keeps. The pages are of different moments:
     /// the caller compares the agent's version before and after, or follows what is written meanwhile.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoRoom`]; a row that Memoir did not write; the store fails.
     pub(crate) async fn fold_active<T: Send + 'static>(
         self,
         key: &AgentKey,

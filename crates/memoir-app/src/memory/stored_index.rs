@@ -221,10 +221,7 @@ impl Memories<'_> {
         }
     }
 
-    /// As [`Memories::stored_index`].
-    ///
-    /// # Errors
-    /// It is not as Memoir wrote it, or not by this version.
+    /// As [`Memories::stored_index`]. It is an error where it is not as this version of Memoir wrote it.
     async fn read_stored_index(self, loaded: &Loaded) -> Result<Option<(RecallIndex, bool)>> {
         let rows = self.memoir.store.word_index(self.scope, None).await?;
         let Some(of) = rows.first().map(IndexVersion::of) else {
@@ -268,10 +265,7 @@ impl Memories<'_> {
     }
 
     /// The memories that records after the head of the log at that version changed, each once; `None` where the records
-    /// cannot be read as one log, since others write meanwhile.
-    ///
-    /// # Errors
-    /// The log does not have that head.
+    /// cannot be read as one log, since others write meanwhile. An error where the log does not have that head.
     async fn changed_since(self, of: IndexVersion, loaded: &Loaded) -> Result<Option<Vec<Number>>> {
         let forged = || {
             Error::Inconsistent(format!(

@@ -136,9 +136,6 @@ pub(crate) struct TokenSignIn {
 
 impl HeldToken {
     /// The token of a row, unchecked.
-    ///
-    /// # Errors
-    /// It cannot be read, or its parts contradict each other.
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
         let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;
@@ -693,9 +690,6 @@ impl Grants<'_> {
     }
 
     /// Makes sure that the agent may have one more token.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_new_token(self) -> Result<()> {
         let now = self.memoir.now();
         let quotas = &self.memoir.settings.quotas;
@@ -705,9 +699,6 @@ impl Grants<'_> {
     }
 
     /// The tokens that count against the quota: those made within a day, and all that are valid.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn token_uses(self, now: Timestamp) -> Result<u64> {
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         count_tokens(&rows, now)
@@ -811,9 +802,6 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
 
 impl Memoir {
     /// As [`Grants::token_uses`], of all agents of an account.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn token_uses(&self, account: AccountId, now: Timestamp) -> Result<u64> {
         let erased: HashSet<AgentScope> = self.store.erased().await?.into_iter().collect();
         let mut rows = self.store.tokens(account).await?;

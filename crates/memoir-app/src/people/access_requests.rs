@@ -441,9 +441,6 @@ impl Grants<'_> {
     }
 
     /// Writes a decision about one request, and returns the request after it.
-    ///
-    /// # Errors
-    /// A conflict, where another process was faster.
     async fn write_access(self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {

@@ -31,9 +31,6 @@ impl Grants<'_> {
     /// Whether a token of the agent was ever used or is valid, or any text of the agent exists that is not an
     /// administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
     /// agent. Uses in another process count once that has written them.
-    ///
-    /// # Errors
-    /// A row does not open; the store fails.
     pub(crate) async fn is_in_use(self, loaded: &Loaded) -> Result<bool> {
         // Before anything is read: an agent in use may have a million records.
         if loaded.newest_seq() > MOST_RECORDS {

@@ -233,9 +233,6 @@ impl Memoir {
 }
 
 /// The user of a row.
-///
-/// # Errors
-/// The row is not as Memoir wrote it.
 pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
     let place = SealedRow::User(row.id);
     let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;
@@ -543,10 +540,8 @@ impl Account {
         .await
     }
 
-    /// Writes a user over the version that it was read at, and records what was done and by whom.
-    ///
-    /// # Errors
-    /// A conflict, where another process changed the user meanwhile; [`Error::LastUser`]; the store fails.
+    /// Writes a user over the version that it was read at, and records what was done and by whom. It is a conflict
+    /// where another process changed the user meanwhile, and [`Error::LastUser`] for the last one.
     pub(crate) async fn write_user(
         &self,
         user: &mut User,

@@ -96,9 +96,6 @@ impl From<lifecycle::SessionOpening> for OpenedSession {
 
 impl Sessions<'_> {
     /// The model that a session is to be driven by.
-    ///
-    /// # Errors
-    /// None is set, or it cannot be used.
     pub(crate) async fn model(self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
         let agent = self.load(&AgentQuery::default()).await?.agent;
         let name = self.model_name(&agent, options)?;
@@ -106,9 +103,6 @@ impl Sessions<'_> {
     }
 
     /// The name of the model that a session of `agent` is to be driven by.
-    ///
-    /// # Errors
-    /// None is set, or it is no name of a model.
     pub(super) fn model_name(self, agent: &Agent, options: &RefineOptions) -> Result<ModelName> {
         match &options.model {
             Some(name) => Ok(name.clone()),
@@ -121,9 +115,6 @@ impl Sessions<'_> {
 
     /// Begins a session that waits for the agent's consent, for the holder of its lease; `None` for a worker that is to
     /// acquire it. A running session whose lease has lapsed is closed first.
-    ///
-    /// # Errors
-    /// No session can be begun (SPEC 3.1, 3.2).
     pub(super) async fn begin(
         self,
         holder: Option<u64>,
@@ -172,9 +163,6 @@ impl Sessions<'_> {
 
     /// Why a session is begun now. One of the schedule is judged again: since this worker read it, another one may have
     /// run it, and the agent refused.
-    ///
-    /// # Errors
-    /// [`Error::NotDue`], or that a session is running.
     pub(super) fn trigger(self, options: &RefineOptions, loaded: &Loaded) -> Result<Trigger> {
         if options.trigger == Trigger::Request {
             return Ok(Trigger::Request);
@@ -187,9 +175,6 @@ impl Sessions<'_> {
     }
 
     /// Prevents the schedule from asking an agent with nothing to refine, and records that as an attempt.
-    ///
-    /// # Errors
-    /// [`StartRefusal::NothingToRefine`].
     pub(super) async fn check_not_empty(
         self,
         options: &RefineOptions,
@@ -213,9 +198,6 @@ impl Sessions<'_> {
 
     /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
     /// an agent that outgrew it could never be asked.
-    ///
-    /// # Errors
-    /// The agent has no such session.
     pub(crate) async fn consent_prompt(
         self,
         id: SessionId,
@@ -248,9 +230,6 @@ impl Sessions<'_> {
     }
 
     /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt.
-    ///
-    /// # Errors
-    /// The session was closed meanwhile.
     pub(crate) async fn open(
         self,
         id: SessionId,
@@ -278,9 +257,6 @@ impl Sessions<'_> {
 
     /// An open session, with what its worker needs to resume it: the memories as they are now, or as in a rehearsal's
     /// copy.
-    ///
-    /// # Errors
-    /// The agent has no such session.
     pub(super) fn resume(
         self,
         mut loaded: Loaded,

@@ -219,10 +219,8 @@ impl Sessions<'_> {
         }
     }
 
-    /// Loads all memories for the call, unless they are cached for the version of the state.
-    ///
-    /// # Errors
-    /// A conflict, where another process wrote since the state was read.
+    /// Loads all memories for the call, unless they are cached for the version of the state. It is a conflict where
+    /// another process wrote since.
     async fn load_memories(
         self,
         state: &CallState,
@@ -399,10 +397,7 @@ impl Sessions<'_> {
 
     /// The session's edits, and the current state of every memory that they touch: all that the session did, as its
     /// sealed row counts it. After them come an administrator's confirmations since, which a rollback respects (SPEC
-    /// 4.3).
-    ///
-    /// # Errors
-    /// Records of the session are missing, or there are others.
+    /// 4.3). An error where records of it are missing, or there are others.
     pub(super) async fn session_history(
         self,
         id: SessionId,

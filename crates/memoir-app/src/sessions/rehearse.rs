@@ -422,9 +422,6 @@ impl Applying {
     }
 
     /// Makes a call; returns the number of the memory that it made or kept.
-    ///
-    /// # Errors
-    /// Why it cannot be applied.
     fn decide(
         &mut self,
         call: ToolCall,

@@ -45,9 +45,6 @@ impl Account {
     }
 
     /// The number of agents that were already due at `then` according to their rows, and have been since.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn count_due_since(&self, then: Timestamp) -> Result<usize> {
         let (memoir, all) = (&self.memoir, u32::MAX);
         let due = memoir.proposed(then, Some(self.id), all, BTreeSet::new());

@@ -90,9 +90,6 @@ impl ArchiveLinks {
 
 impl Views<'_> {
     /// The links of these memories, as the store has them now.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn links_of<'a>(
         self,
         memories: impl Iterator<Item = &'a Memory>,

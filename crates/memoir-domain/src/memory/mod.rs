@@ -630,9 +630,6 @@ impl NewMemory {
 }
 
 /// Checks that a journal entry is not dated ahead of `now`: it would expire that much later.
-///
-/// # Errors
-/// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
     // A core memory does not expire, so it may have any date.
     if kind == Kind::Journal && !at.is_plausible_at(now) {

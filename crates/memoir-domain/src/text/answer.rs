@@ -41,9 +41,6 @@ impl Unreadable {
 
 /// The JSON object in `answer` that has one of `keys`, outside of reasoning. It may be repeated, be the text of a string, or have
 /// comments, commas behind the last item and line breaks in its texts.
-///
-/// # Errors
-/// There is none, there are two different ones, one is incomplete, or it does not have the form of `T`.
 pub(crate) fn read<T: DeserializeOwned>(answer: &str, keys: &[&str]) -> Result<T, Unreadable> {
     let said = without_reasoning(answer);
     let said = mend::json(said.as_bytes());

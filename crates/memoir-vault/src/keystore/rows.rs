@@ -165,10 +165,7 @@ impl KeyStoreContents {
         self.agents.iter().find(|row| row.scope == scope)
     }
 
-    /// The master key that wraps all of it.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] if the place is empty.
+    /// The master key that wraps all of it. [`Error::Missing`] if the place is empty.
     pub(super) fn needed(&self, store: &dyn KeyRows) -> Result<&MasterRow> {
         self.master
             .as_ref()

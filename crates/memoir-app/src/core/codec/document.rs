@@ -54,9 +54,6 @@ impl Sealer<'_> {
 }
 
 /// A document without a seal, since its key is gone.
-///
-/// # Errors
-/// `open` cannot be serialized.
 pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> {
     Ok(Document {
         version,
@@ -67,9 +64,6 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
 }
 
 /// The open and the private part of a document.
-///
-/// # Errors
-/// It is not as it was written.
 pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
     key: &AgentKey,
     row: SealedRow,
@@ -82,9 +76,6 @@ pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
 }
 
 /// The private part of a document, as it was given.
-///
-/// # Errors
-/// It is not as it was written.
 pub(crate) fn open_private(
     key: &AgentKey,
     row: SealedRow,
@@ -96,17 +87,11 @@ pub(crate) fn open_private(
 }
 
 /// The open part of a document, unchecked, for callers without the key.
-///
-/// # Errors
-/// It cannot be read.
 pub(crate) fn read<Open: DeserializeOwned>(row: SealedRow, open: &str) -> Result<Open> {
     serde_json::from_str(open).map_err(|_| unreadable(row))
 }
 
 /// Checks that the search columns of a row match its document.
-///
-/// # Errors
-/// They differ: one of them was changed.
 pub(crate) fn check_columns<SealedColumns: PartialEq>(
     row: SealedRow,
     version: u64,

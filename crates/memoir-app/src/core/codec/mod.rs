@@ -285,9 +285,6 @@ impl Prompts {
 
 /// An agent, and the base of its next decision. Without a request for its prompts, it is as if it had set none; the
 /// decision then changes none, which [`commit`] checks.
-///
-/// # Errors
-/// The row or the prompts are not as they were written.
 pub(crate) fn agent(
     key: &AgentKey,
     row: &AgentRow,
@@ -470,9 +467,6 @@ fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Resul
 }
 
 /// An access request.
-///
-/// # Errors
-/// The row is not as it was written.
 pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRequest> {
     let (_, words): (serde::de::IgnoredAny, AccessWords) =
         document::open(key, SealedRow::AccessRequest(row.id), &row.document)?;
@@ -1005,9 +999,6 @@ pub(crate) fn message(
 }
 
 /// A message as it was handed over.
-///
-/// # Errors
-/// The row is not as it was written.
 pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<ConversationMessage> {
     let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
     let place = message_place(&row.digest);

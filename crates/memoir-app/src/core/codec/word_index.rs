@@ -76,10 +76,8 @@ pub(crate) fn word_index_rows(
     sealed.collect()
 }
 
-/// The index of these parts, and the zeros that fill up the last one.
-///
-/// # Errors
-/// They are not those that were written together, in their order.
+/// The index of these parts, and the zeros that fill up the last one. An error unless they were written together, in
+/// this order.
 pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Zeroizing<Vec<u8>>> {
     let Some(of) = rows.first().map(IndexVersion::of) else {
         return Ok(Zeroizing::default());

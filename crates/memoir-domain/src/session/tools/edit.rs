@@ -606,10 +606,7 @@ impl<'a> Plan<'a> {
             })
     }
 
-    /// Checks the age rule where these memories leave.
-    ///
-    /// # Errors
-    /// Those at fault.
+    /// Checks the age rule where these memories leave. Returns those at fault.
     fn check_ages_of(&self, leaving: &BTreeSet<Number>) -> Result<(), Vec<Number>> {
         let ages = self.view.memories.age_rows(leaving);
         age_rule::check(&ages.rows, self.limits.age_share()).map_err(|places| {
