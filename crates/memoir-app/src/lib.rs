@@ -188,7 +188,6 @@ mod tests {
         }
     }
 
-    /// A new key of that agent.
     pub(crate) fn key(agent: u8) -> AgentKey {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         keys.create(scope(agent), Timestamp::MAX).unwrap()

@@ -10,7 +10,6 @@ use crate::numbers::{Figure, Run};
 use crate::reading::Reading;
 use crate::scan::TokenKind;
 
-/// A date, or what is known of one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownDate {
     /// Below 100 where it is written with two digits.

@@ -20,7 +20,6 @@ pub(crate) struct Figure {
     pub(crate) is_loose: bool,
 }
 
-/// A run of digits.
 pub(crate) struct Run {
     /// Without leading zeros.
     pub(crate) value: String,

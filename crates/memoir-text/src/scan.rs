@@ -7,7 +7,6 @@ use std::ops::Range;
 use crate::fold::{fold_into, hash, is_invisible};
 use crate::lexicon::{self, LexiconEntry};
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Word,

@@ -15,9 +15,7 @@ use crate::secret::Secret;
 
 /// The first byte of everything that is sealed in this form. Zero is plain text in the stores.
 pub const VERSION: u8 = 1;
-/// Bytes of a nonce.
 pub(crate) const NONCE_BYTES: usize = 24;
-/// Bytes of a tag.
 pub(crate) const TAG_BYTES: usize = 16;
 /// What sealing adds, in bytes.
 pub const OVERHEAD_BYTES: usize = 1 + NONCE_BYTES + TAG_BYTES;

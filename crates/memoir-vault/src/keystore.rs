@@ -101,7 +101,6 @@ pub struct Closing {
     pub changed_at: Timestamp,
 }
 
-/// Where the master key comes from.
 #[derive(Clone, Copy)]
 pub(crate) enum MasterKeySource<'a> {
     File(&'a Path),

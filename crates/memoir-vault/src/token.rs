@@ -12,7 +12,6 @@ use crate::{Error, Result};
 const PREFIX: &str = "memoir_";
 /// Prefix of the secret of a user who signed in with a browser: it is no token, nor the reverse.
 const BROWSER_PREFIX: &str = "signed-in_";
-/// Random bytes of a token.
 const RANDOM_BYTES: usize = 32;
 /// A longer text is refused unread.
 // The longest secret, of a connection, has under 80 characters. A client's text must not be hashed at any length.

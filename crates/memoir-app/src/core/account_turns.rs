@@ -13,7 +13,6 @@ const CLEARED_EVERY: u64 = 10_000;
 /// The order in which accounts had their turns in this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AccountTurns {
-    /// The last turn of each account.
     last: HashMap<AccountId, u64>,
     /// Turns taken so far.
     count: u64,
@@ -25,7 +24,6 @@ impl AccountTurns {
         self.last.get(&account).copied().unwrap_or(0)
     }
 
-    /// The account has its turn.
     pub(crate) fn note(&mut self, account: AccountId) {
         self.count += 1;
         self.last.insert(account, self.count);

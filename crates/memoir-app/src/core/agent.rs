@@ -59,9 +59,7 @@ pub(crate) type MemoryCondition = dyn Fn(&Memory, Vec<ArchiveLink>) -> bool + Se
 pub(crate) enum Condition {
     /// No record is newer than the one of this place.
     NewestRecord(u64),
-    /// On the agent.
     Agent(Arc<AgentCondition>),
-    /// On the memory of that number.
     Memory(Number, Arc<MemoryCondition>),
 }
 
@@ -481,7 +479,6 @@ impl AgentHandle {
         again(&attempt).await
     }
 
-    /// One attempt at a decision.
     pub(crate) async fn attempt<T, W, Decided>(
         &self,
         query: &AgentQuery,
@@ -528,7 +525,6 @@ impl Loaded {
         self.agent.next_seq.saturating_sub(1)
     }
 
-    /// Takes the requested session.
     pub(crate) fn take_session(&mut self, id: SessionId) -> Result<Session> {
         self.session
             .take()

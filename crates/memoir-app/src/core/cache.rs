@@ -11,7 +11,6 @@ pub(crate) struct BoundedCache<K, V> {
 }
 
 struct Entry<V> {
-    /// The turn in which it was put.
     turn: u64,
     put_at: Instant,
     weight: usize,

@@ -37,7 +37,6 @@ pub(crate) type AfterCommit = Box<dyn FnOnce(&Committed<'_>) + Send>;
 
 /// A decision that was written.
 pub(crate) struct Committed<'a> {
-    /// The agent.
     pub(crate) scope: AgentScope,
     /// What it was decided on.
     pub(crate) from: &'a Base,
@@ -45,7 +44,6 @@ pub(crate) struct Committed<'a> {
     pub(crate) next: &'a Base,
 }
 
-/// The outcome of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It was written.
@@ -117,7 +115,6 @@ pub(crate) struct CommitCounts {
     pub(crate) ended: Vec<Session>,
 }
 
-/// The counters of a record.
 pub(crate) struct RecordCounts {
     pub(crate) action: Action,
     /// The tokens that an edit removed from the core memories.

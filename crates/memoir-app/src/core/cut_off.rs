@@ -8,7 +8,6 @@ use memoir_model::{ModelMessage, ModelRequest, Reply};
 // A model that reasons first takes a multiple of its final text.
 const MORE_ROOM: u32 = 4;
 
-/// At what a response was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub(crate) enum CutOff {
     /// At the requested output limit, in tokens.

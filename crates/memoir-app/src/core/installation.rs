@@ -112,7 +112,6 @@ impl Memoir {
         }
     }
 
-    /// The state of a module.
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> &T {
         self.states.get()
     }
@@ -180,7 +179,6 @@ impl Memoir {
         self.clock.now()
     }
 
-    /// A sealer with that key.
     pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
         let random = self.random.as_ref();
         Sealer { key, random }

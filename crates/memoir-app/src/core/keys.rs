@@ -7,7 +7,6 @@ use memoir_vault::{AgentKey, Closing, KeyStore};
 
 use crate::core::{Error, Result};
 
-/// The key store of the installation.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallationKeys(pub(crate) Arc<KeyStore>);
 

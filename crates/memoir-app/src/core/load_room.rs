@@ -41,12 +41,10 @@ const MEMORY_BYTES: u64 = 1_024;
 const MARK_BYTES: u64 = 192;
 /// The size of a token of text: four characters, sealed and opened.
 const TOKEN_BYTES: u64 = 8;
-/// Tokens of the longest memory.
 const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
 /// Agents whose size is remembered at least.
 const REMEMBERED: usize = 10_000;
 
-/// The state of an agent.
 struct KnownAgent {
     /// The counts of its rows when they were last read.
     counts: RowCounts,

@@ -38,7 +38,6 @@ pub(crate) struct MemoryList {
     _room: Option<HeldRoom>,
 }
 
-/// A memory, and the row that it was opened from.
 struct OpenedMemory {
     row: MemoryRow,
     memory: SharedMemory,
@@ -123,7 +122,6 @@ impl OfAgent {
         }
     }
 
-    /// Keeps only these memories.
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
         self.memories.retain(|number, _| numbers.contains(number));
         self.bytes = self.memories.values().map(|kept| kept.bytes).sum();
@@ -145,7 +143,6 @@ impl OfAgent {
 
 type SharedMemories = Arc<RwLock<OfAgent>>;
 
-/// The cached memories of all agents.
 pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories>>);
 
 impl Default for OpenedMemories {

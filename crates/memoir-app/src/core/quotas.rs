@@ -216,7 +216,6 @@ impl Quotas {
     }
 }
 
-/// An account, or one agent of it.
 type Whose = (AccountId, Option<AgentId>);
 
 /// What was read of accounts or agents, with the time of each.
@@ -241,7 +240,6 @@ impl<K: Eq + Hash, V: Clone> Remembered<K, V> {
         all.insert(whose, (known, read_at));
     }
 
-    /// Changes what is known of one.
     fn change(&self, whose: &K, change: impl FnOnce(&mut V)) {
         if let Some((known, _)) = self.0.lock().get_mut(whose) {
             change(known);

@@ -66,7 +66,6 @@ pub(crate) struct RehearsedEdit {
 }
 
 impl Rehearsal {
-    /// A running one.
     pub(crate) fn running(copy: RehearsalCopy) -> Self {
         Self {
             edits: Vec::new(),
@@ -76,7 +75,6 @@ impl Rehearsal {
         }
     }
 
-    /// An ended one.
     pub(crate) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
             edits: copy.edits.clone(),
@@ -240,7 +238,6 @@ impl RehearsalCopy {
         }
     }
 
-    /// The agent on the copy.
     pub(crate) fn agent(&self, agent: Agent) -> Agent {
         Agent {
             tally: self.tally,
@@ -281,7 +278,6 @@ impl RehearsalCopy {
         self.note(decision);
     }
 
-    /// Adds a decision on the copy.
     pub(crate) fn note(&mut self, decision: &Decision) {
         self.tally = decision.agent.tally;
         self.next_number = decision.agent.next_number;

@@ -25,7 +25,6 @@ pub struct PassedOver<Key>(HashMap<Key, PassedOverProblem>);
 #[derive(Debug)]
 struct PassedOverProblem {
     since: Timestamp,
-    /// The problem.
     code: &'static str,
 }
 

@@ -45,7 +45,6 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
     )
 }
 
-/// One request to a model.
 pub(crate) fn model_call(model: &ModelName, max_output_tokens: u32) -> Span {
     info_span!(
         target: TARGET,
@@ -63,7 +62,6 @@ pub(crate) fn model_call(model: &ModelName, max_output_tokens: u32) -> Span {
     )
 }
 
-/// One request to a model of embeddings.
 pub(crate) fn embeddings(model: &ModelName) -> Span {
     info_span!(
         target: TARGET,

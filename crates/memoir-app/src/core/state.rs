@@ -12,7 +12,6 @@ use std::{
 pub(crate) struct ModuleStates(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
 impl ModuleStates {
-    /// With one more.
     #[must_use]
     pub(crate) fn with<T: Send + Sync + 'static>(self, state: Arc<T>) -> Self {
         let mut all = Arc::unwrap_or_clone(self.0);

@@ -43,7 +43,6 @@ impl Model for ConfiguredModel {
 }
 
 impl Memoir {
-    /// The model of that name, with the settings of an agent.
     pub(crate) fn connect(
         &self,
         name: &ModelName,

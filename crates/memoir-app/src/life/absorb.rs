@@ -176,7 +176,6 @@ struct Chunk {
     at: Option<Timestamp>,
 }
 
-/// The outcome of one chunk.
 enum ChunkOutcome {
     Absorbed {
         notes: Vec<Saving>,
@@ -200,7 +199,6 @@ enum ChunkOutcome {
     Stopped,
 }
 
-/// An absorption under way.
 struct AbsorptionUnderWay<'a> {
     model: &'a dyn Model,
     claim: u64,
@@ -783,7 +781,6 @@ fn waits(agent: Agent, waiting: Waiting, due_at: Timestamp) -> Writing {
     }
 }
 
-/// The messages, opened.
 pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<ConversationMessage>> {
     let key = loaded.base.key();
     rows.iter()

@@ -26,7 +26,6 @@ use crate::{
 /// The form that this version writes.
 const VERSION: u32 = 1;
 
-/// The sealed contents.
 #[derive(Serialize, Deserialize)]
 // An archive of a later version may have unknown fields; without this they would be dropped silently.
 #[serde(deny_unknown_fields)]

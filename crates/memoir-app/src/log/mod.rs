@@ -26,11 +26,9 @@ use crate::core::{ModuleStates, agent_part, parallel::ConcurrencyLimit};
 pub(crate) struct Limits {
     /// Replays of a whole log, for a rewind or a look back.
     pub(crate) whole_pasts: ConcurrencyLimit,
-    /// Verifications.
     pub(crate) verifications: ConcurrencyLimit,
 }
 
-/// Enters this module's state.
 pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
     let limits = Limits {
         whole_pasts: ConcurrencyLimit::new(rewind::AT_ONCE),

@@ -140,11 +140,9 @@ impl AgentLog<'_> {
 enum AfterDeciding {
     /// A preview only.
     Nothing,
-    /// It is written.
     Write,
 }
 
-/// An agent with its whole past.
 pub(crate) struct AgentPast {
     pub(crate) base: codec::Base,
     pub(crate) agent: Agent,

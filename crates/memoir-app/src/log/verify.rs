@@ -651,7 +651,6 @@ impl Judge {
         self.last_shredding.is_some_and(|last| last >= seq)
     }
 
-    /// The result.
     fn end(
         mut self,
         snapshot: &Snapshot,

@@ -291,7 +291,6 @@ impl Memories<'_> {
         Ok(ContextShare::new(max_tokens, &shares))
     }
 
-    /// The context of the memories that were loaded.
     pub(crate) async fn built_context(
         self,
         loaded: &Loaded,

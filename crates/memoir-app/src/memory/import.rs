@@ -332,7 +332,6 @@ enum LinePlace {
     Own,
     /// Core, as a summary of this origin.
     Summary(Origin),
-    /// The archive.
     Archived {
         under: Option<usize>,
         at: Timestamp,
@@ -340,7 +339,6 @@ enum LinePlace {
     },
 }
 
-/// The places of all lines.
 struct ImportPlan {
     places: Vec<LinePlace>,
     not_replaced: Vec<UnreplacedLine>,

@@ -38,10 +38,8 @@ pub(super) struct Indexed {
     pub(super) is_stored: bool,
 }
 
-/// An index that is kept.
 struct KeptIndex {
     indexed: Arc<RwLock<Indexed>>,
-    /// Its version of the agent.
     version: u64,
     bytes: usize,
     /// When it was used, counted in uses.
@@ -50,7 +48,6 @@ struct KeptIndex {
     is_logged: bool,
 }
 
-/// A commit of this process.
 struct FollowedCommit {
     from: Option<u64>,
     to: u64,
@@ -79,7 +76,6 @@ const GAVE_WAY: usize = 10_000;
 /// Indexes that are built at a time, each of another agent.
 const BUILDERS: usize = 2;
 
-/// The indexes of this process.
 pub(crate) struct Indexes {
     kept: Mutex<KeptIndexes>,
     /// The turns to build one.

@@ -25,7 +25,6 @@ use crate::{
     metrics::Metrics,
 };
 
-/// Enters this module's state and listeners.
 pub(crate) fn enter(
     states: ModuleStates,
     listeners: &mut Vec<Arc<dyn CommitListener>>,

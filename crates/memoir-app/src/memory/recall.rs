@@ -77,7 +77,6 @@ pub struct RecallPage {
     pub meaning: Option<SemanticStatus>,
 }
 
-/// The matches, with the memories.
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
 impl Memories<'_> {

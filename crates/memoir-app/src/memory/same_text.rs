@@ -30,7 +30,6 @@ use crate::core::{
 const BYTES: usize = 32 << 20;
 /// Agents whose memories are read for the cache at a time.
 const READERS: usize = 2;
-/// The bytes of one memory.
 const MEMORY_BYTES: usize = 100;
 
 /// The hashes of an agent's active memories.

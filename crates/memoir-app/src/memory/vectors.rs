@@ -207,7 +207,6 @@ fn is_too_long(error: &ModelError) -> bool {
 pub(crate) enum QuestionVector {
     /// Words only; with the reason where an embedding server is configured.
     InWords(Option<SemanticStatus>),
-    /// The vector, and its model.
     Made(EmbeddingModel, Vector),
 }
 

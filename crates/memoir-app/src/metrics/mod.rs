@@ -253,7 +253,6 @@ impl Metrics {
         self.tool_calls.with_label_values(&[tool, kind]).inc();
     }
 
-    /// The labels of a model.
     fn model_labels<'a>(&self, name: &'a ModelName) -> [&'a str; 2] {
         let mut models = self.models.lock();
         if models.contains(name.as_str()) {

@@ -113,7 +113,6 @@ impl Metrics {
         self.recall.built_memories.inc_by(memories as u64);
     }
 
-    /// A stored index was looked for.
     pub(crate) fn stored_index(&self, outcome: StoredIndex) {
         let stored = &self.recall.stored;
         stored.with_label_values(&[outcome.name()]).inc();
@@ -124,7 +123,6 @@ impl Metrics {
         self.recall.evictions.inc();
     }
 
-    /// An evicted one was built again.
     pub(crate) fn index_built_again(&self) {
         self.recall.rebuilds.inc();
     }

@@ -92,7 +92,6 @@ impl From<HeldToken> for TokenView {
     }
 }
 
-/// A token.
 #[derive(Clone)]
 pub(crate) struct HeldToken {
     pub(crate) id: TokenId,

@@ -79,7 +79,6 @@ impl AskingWaits {
 enum QuestionTurn {
     /// Yes, by this process alone.
     Claimed(QuestionClaim),
-    /// Not before then.
     NotBefore(Timestamp),
     /// The agent is being asked about another one.
     Held,

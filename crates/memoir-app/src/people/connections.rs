@@ -288,7 +288,6 @@ pub(crate) struct ConnectionDocument {
     /// The user who connected it; it ends when the user is removed.
     user: UserId,
     connected_by: String,
-    /// The resource of its tokens.
     resource: String,
     stage: Stage,
 }
@@ -302,7 +301,6 @@ enum Stage {
         #[serde(with = "digest")]
         code: [u8; 32],
         challenge: String,
-        /// The address that it was sent to.
         address: String,
     },
     /// Two tokens.

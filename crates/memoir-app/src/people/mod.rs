@@ -25,7 +25,6 @@ use crate::{
     },
 };
 
-/// Enters this module's state.
 pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
     states
         .with(Arc::<LastUseBuffer>::default())

@@ -49,7 +49,6 @@ impl UserView {
 /// The target of a user's row.
 #[derive(Clone, Copy)]
 enum UserPlace {
-    /// It is new.
     New,
     /// A new row, if no account has a user yet.
     First,
@@ -76,7 +75,6 @@ pub(crate) struct User {
     pub(crate) sealed: SealedUser,
 }
 
-/// The open part of a user.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenUser {
     pub(crate) name: String,
@@ -91,7 +89,6 @@ pub(crate) struct OpenUser {
     pub(crate) seq: u64,
 }
 
-/// The sealed part of a user.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SealedUser {
     /// With its parameters and salt, as a PHC string; empty once the user is removed.
@@ -157,7 +154,6 @@ impl User {
         }
     }
 
-    /// The user as an actor.
     pub(crate) fn actor(&self) -> Actor {
         self.view().actor()
     }
@@ -223,7 +219,6 @@ impl Memoir {
         self.keys.check_answers().await
     }
 
-    /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
         // If the key store was replaced, data sealed now would be unreadable once this process has ended.
         self.keys.check_there()?;
@@ -232,7 +227,6 @@ impl Memoir {
     }
 }
 
-/// The user of a row.
 pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
     let place = SealedRow::User(row.id);
     let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;

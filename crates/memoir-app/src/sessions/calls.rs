@@ -271,7 +271,6 @@ impl Sessions<'_> {
         (outcome, before)
     }
 
-    /// Writes a call's decision.
     async fn write_call(
         self,
         state: Box<CallState>,
@@ -503,7 +502,6 @@ impl CallState {
         self
     }
 
-    /// The copy that a rehearsal works on.
     fn copy(&self) -> Option<&RehearsalCopy> {
         self.rehearsed.as_ref().map(|rehearsed| &rehearsed.0)
     }

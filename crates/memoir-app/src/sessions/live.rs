@@ -352,7 +352,6 @@ impl AgentChanges {
     }
 }
 
-/// A watcher.
 struct SessionWatcher {
     changes: AgentChanges,
     scope: AgentScope,

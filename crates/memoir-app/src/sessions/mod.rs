@@ -41,7 +41,6 @@ pub use turns::Turns;
 pub use undo::RollBackPreview;
 pub(crate) use unwritten::{Unwritten, UnwrittenCounts};
 
-/// Enters this module's state and listeners.
 pub(crate) fn enter(
     states: ModuleStates,
     listeners: &mut Vec<Arc<dyn CommitListener>>,

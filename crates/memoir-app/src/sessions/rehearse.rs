@@ -376,7 +376,6 @@ impl Sessions<'_> {
     }
 }
 
-/// The plan for applying a rehearsal.
 struct ApplyPlan {
     session: SessionId,
     decision: Decision,

@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 /// Most sessions with unwritten counts: those that another process ended are never requested again.
 const LIMIT: usize = 4_096;
 
-/// The unwritten counts of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct UnwrittenCounts {
     /// Refused calls since the last write.
@@ -35,7 +34,6 @@ fn later(one: Usage, other: Usage) -> Usage {
     if other.calls > one.calls { other } else { one }
 }
 
-/// The unwritten counts by session.
 #[derive(Clone, Default)]
 pub(crate) struct Unwritten(Arc<Mutex<HashMap<SessionId, UnwrittenCounts>>>);
 
@@ -50,7 +48,6 @@ impl Unwritten {
         note(waiting.entry(session).or_default());
     }
 
-    /// A call of the session was refused.
     pub(crate) fn note_refusal(&self, session: SessionId) {
         self.note(session, |counts| {
             counts.refused_calls = counts.refused_calls.saturating_add(1);
@@ -62,7 +59,6 @@ impl Unwritten {
         self.note(session, |counts| counts.usage = later(counts.usage, usage));
     }
 
-    /// The unwritten ones of the session.
     pub(crate) fn of(&self, session: SessionId) -> UnwrittenCounts {
         self.0.lock().get(&session).copied().unwrap_or_default()
     }

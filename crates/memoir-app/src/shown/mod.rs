@@ -247,7 +247,6 @@ impl<T: ShowsWords> ShowsWords for Vec<T> {
     }
 }
 
-/// The matches of a search.
 impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
     fn words_shown(&self) -> ShownAmount {
         total(self.iter().map(|(_, memory)| memory.words_shown()))

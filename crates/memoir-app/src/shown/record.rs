@@ -286,7 +286,6 @@ impl crate::core::Account {
     }
 }
 
-/// The hash of a record, and that of the one before it.
 fn hashes<Body>(scope: AgentScope, row: &AuditRow<Body>) -> (RecordHash, RecordHash) {
     let genesis = || chain::genesis(scope);
     let previous = row.previous_hash.map_or_else(genesis, RecordHash);

@@ -43,7 +43,6 @@ pub fn create_agent(
     Ok(draft.finish())
 }
 
-/// An empty agent.
 pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
     Agent {
         id,

@@ -250,7 +250,6 @@ fn event(record: &Record, in_force: bool, what: EventMeaning) -> MemoryEvent {
     }
 }
 
-/// The events of one record for the wanted memories.
 fn events_of(
     record: &Record,
     wanted: &BTreeMap<Number, MemoryStory>,

@@ -98,7 +98,6 @@ pub struct Replay {
     last_set: BTreeMap<&'static str, u64>,
 }
 
-/// What is known of a memory.
 #[derive(Debug, Clone, Copy)]
 struct KnownMemory {
     state: MemoryMark,

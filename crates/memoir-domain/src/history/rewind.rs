@@ -30,7 +30,6 @@ pub struct RewindPlan {
     pub to: Timestamp,
     /// The last record that stays effective; 0 where there was none yet.
     pub to_seq: u64,
-    /// The memories as they were then.
     memories: BTreeMap<Number, Memory>,
 }
 

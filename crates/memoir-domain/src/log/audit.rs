@@ -297,7 +297,6 @@ impl Patch {
         }
     }
 
-    /// Applies the changes.
     fn apply(&self, memory: &mut Memory) {
         fn set<T: Clone>(property: &mut T, value: &Option<T>) {
             if let Some(value) = value {

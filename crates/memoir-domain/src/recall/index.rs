@@ -90,7 +90,6 @@ const TIMES: u32 = (1 << TIMES_BITS) - 1;
 struct Unit {
     key: u64,
     group: u32,
-    /// Where its letters are.
     letters: u32,
     length: u32,
 }
@@ -673,7 +672,6 @@ impl RecallIndex {
             .collect()
     }
 
-    /// The memory of a slot, found with that score.
     fn found(&self, at: u32, score: f32) -> FoundMemory {
         let slot = &self.slots[at as usize];
         FoundMemory {

@@ -8,7 +8,6 @@ use memoir_text::{Cut, Language, TermKind, is_function_pair, is_function_word};
 // Longer ones hardly occur in a memory literally; the search reads every place of the terms.
 const WHOLE: usize = 24;
 
-/// One element to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryElement {
     /// As in the question, folded.

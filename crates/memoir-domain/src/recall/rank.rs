@@ -17,7 +17,6 @@ pub(super) struct FoundMemory {
     pub(super) rank_score: f32,
     pub(super) created_at: Timestamp,
     pub(super) number: Number,
-    /// Its slot in the index.
     pub(super) slot: u32,
     /// The memory that it corrects and is put before.
     pub(super) corrects: Option<Number>,

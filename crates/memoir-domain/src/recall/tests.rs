@@ -506,7 +506,6 @@ fn vector(values: &[f32]) -> Vector {
     Vector::of(values).unwrap()
 }
 
-/// An index with a vector of each text.
 fn near<const N: usize>(texts: &[(impl AsRef<str>, [f32; N])]) -> RecallIndex {
     let words: Vec<&str> = texts.iter().map(|(text, _)| text.as_ref()).collect();
     let mut index = RecallIndex::of(&test_memories(&words));
@@ -747,7 +746,6 @@ fn spec_6_6_matches_are_ordered_by_date_on_request_and_narrowed_to_constitutiona
     }
 }
 
-/// A memory that was replaced by another one.
 fn replaced(number: u64, text: &str, by: u64) -> Memory {
     let memory = test_memory(number, text);
     let at = memory.created_at;

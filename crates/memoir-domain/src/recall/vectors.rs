@@ -301,7 +301,6 @@ impl IndexVectors {
         &mut self.steps.as_mut_slice()[place as usize * self.dimensions..][..self.dimensions]
     }
 
-    /// Wipes the vector of a slot.
     pub(super) fn take(&mut self, slot: u32) {
         if let Some(place) = self.place_of.remove(&slot) {
             self.steps_at_mut(place).fill(0);

@@ -571,7 +571,6 @@ pub fn end_rehearsal(
     draft.finish()
 }
 
-/// The action of the record of an end in that state.
 const fn end_action(state: State) -> Action {
     match state {
         State::Completed => Action::MemoryRefinementComplete,

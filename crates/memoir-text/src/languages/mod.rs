@@ -23,7 +23,6 @@ use crate::language::Language;
 
 macro_rules! language_table {
     ($($(#[$doc:meta])* $row:ident),* $(,)?) => {
-        /// The words of one language.
         pub(crate) struct LanguageTable {
             $($(#[$doc])* pub(crate) $row: &'static str,)*
             /// Whether within a sentence only names are written with a capital.

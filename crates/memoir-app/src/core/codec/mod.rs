@@ -272,7 +272,6 @@ fn millionths(part: u64, whole: u64) -> u64 {
 }
 
 impl Prompts {
-    /// Takes them out of the settings.
     fn taken_from(settings: &mut Settings) -> Self {
         Self {
             system_prompt: settings.system_prompt.take(),
@@ -341,7 +340,6 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
     Ok(open_agent(row)?.agent)
 }
 
-/// The sealed part of a session.
 #[derive(Default, Serialize, Deserialize)]
 struct SealedSessionWords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -428,7 +426,6 @@ pub(crate) fn sessions(
     Ok((sessions, rehearsals))
 }
 
-/// A session in a list of agents.
 pub(crate) fn listed_session(row: &FleetSession) -> Result<Session> {
     let place = SealedRow::Session(row.id);
     let session = document::read(place, &row.open)?;
@@ -466,7 +463,6 @@ fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Resul
     })
 }
 
-/// An access request.
 pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRequest> {
     let (_, words): (serde::de::IgnoredAny, AccessWords) =
         document::open(key, SealedRow::AccessRequest(row.id), &row.document)?;
@@ -667,7 +663,6 @@ pub(crate) fn vector(key: &AgentKey, row: &VectorRow) -> Result<Vector> {
         .ok_or_else(|| Error::Inconsistent(format!("{place}: the vector cannot be read")))
 }
 
-/// The facts of a record.
 pub(crate) fn facts<Body>(row: &AuditRow<Body>) -> Result<Facts> {
     serde_json::from_str(&row.facts).map_err(|_| {
         let seq = row.seq;
@@ -696,7 +691,6 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// For a new agent.
     pub(crate) fn new(key: AgentKey) -> Self {
         Self {
             scope: key.scope(),
@@ -746,7 +740,6 @@ impl Base {
     }
 }
 
-/// The states of rehearsals, by their sessions.
 pub(crate) type Rehearsals = BTreeMap<SessionId, Rehearsal>;
 
 /// Data that is written with a decision and that the domain does not know.
@@ -758,7 +751,6 @@ pub(crate) struct CommitExtras {
     pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
     pub(crate) tokens: Vec<TokenRow>,
-    /// The outcomes of conversation messages.
     pub(crate) messages: Vec<MessageOutcome>,
     /// Messages that wait from now on, and from when on they are to be read.
     pub(crate) waiting: Option<(Waiting, Timestamp)>,
@@ -781,7 +773,6 @@ impl From<Decision> for Writing {
 }
 
 impl CommitExtras {
-    /// The state of one rehearsal.
     pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
         Self {
             rehearsals: BTreeMap::from([(session, rehearsal)]),

@@ -17,7 +17,6 @@ use crate::core::{Error, Result, clock::Random};
 pub(super) struct SealedColumns(pub(super) Vec<u8>);
 
 impl SealedColumns {
-    /// No columns.
     pub(super) const NONE: Self = Self(Vec::new());
 
     /// A tuple of numbers, flags and names; times as microseconds, shares as the bits of their number.
@@ -28,7 +27,6 @@ impl SealedColumns {
     }
 }
 
-/// Seals rows.
 pub(crate) struct Sealer<'a> {
     pub(crate) key: &'a AgentKey,
     pub(crate) random: &'a dyn Random,

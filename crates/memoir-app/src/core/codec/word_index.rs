@@ -18,10 +18,8 @@ use crate::core::{Result, parallel};
 // Tens of them can be in one transaction or message, and each costs a row and a seal.
 const PART: usize = 64 << 10;
 
-/// What an index is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexVersion {
-    /// The version of the agent.
     pub(crate) version: u64,
     /// The place of the last record of its log.
     pub(crate) last_seq: u64,
@@ -46,7 +44,6 @@ impl IndexVersion {
     }
 }
 
-/// The parts of an index.
 pub(crate) fn word_index_rows(
     sealer: &Sealer<'_>,
     of: IndexVersion,

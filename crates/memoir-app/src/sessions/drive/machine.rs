@@ -32,17 +32,14 @@ const PROMPT_TOKENS: u64 = 6_000;
 // not raise the token limit by that.
 const MOST_REAL_TOKENS: u64 = 8;
 
-/// An event.
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
-    /// The session was begun.
     Begun { consent: Prompt },
     /// The model responded.
     Replied {
         request: Box<ModelRequest>,
         reply: Box<Reply>,
     },
-    /// The call of the model failed.
     CallFailed {
         request: Box<ModelRequest>,
         error: ModelError,
@@ -60,19 +57,15 @@ pub(crate) enum SessionEvent {
     DeadlinePassed,
 }
 
-/// An effect.
 #[derive(Debug)]
 pub(crate) enum SessionEffect {
-    /// Notify the watchers.
     Note(Progress),
     /// Carry this out, and return the resulting event. At most one.
     Act(SessionAction),
 }
 
-/// An action in the session.
 #[derive(Debug)]
 pub(crate) enum SessionAction {
-    /// Call the model.
     Call(Box<ModelRequest>),
     /// Wait, then call again.
     Wait(Duration, Box<ModelRequest>),
@@ -80,9 +73,7 @@ pub(crate) enum SessionAction {
     Open,
     /// Carry a tool's call out.
     RunTool(ToolCall),
-    /// End it as declined.
     Decline(PrivateText),
-    /// End it as abandoned.
     Abandon(EndReason),
     /// End it as failed, with a message for people.
     Fail(FailureClass, String),
@@ -237,7 +228,6 @@ impl Machine {
         count(&mut self.usage.output_tokens, reply.usage.output_tokens);
     }
 
-    /// The response to the request for consent.
     fn consent_replied(
         &mut self,
         request: Box<ModelRequest>,
@@ -275,7 +265,6 @@ impl Machine {
         effects
     }
 
-    /// The response of a turn.
     fn turn_replied(
         &mut self,
         request: Box<ModelRequest>,

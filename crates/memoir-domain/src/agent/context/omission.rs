@@ -24,15 +24,12 @@ pub(super) const DAY_HEADING: u64 = "### 2026-03-01\n".len() as u64;
 /// The order in which entries leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// A journal entry.
     Journal,
     /// A core memory without a flag of the others.
     Plain,
-    /// A summary.
     Summary,
     /// A core memory with an immutable tag.
     Immutable,
-    /// A constitutional memory.
     Constitutional,
 }
 

@@ -11,7 +11,6 @@ use super::looks;
 // pairwise.
 const PARTNERS: usize = 64;
 
-/// The result of a join.
 pub(super) struct Joined {
     /// The pairs, by place; the smaller set first.
     pub(super) pairs: Vec<(usize, usize)>,
