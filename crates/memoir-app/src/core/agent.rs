@@ -103,19 +103,11 @@ pub(crate) struct Loaded {
 /// removed outside Memoir is detected at every read.
 pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
     let tally = agent.tally;
+    let part = |count, tokens| CountAndTokens { count, tokens };
     let counted = RowCounts {
-        core: CountAndTokens {
-            count: tally.core_count,
-            tokens: tally.core_tokens,
-        },
-        journal: CountAndTokens {
-            count: tally.journal_count,
-            tokens: tally.journal_tokens,
-        },
-        archival: CountAndTokens {
-            count: tally.archival_count,
-            tokens: tally.archival_tokens,
-        },
+        core: part(tally.core_count, tally.core_tokens),
+        journal: part(tally.journal_count, tally.journal_tokens),
+        archival: part(tally.archival_count, tally.archival_tokens),
         discarded: tally.discarded_count,
         shredded: tally.shredded_count,
     };
@@ -308,11 +300,7 @@ impl AgentHandle {
             limit,
             ..MemoryPage::default()
         };
-        let memories = Selection::Page(page);
-        let query = AgentQuery {
-            memories,
-            ..AgentQuery::default()
-        };
+        let query = AgentQuery::of_memories(Selection::Page(page));
         self.room_for(&query).await
     }
 
@@ -382,10 +370,8 @@ impl AgentHandle {
             Some(Condition::Memory(number, is_expected)) => {
                 match memories.iter().find(|memory| memory.number == *number) {
                     Some(memory) => {
-                        let around: Vec<Number> = [Some(memory.number), memory.under()]
-                            .into_iter()
-                            .flatten()
-                            .collect();
+                        let around = std::iter::once(memory.number).chain(memory.under());
+                        let around: Vec<Number> = around.collect();
                         let links = self.memoir.store.archive_links(self.scope, &around).await?;
                         is_expected(memory, links)
                     }

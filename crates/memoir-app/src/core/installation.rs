@@ -1,6 +1,7 @@
 //! An installation of Memoir: what all its agents share.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -153,11 +154,9 @@ impl Memoir {
     pub fn named_models(&self) -> Vec<String> {
         let settings = &self.settings;
         let named = settings.default_model.iter().chain(settings.prices.keys());
-        let mut names: Vec<String> = named.map(ToString::to_string).collect();
-        names.push("builtin:careful".to_owned());
-        names.sort();
-        names.dedup();
-        names
+        let mut names: BTreeSet<String> = named.map(ToString::to_string).collect();
+        names.insert("builtin:careful".to_owned());
+        names.into_iter().collect()
     }
 
     /// Takes the time from the database, where several machines share one. Leases, slots and the ends of grants are

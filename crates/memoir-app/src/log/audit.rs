@@ -47,6 +47,16 @@ impl AgentLog<'_> {
         codec::records(Some(loaded.base.key()), rows)
     }
 
+    /// At most `count` sealed records from the one at `from_seq` on, oldest first.
+    pub(super) async fn rows_from(self, from_seq: u64, count: u32) -> Result<Vec<AuditRow>> {
+        let filter = RecordFilter {
+            from_seq,
+            first: Some(count),
+            ..RecordFilter::default()
+        };
+        Ok(self.memoir.store.records(self.scope, &filter).await?)
+    }
+
     /// The agent's log from the record at `first` on, without a gap up to its end.
     pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter {

@@ -501,16 +501,12 @@ impl Memoir {
             .iter()
             .filter(|agent| agent.effective_model.is_none())
             .count();
-        let mut names: Vec<&String> = agents
+        let names = agents
             .iter()
-            .filter_map(|agent| agent.effective_model.as_ref())
-            .collect();
-        names.sort();
-        names.dedup();
-        let mut found: Vec<Examination> = names
-            .into_iter()
-            .map(|name| self.examine_model(name))
-            .collect();
+            .filter_map(|agent| agent.effective_model.as_ref());
+        let names: BTreeSet<&String> = names.collect();
+        let found = names.into_iter().map(|name| self.examine_model(name));
+        let mut found: Vec<Examination> = found.collect();
         if without > 0 {
             found.push(bad(
                 "model",

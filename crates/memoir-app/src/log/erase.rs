@@ -58,10 +58,12 @@ impl AgentLog<'_> {
                 }
                 // The row may be forged: then the key stays.
                 self.check_erased_row().await?;
+                // The seal of the row cannot be opened.
+                let snapshot = self.snapshot(&AgentQuery::default()).await?;
                 Erased {
                     agent: name,
                     erased_at: at,
-                    memories: self.listed_tally().await?,
+                    memories: codec::listed_agent(&snapshot.agent)?.tally,
                 }
             }
             Err(error) => return Err(error),
@@ -93,12 +95,6 @@ impl AgentLog<'_> {
             Some(key) => codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref()).map(drop),
             None => Ok(()),
         }
-    }
-
-    /// The counts in the agent's row, whose seal cannot be opened.
-    async fn listed_tally(self) -> Result<Tally> {
-        let snapshot = self.snapshot(&AgentQuery::default()).await?;
-        Ok(codec::listed_agent(&snapshot.agent)?.tally)
     }
 }
 

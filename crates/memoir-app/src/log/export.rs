@@ -13,7 +13,7 @@ use memoir_domain::{
     audit::Action,
     memory::{Memory, Number},
 };
-use memoir_store::{AuditRow, LeafRow, RecordFilter};
+use memoir_store::{AuditRow, LeafRow};
 use memoir_vault::{
     AgentKey,
     chain::{ChainHead, RecordHash},
@@ -207,13 +207,8 @@ impl LogExport {
 
     async fn write_records(&mut self, piece: &mut Piece) -> Result<()> {
         let log = self.agent.log();
-        let filter = RecordFilter {
-            from_seq: self.head.seq + 1,
-            first: Some(PAGE),
-            ..RecordFilter::default()
-        };
         let room = log.room_for_rows(PAGE).await?;
-        let rows = log.memoir.store.records(log.scope, &filter).await?;
+        let rows = log.rows_from(self.head.seq + 1, PAGE).await?;
         let Some(last) = rows.last() else {
             let row = log.row().await?.agent;
             if row.columns.next_seq <= self.head.seq + 1 {

@@ -100,11 +100,9 @@ impl Account {
 impl ListedAgent {
     /// How it is, in words: `over budget, refused 12 times`.
     pub fn health_words(&self) -> String {
-        let failure = self.last_session.as_ref().and_then(|last| last.failure);
-        let refused = self
-            .last_session
-            .as_ref()
-            .map_or(0, |last| last.refused_calls);
+        let last = self.last_session.as_ref();
+        let failure = last.and_then(|last| last.failure);
+        let refused = last.map_or(0, |last| last.refused_calls);
         self.agent.health_words(failure, refused)
     }
 }

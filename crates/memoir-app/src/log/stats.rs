@@ -276,7 +276,7 @@ impl AgentLog<'_> {
         let mut returns = Vec::new();
         let mut next = first;
         while let Some(from_seq) = next {
-            let page = self.page_of_records(from_seq, PAGE).await?;
+            let page = self.rows_from(from_seq, PAGE).await?;
             next = page
                 .last()
                 .filter(|_| page.len() == PAGE as usize)
@@ -309,7 +309,7 @@ impl AgentLog<'_> {
 
     /// The time of the first record; without one, the creation of the agent.
     async fn first_recorded_at(self, loaded: &Loaded) -> Result<Timestamp> {
-        let first = self.page_of_records(1, 1).await?;
+        let first = self.rows_from(1, 1).await?;
         let made = loaded.agent.created_at;
         Ok(first.first().map_or(made, |row| row.recorded_at.min(made)))
     }
@@ -331,7 +331,7 @@ impl AgentLog<'_> {
         while end > 1 {
             let from = end.saturating_sub(u64::from(PAGE)).max(1);
             let count = u32::try_from(end - from).unwrap_or(PAGE);
-            for row in self.page_of_records(from, count).await?.iter().rev() {
+            for row in self.rows_from(from, count).await?.iter().rev() {
                 if let Some(tokens) = core_tokens(row)? {
                     return Ok(tokens);
                 }
@@ -339,15 +339,6 @@ impl AgentLog<'_> {
             end = from;
         }
         Ok(0)
-    }
-
-    async fn page_of_records(self, from_seq: u64, count: u32) -> Result<Vec<AuditRow>> {
-        let filter = RecordFilter {
-            from_seq,
-            first: Some(count),
-            ..RecordFilter::default()
-        };
-        Ok(self.memoir.store.records(self.scope, &filter).await?)
     }
 
     /// Oldest first.

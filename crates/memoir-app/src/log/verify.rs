@@ -22,8 +22,8 @@ use memoir_domain::{
     summary::LogSummary,
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, SessionRow,
-    Snapshot, SummaryRow, TokenRow,
+    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, SessionRow, Snapshot,
+    SummaryRow, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -324,12 +324,7 @@ impl AgentLog<'_> {
 
     /// The records from `from_seq` on, with the summaries that end among them.
     async fn log_page(self, from_seq: u64) -> Result<LogPage> {
-        let filter = RecordFilter {
-            from_seq,
-            first: Some(PAGE),
-            ..RecordFilter::default()
-        };
-        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let rows = self.rows_from(from_seq, PAGE).await?;
         let last_seq = rows.last().map_or(0, |row| row.seq);
         // A page of records ends at most one full stretch; one more would be where none belongs.
         let before = from_seq - 1;

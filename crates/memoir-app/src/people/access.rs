@@ -82,7 +82,7 @@ impl From<HeldToken> for TokenView {
         Self {
             connection: token.open.connection.as_ref().map(ConnectionDocument::view),
             id: token.id,
-            role: role(token.agent),
+            role: token.agent.map_or(Role::Admin, |_| Role::Agent),
             agent_id: token.agent,
             created_at: token.open.created_at,
             expires_at: token.open.expires_at,
@@ -184,10 +184,6 @@ impl OpenToken {
             revoked_at: self.revoked_at,
         }
     }
-}
-
-fn role(agent: Option<AgentId>) -> Role {
-    agent.map_or(Role::Admin, |_| Role::Agent)
 }
 
 /// A new token with its secret, which is shown only this time.
@@ -736,7 +732,8 @@ impl Grants<'_> {
                 let found = found.await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
                 // A later request cannot extend the time that the agent granted.
-                token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
+                let expiries = [token.open.expires_at, given.expires_at];
+                token.open.expires_at = expiries.into_iter().flatten().min();
                 leave = Some(given.decision);
             }
             let agent = match &leave {
@@ -792,11 +789,6 @@ impl Grants<'_> {
         })
         .await
     }
-}
-
-/// The earlier of two expiries; `None` means never.
-fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
-    one.into_iter().chain(other).min()
 }
 
 impl Memoir {

@@ -194,6 +194,12 @@ impl OAuthClient {
         let is_given = self.addresses.iter().any(|given| given.is_for(&address));
         is_given.then_some(address)
     }
+
+    /// Whether it registered itself so long ago that it had to be connected by now.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let since = self.registered_at;
+        since.is_some_and(|at| !at.is_plausible_at(now) || at.plus_days(UNUSED_DAYS) <= now)
+    }
 }
 
 /// A client's request to be connected to an agent of the user who agrees.
@@ -494,7 +500,11 @@ impl Memoir {
         };
         again(|| async {
             let Some(found) = self.find_connection(&presented).await? else {
-                return Ok(Err(self.refused(client)));
+                // One whose registration has expired has to register again, not only to connect.
+                return Ok(Err(match client.is_over(self.now()) {
+                    true => GrantRefusal::Client,
+                    false => GrantRefusal::Grant,
+                }));
             };
             let FoundConnection {
                 row,
@@ -533,14 +543,6 @@ impl Memoir {
             Ok(Ok(Granted { access, refresh }))
         })
         .await
-    }
-
-    /// Why a client has no connection: one whose registration has expired has to register again, not only to connect.
-    fn refused(&self, client: &OAuthClient) -> GrantRefusal {
-        match client.is_over(self.now()) {
-            true => GrantRefusal::Client,
-            false => GrantRefusal::Grant,
-        }
     }
 
     /// The holder of a connection's token that is valid for that resource now; `None` otherwise. Its use is noted.
@@ -620,14 +622,6 @@ impl Memoir {
             connection,
             key,
         }))
-    }
-}
-
-impl OAuthClient {
-    /// Whether it registered itself so long ago that it had to be connected by now.
-    fn is_over(&self, now: Timestamp) -> bool {
-        let since = self.registered_at;
-        since.is_some_and(|at| !at.is_plausible_at(now) || at.plus_days(UNUSED_DAYS) <= now)
     }
 }
 

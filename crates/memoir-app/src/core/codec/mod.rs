@@ -491,7 +491,9 @@ pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
 fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     /// Of a body that was written with its record.
     const FIRST: u64 = 1;
-    let facts = facts_text(&record.facts)?;
+    let facts = serde_json::to_string(&record.facts).map_err(|_| {
+        Error::Inconsistent("a record's facts cannot be written as JSON".to_owned())
+    })?;
     // The record is sealed before its hash is computed, since the hash covers the sealed part. Its open fields are
     // bound to the seal, since a wrong hash shows only when the whole chain is recomputed.
     let mut row = AuditRow {
@@ -526,11 +528,6 @@ fn record_columns(row: &AuditRow) -> Result<SealedColumns> {
         row.memory,
         &row.facts,
     ))
-}
-
-fn facts_text(facts: &Facts) -> Result<String> {
-    serde_json::to_string(facts)
-        .map_err(|_| Error::Inconsistent("a record's facts cannot be written as JSON".to_owned()))
 }
 
 /// What the hash of a record covers.
