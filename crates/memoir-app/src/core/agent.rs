@@ -485,18 +485,19 @@ impl AgentHandle {
         let Some(writing) = writing else {
             return Ok(answer);
         };
-        let codec::Writing {
-            decision,
-            mut beside,
-        } = writing.into();
+        let mut writing: codec::Writing = writing.into();
         // The state of a rehearsal is written with its session each time.
         if let Some((id, kept)) = rehearsed
-            && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
+            && let Some(session) = writing
+                .decision
+                .sessions
+                .iter()
+                .find(|session| session.id == id)
         {
             let kept = || kept.kept_with(session);
-            beside.rehearsals.entry(id).or_insert_with(kept);
+            writing.rehearsals.entry(id).or_insert_with(kept);
         }
-        self.commit(&base, decision, beside).await?;
+        self.commit(&base, writing).await?;
         Ok(answer)
     }
 }

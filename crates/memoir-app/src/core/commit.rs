@@ -18,7 +18,7 @@ use tracing::Instrument;
 
 use super::{
     AgentHandle, Memoir, Result,
-    codec::{self, Base},
+    codec::{self, Base, Writing},
     quotas,
     replies::RequestAttempt,
     spans,
@@ -176,6 +176,16 @@ impl CommitCounts {
 }
 
 impl Memoir {
+    /// As [`codec::commit`], by this installation's source of random bytes and time zone.
+    pub(crate) fn sealed_commit(
+        &self,
+        base: &Base,
+        writing: impl Into<Writing>,
+    ) -> Result<(Commit, Base)> {
+        let time_zone = &self.settings.weekly_slot.time_zone;
+        codec::commit(base, writing.into(), self.random.as_ref(), time_zone)
+    }
+
     /// Writes a decision, with the mark of its request, and reports the transaction to the listeners.
     pub(crate) async fn write(&self, mut commit: Commit, counts: CommitCounts) -> Result<()> {
         let attempt = RequestAttempt::current(commit.agent.scope.account);
@@ -270,25 +280,21 @@ impl Memoir {
 
 impl AgentHandle {
     /// Writes a decision that was made on `base`, and returns the base of the next one.
-    pub(crate) async fn commit(
-        &self,
-        base: &Base,
-        mut decision: Decision,
-        beside: codec::CommitExtras,
-    ) -> Result<Base> {
+    pub(crate) async fn commit(&self, base: &Base, writing: impl Into<Writing>) -> Result<Base> {
+        let mut writing = writing.into();
         let memoir = &self.memoir;
         let listeners = memoir.listeners.iter();
         let after: Vec<AfterCommit> = listeners
-            .filter_map(|listener| listener.clone().prepare(self, &mut decision))
+            .filter_map(|listener| listener.clone().prepare(self, &mut writing.decision))
             .collect();
-        let counts = CommitCounts::of(&decision);
-        let new = quotas::new_memories(&decision);
+        let decision = &writing.decision;
+        let counts = CommitCounts::of(decision);
+        let new = quotas::new_memories(decision);
         // Making rows consumes the decision: what is needed after the write is kept here. Numbers only: the cached
         // others stay, and these are opened from their rows at the next use.
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
         let takes_words = !decision.redactions.is_empty();
-        let (random, time_zone) = (memoir.random.as_ref(), memoir.time_zone());
-        let (commit, next) = codec::commit(base, decision, beside, random, time_zone)?;
+        let (commit, next) = memoir.sealed_commit(base, writing)?;
         // Sealing takes a key from memory. The check comes as late as possible: data under a key whose file is gone is
         // lost with the process.
         memoir.keys.check_there()?;

@@ -17,10 +17,7 @@ use memoir_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{
-    codec::{CommitExtras, Writing},
-    opened::MemoryList,
-};
+use super::{codec::Writing, opened::MemoryList};
 
 /// The result of a rehearsal: enough to show and to apply it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -219,10 +216,8 @@ impl RehearsalCopy {
         let id = session.id;
         let mut copy = Self::over(&outside);
         copy.note(&opened);
-        Writing {
-            decision: Decision::of_sessions(outside, opened.sessions),
-            beside: CommitExtras::rehearsed(id, Rehearsal::running(copy)),
-        }
+        let decision = Decision::of_sessions(outside, opened.sessions);
+        Writing::rehearsed(decision, id, Rehearsal::running(copy))
     }
 
     /// An empty one, over the current agent.

@@ -38,10 +38,7 @@ impl BulkCommit<'_> {
         self.counts.add(CommitCounts::of(&decision));
         self.agent = decision.agent.clone();
         let new = quotas::new_memories(&decision);
-        let beside = codec::CommitExtras::default();
-        let random = self.memoir.random.as_ref();
-        let time_zone = self.memoir.time_zone();
-        let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
+        let (mut commit, next) = self.memoir.sealed_commit(&self.base, decision)?;
         self.base = next;
         commit.progress = progress;
         self.used.add(&quotas::written(new, &commit));

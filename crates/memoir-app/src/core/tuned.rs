@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use memoir_domain::agent::{self, ReasoningEffort};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 
@@ -58,10 +57,5 @@ impl Memoir {
             reasoning_effort,
             answer_tokens,
         }))
-    }
-
-    /// The time zone of the schedule's slots.
-    pub(crate) fn time_zone(&self) -> &TimeZone {
-        &self.settings.weekly_slot.time_zone
     }
 }

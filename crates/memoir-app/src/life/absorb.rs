@@ -737,11 +737,11 @@ impl Life<'_> {
                 .replacing_for(notes, &loaded.memories)
                 .await?;
             let (decision, answer) = decide(loaded.agent, &mut replacing, now);
-            let beside = codec::CommitExtras {
+            let writing = Writing {
                 messages: outcomes(places.iter().copied(), state, now),
-                ..codec::CommitExtras::default()
+                ..decision.into()
             };
-            Ok((Some(Writing { decision, beside }), Some(answer)))
+            Ok((Some(writing), Some(answer)))
         })
         .await
     }
@@ -773,11 +773,8 @@ pub(super) fn outcomes(
 /// That messages wait from now on, and from when on they are to be read.
 fn waits(agent: Agent, waiting: Waiting, due_at: Timestamp) -> Writing {
     Writing {
-        decision: Decision::of_sessions(agent, Vec::new()),
-        beside: codec::CommitExtras {
-            waiting: Some((waiting, due_at)),
-            ..codec::CommitExtras::default()
-        },
+        waiting: Some((waiting, due_at)),
+        ..Decision::of_sessions(agent, Vec::new()).into()
     }
 }
 

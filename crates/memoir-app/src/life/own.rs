@@ -15,11 +15,7 @@ use serde::Serialize;
 
 use super::absorb::{MessagePlace, opened, outcomes};
 use crate::{
-    core::{
-        Error, Loaded, Result, check_messages,
-        codec::{self, Writing},
-        tuned::RULES_ONLY,
-    },
+    core::{Error, Loaded, Result, check_messages, codec::Writing, tuned::RULES_ONLY},
     life::Life,
     shown::OwnAgent,
 };
@@ -149,14 +145,6 @@ impl OwnAgent {
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
-            let beside = codec::CommitExtras {
-                messages: outcomes(
-                    rows.iter().map(MessagePlace::of),
-                    MessageState::Absorbed,
-                    now,
-                ),
-                ..codec::CommitExtras::default()
-            };
             let mut replacing = self.memories().replacing_for(&notes, &loaded.memories).await?;
             let (agent, count) = (loaded.agent, messages.len());
             let (decision, saved) = absorption::absorb(agent, notes, &mut replacing, count, now);
@@ -170,7 +158,12 @@ impl OwnAgent {
                 noted.replaced.extend(one.replacements.replaced);
                 noted.not_replaced.extend(one.replacements.not_replaced);
             }
-            Ok((Some(Writing { decision, beside }), noted))
+            let places = rows.iter().map(MessagePlace::of);
+            let writing = Writing {
+                messages: outcomes(places, MessageState::Absorbed, now),
+                ..decision.into()
+            };
+            Ok((Some(writing), noted))
         })
         .await
     }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     core::{
         Account, Error, Result,
-        codec::{self, CommitExtras, Rehearsals},
+        codec::{self, Rehearsals, Writing},
         parallel::run_blocking,
     },
     shown::{OwnAgent, ShownAgent},
@@ -137,14 +137,14 @@ impl Account {
                 (renamed_to, rehearsal.renamed(&renamed))
             })
             .collect();
-        let beside = CommitExtras {
-            rehearsals,
-            ..CommitExtras::default()
-        };
         let begun_last = decision.sessions.iter();
         let begun_last = begun_last.max_by_key(|session| (session.started_at, session.id));
         let last = begun_last.map(|session| session.state);
-        self.make(decision, beside).await?;
+        let writing = Writing {
+            rehearsals,
+            ..decision.into()
+        };
+        self.make(writing).await?;
         Ok(ShownAgent::answered(&self.memoir, &agent, last, actor))
     }
 }

@@ -95,8 +95,7 @@ impl AgentLog<'_> {
         let seq = last.map(|record| record.seq);
         if let Some(decision) = decision {
             // Based on the version that was loaded first: a write since then makes this a conflict.
-            let beside = codec::CommitExtras::default();
-            self.commit(&base, decision, beside).await?;
+            self.commit(&base, decision).await?;
         }
         Ok(Rewound {
             to: plan.to,

@@ -17,9 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{
-        AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom,
-    },
+    core::{AgentHandle, CONFLICT, Loaded, Result, again, load_room::HeldRoom},
     memory::Memories,
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
@@ -232,7 +230,7 @@ impl OwnAgent {
             return;
         };
         let decision = Decision::of_sessions(agent, Vec::new());
-        let noting = self.commit(&loaded.base, decision, CommitExtras::default());
+        let noting = self.commit(&loaded.base, decision);
         if let Err(error) = memoir_store::without_waiting(noting).await {
             tracing::debug!(%error, "the bound of a context is not noted");
         }

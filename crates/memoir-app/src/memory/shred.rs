@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     core::{
         Error, Loaded, Result, check_messages,
-        codec::{self, CommitExtras},
+        codec::{self, Writing},
     },
     memory::Memories,
     people::access_requests::Consent,
@@ -369,12 +369,12 @@ impl Memories<'_> {
             Some(answer) => answer.then(decision),
             None => decision,
         };
-        let beside = CommitExtras {
+        let writing = Writing {
             rehearsals,
             read,
-            ..CommitExtras::default()
+            ..decision.into()
         };
-        self.commit(&loaded.base, decision, beside).await?;
+        self.commit(&loaded.base, writing).await?;
         Ok(shredded)
     }
 }

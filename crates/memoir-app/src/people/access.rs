@@ -28,7 +28,7 @@ use crate::{
     core::{
         Account, AgentHandle, CONFLICT, Error, Memoir, Result,
         codec::{
-            Base, CommitExtras, Sealer, Writing,
+            Base, Sealer, Writing,
             document::{self, NoWords, digest},
         },
         quotas::{DAY_SECONDS, Quota},
@@ -763,11 +763,11 @@ impl Grants<'_> {
         token: HeldToken,
     ) -> Result<(Option<Writing>, HeldToken)> {
         let sealer = self.memoir.sealer(base.key());
-        let beside = CommitExtras {
+        let writing = Writing {
             tokens: vec![token.row(&sealer)?],
-            ..CommitExtras::default()
+            ..decision.into()
         };
-        Ok((Some(Writing { decision, beside }), token))
+        Ok((Some(writing), token))
     }
 
     /// Revokes a token of the agent with its record, unless it was revoked before. Returns it as written.

@@ -40,8 +40,7 @@ struct GrantInUse {
 
 impl GrantsInUse {
     fn get(&self, id: AccessRequestId) -> Option<GrantInUse> {
-        let grants_in_use = self.0.lock();
-        grants_in_use.get(&id).copied()
+        self.0.lock().get(&id).copied()
     }
 
     /// Merges a reading with those of other tasks of this process. A deadline never moves back.
@@ -58,8 +57,7 @@ impl GrantsInUse {
     }
 
     fn forget(&self, id: AccessRequestId) {
-        let mut grants_in_use = self.0.lock();
-        grants_in_use.remove(&id);
+        self.0.lock().remove(&id);
     }
 }
 
@@ -338,8 +336,7 @@ impl Grants<'_> {
                 None => {}
                 // Only the record of an act that changes nothing.
                 Some(decision) if decision.access.is_empty() => {
-                    let beside = codec::CommitExtras::default();
-                    self.commit(&base, decision, beside).await?;
+                    self.commit(&base, decision).await?;
                 }
                 Some(decision) => drop(self.write_access(&base, decision).await?),
             }
@@ -447,8 +444,7 @@ impl Grants<'_> {
             Error::Inconsistent("an access request was changed without a record".to_owned())
         })?;
         let next_seq = decision.agent.next_seq;
-        self.commit(base, decision, codec::CommitExtras::default())
-            .await?;
+        self.commit(base, decision).await?;
         // After the commit: a grant that was not written must not be counted down.
         self.count_down(&request, next_seq);
         Ok(request)

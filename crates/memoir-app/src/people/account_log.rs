@@ -28,7 +28,7 @@ use crate::{
         Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result,
         accounts::DEFAULT_ACCOUNT,
         again,
-        codec::{self, CommitExtras},
+        codec::{self, Writing},
         replies,
     },
     log::verify::Mismatch,
@@ -54,8 +54,7 @@ impl Failures {
 
     /// Resets and returns the count.
     fn take(&self, user: UserId) -> u64 {
-        let mut all = self.0.lock();
-        all.remove(&user).unwrap_or_default()
+        self.0.lock().remove(&user).unwrap_or_default()
     }
 }
 
@@ -101,7 +100,7 @@ impl Account {
         let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
-        let begun = replies::for_no_request(self.make(decision, CommitExtras::default()));
+        let begun = replies::for_no_request(self.make(decision));
         match begun.await {
             // Another process has begun the log in the meantime, and either beginning is valid.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
@@ -114,12 +113,11 @@ impl Account {
         again(|| async {
             let loaded = self.load_log().await?;
             let decision = account::notify(loaded.agent, note, self.memoir.now());
-            let beside = CommitExtras {
+            let writing = Writing {
                 tokens: tokens.to_vec(),
-                ..CommitExtras::default()
+                ..decision.into()
             };
-            self.log().commit(&loaded.base, decision, beside).await?;
-            Ok(())
+            self.log().commit(&loaded.base, writing).await.map(drop)
         })
         .await
     }
@@ -130,14 +128,7 @@ impl Account {
         let loaded = self.load_log().await?;
         let seq = loaded.agent.next_seq;
         let decision = account::notify(loaded.agent, note, memoir.now());
-        let random = memoir.random.as_ref();
-        let (commit, _) = codec::commit(
-            &loaded.base,
-            decision,
-            CommitExtras::default(),
-            random,
-            memoir.time_zone(),
-        )?;
+        let (commit, _) = memoir.sealed_commit(&loaded.base, decision)?;
         Ok((commit, seq))
     }
 

@@ -4,7 +4,6 @@ use memoir_domain::{
     AgentId, AgentScope, PrivateText,
     agent::{self, Field, Settings},
     audit::Actor,
-    draft::Decision,
     manage::{self, Assignment},
     memory::Invalid,
 };
@@ -33,14 +32,16 @@ impl Account {
         let id = memoir.ids().draw(AgentId::from_bytes)?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
-        self.make(decision, codec::CommitExtras::default()).await?;
+        self.make(decision).await?;
         let mut created = ShownAgent::answered(memoir, &agent, None, actor);
         created.words.warnings = placeholder_warnings(assignments);
         Ok(created)
     }
 
     /// Writes a new agent, under a key of its own.
-    pub(crate) async fn make(&self, decision: Decision, beside: codec::CommitExtras) -> Result<()> {
+    pub(crate) async fn make(&self, writing: impl Into<codec::Writing>) -> Result<()> {
+        let writing = writing.into();
+        let decision = &writing.decision;
         let memoir = &self.memoir;
         let name = decision.agent.name.clone();
         // The name is looked up before a key is made: names are often taken, and each attempt would leave a key behind.
@@ -62,14 +63,8 @@ impl Account {
         // The key first: sealed data must be readable from the beginning.
         let key = memoir.keys.create(scope, memoir.now()).await?;
         let base = codec::Base::new(key);
-        let counts = CommitCounts::of(&decision);
-        let (commit, _) = codec::commit(
-            &base,
-            decision,
-            beside,
-            memoir.random.as_ref(),
-            memoir.time_zone(),
-        )?;
+        let counts = CommitCounts::of(decision);
+        let (commit, _) = memoir.sealed_commit(&base, writing)?;
         memoir.keys.check_there()?;
         // If it is not written, the key remains and opens nothing: its agent's identifier is never used again.
         match memoir.write(commit, counts).await {

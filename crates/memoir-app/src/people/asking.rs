@@ -59,19 +59,16 @@ pub(crate) struct AskingWaits(Mutex<HashMap<AccessRequestId, Duration>>);
 
 impl AskingWaits {
     fn is_over(&self, id: AccessRequestId, now: Duration) -> bool {
-        let waits = self.0.lock();
-        waits.get(&id).is_none_or(|next| *next <= now)
+        self.0.lock().get(&id).is_none_or(|next| *next <= now)
     }
 
     fn wait(&self, id: AccessRequestId, until: Duration) {
-        let mut waits = self.0.lock();
-        waits.insert(id, until);
+        self.0.lock().insert(id, until);
     }
 
     /// Keeps those that still wait for a decision.
     fn keep(&self, waiting: &[AccessRequestId]) {
-        let mut waits = self.0.lock();
-        waits.retain(|id, _| waiting.contains(id));
+        self.0.lock().retain(|id, _| waiting.contains(id));
     }
 }
 
@@ -398,9 +395,7 @@ impl Grants<'_> {
 
     async fn write_question(self, loaded: Loaded, request: AccessRequest) -> Result<()> {
         let decision = Decision::of_access(loaded.agent, request);
-        self.commit(&loaded.base, decision, codec::CommitExtras::default())
-            .await?;
-        Ok(())
+        self.commit(&loaded.base, decision).await.map(drop)
     }
 }
 

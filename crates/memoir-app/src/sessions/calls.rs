@@ -302,8 +302,7 @@ impl Sessions<'_> {
             self.prolong(session, self.memoir.now());
             tools::session_gauge(&decision.agent, session)
         });
-        let written = self.commit(&state.base, decision, codec::CommitExtras::default());
-        let base = written.await?;
+        let base = self.commit(&state.base, decision).await?;
         follow(memories, &state.base, base.memories_version(), &changes);
         Ok(ToolOutcome {
             result,
@@ -341,8 +340,8 @@ impl Sessions<'_> {
             let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
             (decision, Rehearsal::ended(&copy))
         };
-        let beside = codec::CommitExtras::rehearsed(id, rehearsal);
-        let next = self.commit(base, decision, beside).await?;
+        let writing = codec::Writing::rehearsed(decision, id, rehearsal);
+        let next = self.commit(base, writing).await?;
         Ok((next.memories_version(), gauge))
     }
 

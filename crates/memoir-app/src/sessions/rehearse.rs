@@ -25,7 +25,7 @@ use super::begin::as_it_stands;
 use crate::{
     core::{
         Error, Loaded, Result,
-        codec::{CommitExtras, Writing},
+        codec::Writing,
         opened::MemoryList,
         rehearsal::{Rehearsal, RehearsedEdit, Touched},
     },
@@ -285,12 +285,12 @@ impl Sessions<'_> {
             applied_by: Some(plan.session),
             ..rehearsal
         };
-        let beside = CommitExtras::rehearsed(id, applied_rehearsal);
+        let writing = Writing::rehearsed(decision, id, applied_rehearsal);
         let applied = AppliedRehearsal {
             session: ShownSession::answered(&self.name, session, actor),
             not_applied: plan.not_applied,
         };
-        Ok((Some(Writing { decision, beside }), applied))
+        Ok((Some(writing), applied))
     }
 
     /// Applying as one decision.

@@ -123,8 +123,7 @@ impl Sessions<'_> {
             .iter()
             .find(|session| session.id == id)
             .cloned();
-        self.commit(&loaded.base, decision, codec::CommitExtras::default())
-            .await?;
+        self.commit(&loaded.base, decision).await?;
         undone
             .map(|session| ShownSession::answered(&self.name, session, actor))
             .ok_or(Error::SessionLost(id))

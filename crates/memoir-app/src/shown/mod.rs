@@ -47,8 +47,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again, agent_part,
-        codec::{self, CommitExtras},
+        AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again, agent_part, codec,
         load_room::HeldRoom,
     },
     people::access::SignedInUser,
@@ -377,8 +376,7 @@ impl<'a> AgentLens<'a> {
             // nothing of the view is returned.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
-                let written = self.agent.commit(&base, decision, CommitExtras::default());
-                written.await?;
+                self.agent.commit(&base, decision).await?;
             }
             Ok(seen)
         })

@@ -739,9 +739,10 @@ impl Base {
 
 pub(crate) type Rehearsals = BTreeMap<SessionId, Rehearsal>;
 
-/// Data that is written with a decision and that the domain does not know.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CommitExtras {
+/// A decision, with what is written beside it and the domain does not know.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    pub(crate) decision: Decision,
     /// The states of the rehearsals among its sessions.
     pub(crate) rehearsals: Rehearsals,
     /// The records that it redacts, as they are now.
@@ -753,27 +754,24 @@ pub(crate) struct CommitExtras {
     pub(crate) waiting: Option<(Waiting, Timestamp)>,
 }
 
-/// A decision with the data beside it.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    pub(crate) decision: Decision,
-    pub(crate) beside: CommitExtras,
-}
-
 impl From<Decision> for Writing {
     fn from(decision: Decision) -> Self {
         Self {
             decision,
-            beside: CommitExtras::default(),
+            rehearsals: Rehearsals::new(),
+            read: BTreeMap::new(),
+            tokens: Vec::new(),
+            messages: Vec::new(),
+            waiting: None,
         }
     }
 }
 
-impl CommitExtras {
-    pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
+impl Writing {
+    pub(crate) fn rehearsed(decision: Decision, session: SessionId, rehearsal: Rehearsal) -> Self {
         Self {
             rehearsals: BTreeMap::from([(session, rehearsal)]),
-            ..Self::default()
+            ..decision.into()
         }
     }
 }
@@ -781,11 +779,18 @@ impl CommitExtras {
 /// The rows of a decision that was made on `base`, and the base of the next one once they are written.
 pub(crate) fn commit(
     base: &Base,
-    mut decision: Decision,
-    beside: CommitExtras,
+    writing: Writing,
     random: &dyn Random,
     time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
+    let Writing {
+        mut decision,
+        mut rehearsals,
+        read,
+        tokens,
+        messages,
+        waiting,
+    } = writing;
     let key = &base.key;
     let random = &DrawnTogether::draw(random)?;
     let sealer = &Sealer { key, random };
@@ -800,21 +805,22 @@ pub(crate) fn commit(
     let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
     // Before the records are sealed: the record of a shredding holds the hashes of the replacement texts, and its own
     // hash covers them.
-    let bodies = redacted(sealer, &mut decision, &beside.read)?;
+    let bodies = redacted(sealer, &mut decision, &read)?;
     let mut records = parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
-    count_messages(&mut decision.agent.messages, &beside);
+    let waits = waiting.as_ref().map(|(waiting, _)| waiting);
+    count_messages(&mut decision.agent.messages, &messages, waits);
     // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
     // row.
     next.next_seq = decision.agent.next_seq;
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
         prompts,
-        tokens: beside.tokens,
-        messages: beside.messages,
-        waiting: beside.waiting,
+        tokens,
+        messages,
+        waiting,
         records,
         bodies,
         ..Commit::new(base.version, agent)
@@ -823,7 +829,6 @@ pub(crate) fn commit(
         memory_row(sealer, version, memory)
     });
     commit.memories = prepared.into_iter().collect::<Result<_>>()?;
-    let mut rehearsals = beside.rehearsals;
     for session in decision.sessions {
         let rehearsed = rehearsals.remove(&session.id);
         let row = session_row(sealer, base, session, rehearsed)?;
@@ -836,9 +841,13 @@ pub(crate) fn commit(
 }
 
 /// Changes the counts of the agent's messages to those after a decision.
-fn count_messages(counts: &mut MessageCounts, beside: &CommitExtras) {
+fn count_messages(
+    counts: &mut MessageCounts,
+    resolved: &[MessageOutcome],
+    waiting: Option<&Waiting>,
+) {
     // Stored counts may have been modified outside Memoir, as those of memories.
-    for message in &beside.messages {
+    for message in resolved {
         counts.pending = counts.pending.saturating_sub(1);
         counts.pending_tokens = counts.pending_tokens.saturating_sub(message.tokens);
         match message.state {
@@ -847,9 +856,7 @@ fn count_messages(counts: &mut MessageCounts, beside: &CommitExtras) {
             MessageState::Failed => counts.failed += 1,
         }
     }
-    let Some((waiting, _)) = &beside.waiting else {
-        return;
-    };
+    let Some(waiting) = waiting else { return };
     let size = waiting.size();
     if let Waiting::Again { which, .. } = waiting {
         let from = match which {
@@ -1047,13 +1054,7 @@ mod tests {
         let key = key(2);
         let (actor, now) = (Actor::owner(), Timestamp::MAX);
         let commit = |base: &Base, decision: Decision| {
-            commit(
-                base,
-                decision,
-                CommitExtras::default(),
-                &SystemRandom,
-                &TimeZone::UTC,
-            )
+            commit(base, decision.into(), &SystemRandom, &TimeZone::UTC)
         };
         let own: [Assignment<'_>; 1] = [(Field::SystemPrompt, Some(OWN))];
         let made = manage::create_agent(key.scope().agent, "wren", &own, &actor, now).unwrap();
