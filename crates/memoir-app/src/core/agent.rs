@@ -246,6 +246,10 @@ impl AgentHandle {
         self.read(snapshot, room).await
     }
 
+    pub(crate) async fn load_memories(&self, memories: Selection) -> Result<Loaded> {
+        self.load(&AgentQuery::of_memories(memories)).await
+    }
+
     /// Waits for room for the result of a query; `None` where it includes no memories.
     pub(crate) async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
         // Outside of a task there is only one caller, as on the command line.

@@ -606,7 +606,7 @@ impl Memoir {
         let mut ahead = 0;
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let loaded = match handle.load(&AgentQuery::of_memories(Selection::All)).await {
+            let loaded = match handle.load_memories(Selection::All).await {
                 // One whose key is gone without a record, as after a restored backup, shows in the counts.
                 Err(crate::core::Error::Erased { .. }) => continue,
                 loaded => loaded?,

@@ -11,7 +11,7 @@ use memoir_domain::{
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
 };
-use memoir_store::{AgentQuery, Selection};
+use memoir_store::Selection;
 use serde::Serialize;
 
 use crate::{
@@ -117,7 +117,7 @@ impl AgentLog<'_> {
             .whole_pasts
             .take(self.scope)
             .await?;
-        let loaded = self.load(&AgentQuery::of_memories(Selection::All)).await?;
+        let loaded = self.load_memories(Selection::All).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;
         let store = &self.memoir.store;

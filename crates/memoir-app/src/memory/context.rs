@@ -201,9 +201,7 @@ impl OwnAgent {
                 break;
             }
             let count = wanted.len();
-            let texts = self
-                .load(&AgentQuery::of_memories(Selection::Numbers(wanted)))
-                .await?;
+            let texts = self.load_memories(Selection::Numbers(wanted)).await?;
             if texts.base.memories_version() != loaded.base.memories_version()
                 || texts.memories.iter().count() != count
             {

@@ -589,9 +589,7 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn export(&self) -> Result<Vec<MemoryInput>> {
-        let loaded = self
-            .load(&AgentQuery::of_memories(Selection::Active))
-            .await?;
+        let loaded = self.load_memories(Selection::Active).await?;
         let all = AllMemories::new(loaded.memories.shared());
         let lines = loaded.memories.iter();
         Ok(lines.map(|memory| line(memory, &all)).collect())

@@ -4,7 +4,7 @@ use memoir_domain::{
     memory::Memory,
     near_duplicates::{self, NearDuplicate, NearDuplicates},
 };
-use memoir_store::{AgentQuery, Selection};
+use memoir_store::Selection;
 
 use crate::{
     core::Result,
@@ -17,9 +17,7 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn near_duplicates(&self, limit: usize) -> Result<NearDuplicates<ShownMemory>> {
-        let loaded = self
-            .load(&AgentQuery::of_memories(Selection::ActiveCore))
-            .await?;
+        let loaded = self.load_memories(Selection::ActiveCore).await?;
         let how = loaded.agent.settings.effective_duplicate_match();
         let found = near_duplicates::near_duplicates(&loaded.memories, how, limit);
         let is_found = |memory: &&Memory| {

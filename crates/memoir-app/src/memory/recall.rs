@@ -87,9 +87,7 @@ impl Memories<'_> {
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<SemanticStatus>)> {
         if recall::is_literal(query.text.expose()) {
-            let loaded = self
-                .load(&AgentQuery::of_memories(Selection::Active))
-                .await?;
+            let loaded = self.load_memories(Selection::Active).await?;
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
@@ -114,9 +112,7 @@ impl Memories<'_> {
                 (indexed.version, found)
             });
             let numbers = found.iter().map(|found| found.number).collect();
-            let loaded = self
-                .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
-                .await;
+            let loaded = self.load_memories(Selection::Numbers(numbers)).await;
             match loaded {
                 // The memories are loaded for their text anyway, with the version: this proves that the index was
                 // current, at no further cost.

@@ -196,10 +196,7 @@ impl Memories<'_> {
         // The facts, which are not sealed, name the members, so no record has to be opened.
         let mut derived = shred::derived_from(number, &codec::records(None, rows)?);
         // The summary of an import, which no session wrote here.
-        let read = async |number| {
-            self.load(&AgentQuery::of_memories(Selection::Numbers(vec![number])))
-                .await
-        };
+        let read = async |number| self.load_memories(Selection::Numbers(vec![number])).await;
         let own = read(number).await?;
         if let Some(under) = own.memories.iter().find_map(|memory| memory.under()) {
             let over = read(under).await?;

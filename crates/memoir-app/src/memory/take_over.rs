@@ -20,7 +20,7 @@ use memoir_domain::{
     origin::{Origin, SavedBy},
     text::Digester,
 };
-use memoir_store::{AgentQuery, RecordFilter, Selection};
+use memoir_store::{RecordFilter, Selection};
 use memoir_text::{has_relative_time, same_text_key};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -122,7 +122,7 @@ impl Memories<'_> {
         mut parts: mpsc::Receiver<ForeignPart>,
         how: &ImportRequest,
     ) -> Result<TakenOver> {
-        let loaded = self.load(&AgentQuery::of_memories(Selection::None)).await?;
+        let loaded = self.load_memories(Selection::None).await?;
         let mut known_texts = KnownTexts::new(loaded.base.digester(), how);
         self.fill(&mut known_texts, &loaded, &how.actor).await?;
         if how.dry_run {
@@ -203,9 +203,7 @@ impl Memories<'_> {
         let (_, undone) = self.imports().await?;
         // The batches are read one after the other. A write in between makes the resulting commit a conflict.
         for numbers in batches(&loaded.agent) {
-            let batch = self
-                .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
-                .await?;
+            let batch = self.load_memories(Selection::Numbers(numbers)).await?;
             for memory in &batch.memories {
                 // What was undone can be imported again.
                 if !memory.is_active() && undone.iter().any(|extent| extent.holds(memory.number)) {
@@ -375,9 +373,7 @@ impl Memories<'_> {
     /// The agent, while it has no session running.
     async fn load_idle(self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
-            let loaded = self
-                .load(&AgentQuery::of_memories(memories.clone()))
-                .await?;
+            let loaded = self.load_memories(memories.clone()).await?;
             manage::check_idle(&loaded.agent, loaded.running_session)?;
             Ok(loaded)
         })
@@ -396,9 +392,7 @@ impl Memories<'_> {
         let extent = imports.pop().ok_or(Error::NoImport)?;
         let mut survey = UndoSurvey::new(&extent);
         for numbers in batches(&loaded.agent) {
-            let batch = self
-                .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
-                .await?;
+            let batch = self.load_memories(Selection::Numbers(numbers)).await?;
             batch.memories.iter().for_each(|memory| survey.add(memory));
         }
         let plan = survey.finish();
@@ -429,9 +423,7 @@ impl Memories<'_> {
                 }
                 // Whether this read includes the batches that were already written is irrelevant: no memory is in two
                 // of them.
-                let batch = self
-                    .load(&AgentQuery::of_memories(Selection::Numbers(numbers)))
-                    .await?;
+                let batch = self.load_memories(Selection::Numbers(numbers)).await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let memories = batch.memories.copies().collect();
                 let decision = import::undo(agent, &extent, &plan, memories, actor, now);

@@ -285,7 +285,7 @@ impl Grants<'_> {
 
     /// Whether a reason repeats a sentence of a memory, discarded ones included.
     pub(crate) async fn repeats_memory(self, reason: &PrivateText) -> Result<bool> {
-        let loaded = self.load(&AgentQuery::of_memories(Selection::All)).await?;
+        let loaded = self.load_memories(Selection::All).await?;
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 

@@ -173,9 +173,7 @@ impl Grants<'_> {
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number, .. } => {
-                let found = self
-                    .load(&AgentQuery::of_memories(Selection::Numbers(vec![number])))
-                    .await?;
+                let found = self.load_memories(Selection::Numbers(vec![number])).await?;
                 found.memories.copies().next()
             }
             _ => None,

@@ -150,7 +150,7 @@ impl Sessions<'_> {
         }
         let state = state.with_usage(usage);
         if names_memories(request) && state.is_open() {
-            self.load_memories(&state, memories).await?;
+            self.load_known(&state, memories).await?;
         }
         let (outcome, before) = self.decide_call(&state, request, memories.as_ref(), now);
         match outcome {
@@ -221,11 +221,7 @@ impl Sessions<'_> {
 
     /// Loads all memories for the call, unless they are cached for the version of the state. It is a conflict where
     /// another process wrote since.
-    async fn load_memories(
-        self,
-        state: &CallState,
-        known: &mut Option<KnownMemories>,
-    ) -> Result<()> {
+    async fn load_known(self, state: &CallState, known: &mut Option<KnownMemories>) -> Result<()> {
         let version = state.base.memories_version();
         if known.as_ref().is_some_and(|known| known.is_of(version)) {
             return Ok(());
@@ -364,9 +360,7 @@ impl Sessions<'_> {
                 "a search was decided for another tool".to_owned(),
             ));
         };
-        let loaded = self
-            .load(&AgentQuery::of_memories(Selection::Searchable))
-            .await?;
+        let loaded = self.load_memories(Selection::Searchable).await?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
             None => loaded.memories,
@@ -446,9 +440,7 @@ impl Sessions<'_> {
         all.extend(links.iter().map(|link| link.number));
         all.sort_unstable();
         all.dedup();
-        let loaded = self
-            .load(&AgentQuery::of_memories(Selection::Numbers(all)))
-            .await?;
+        let loaded = self.load_memories(Selection::Numbers(all)).await?;
         Ok(by_number(loaded.memories.copies()))
     }
 

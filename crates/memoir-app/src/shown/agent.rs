@@ -380,11 +380,7 @@ impl Views<'_> {
         let loaded = self.load(&query).await?;
         let mut facts = self.memoir.agent_facts(&loaded.agent, last);
         if may_have_nothing(&loaded.agent) {
-            facts.note_nothing(
-                &self
-                    .load(&AgentQuery::of_memories(Selection::ActiveCore))
-                    .await?,
-            );
+            facts.note_nothing(&self.load_memories(Selection::ActiveCore).await?);
         }
         Ok(facts)
     }
