@@ -17,6 +17,7 @@ use super::absorb::{MessagePlace, opened, outcomes};
 use crate::{
     core::{Error, Loaded, Result, check_messages, codec::Writing, tuned::RULES_ONLY},
     life::Life,
+    memory::replacing::query_to_replace,
     shown::OwnAgent,
 };
 
@@ -125,11 +126,7 @@ impl OwnAgent {
         journal: &[PrivateText],
         core: &[CoreNote],
     ) -> Result<NotedPart> {
-        let replaces = core.iter().any(CoreNote::replaces_any);
-        let query = AgentQuery::of_memories(match replaces {
-            true => Selection::All,
-            false => Selection::None,
-        });
+        let query = query_to_replace(core.iter().any(CoreNote::replaces_any));
         self.decide_reading(&query.with_transcript(), |loaded, now| async move {
             check_in_service(&loaded)?;
             check_messages(&loaded.agent, &loaded.transcript)?;

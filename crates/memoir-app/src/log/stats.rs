@@ -42,10 +42,7 @@ pub struct CoreSizeHistory {
 
 /// A session on a curve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "the names are those of a session's on the wire"
-)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
 pub struct SessionMark {
     pub id: SessionId,
     pub state: State,

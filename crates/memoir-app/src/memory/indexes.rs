@@ -158,11 +158,9 @@ impl Indexes {
 
     /// Notes how large the agent's has become.
     pub(super) fn measure(&self, scope: AgentScope) {
-        let kept = self.kept.lock();
-        let Some(indexed) = kept.entries.get(&scope).map(|entry| entry.indexed.clone()) else {
+        let Some(indexed) = self.kept.lock().indexed(scope) else {
             return;
         };
-        drop(kept);
         let (version, bytes) = read(&indexed, |indexed| (indexed.version, indexed.index.bytes()));
         self.note(scope, &indexed, Some((version, bytes)));
     }
@@ -256,7 +254,7 @@ impl Indexes {
                 }),
             }
         }
-        let Some(indexed) = kept.entries.get(&scope).map(|entry| entry.indexed.clone()) else {
+        let Some(indexed) = kept.indexed(scope) else {
             return;
         };
         drop(kept);
@@ -347,6 +345,11 @@ impl CommitListener for Indexes {
 }
 
 impl KeptIndexes {
+    /// The agent's index. That is no use of it.
+    fn indexed(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
+        self.entries.get(&scope).map(|entry| entry.indexed.clone())
+    }
+
     fn bytes(&self) -> usize {
         self.entries.values().map(|entry| entry.bytes).sum()
     }

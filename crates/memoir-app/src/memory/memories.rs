@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
-    agent::Agent,
     audit::{Actor, ActorKind, Change},
     draft::Decision,
     manage::{self, Saving},
@@ -14,7 +13,7 @@ use memoir_domain::{
     },
     origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
-    replace::{Replacements, Unreplaced},
+    replace::Unreplaced,
     tools::{read_number, read_numbers, read_words},
 };
 use memoir_store::{AgentQuery, Selection};
@@ -47,94 +46,61 @@ pub struct MemoryInput {
     #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "The kiln is fired on Thursdays.")]
     pub content: PrivateText,
     /// `core` where it is left out.
-    #[serde(
-        default,
-        deserialize_with = "optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional")]
     #[schema(value_type = Option<schemas::Kind>)]
     pub kind: Option<Kind>,
     /// Up to 16, each 1 to 50 characters.
-    #[serde(
-        default,
-        deserialize_with = "words",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "words")]
     #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
     pub tags: Vec<PrivateText>,
     /// Where it came from: up to 200 characters.
-    #[serde(
-        default,
-        deserialize_with = "optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     pub source: Option<PrivateText>,
     /// A weaker origin than that which the interface assigns, such as `external` for what is quoted.
-    #[serde(
-        default,
-        deserialize_with = "optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional")]
     #[schema(value_type = Option<schemas::Origin>)]
     pub origin: Option<Origin>,
     /// The origin date; now where it is left out.
-    #[serde(
-        default,
-        deserialize_with = "optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional")]
     #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
     pub created_at: Option<Timestamp>,
     /// Whether no session can delete, consolidate or archive it: for an administrator to set.
-    #[serde(
-        default,
-        deserialize_with = "optional_or_default",
-        skip_serializing_if = "std::ops::Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(deserialize_with = "optional_or_default")]
     #[schema(value_type = Option<bool>)]
     pub constitutional: bool,
     /// In a file only: its number there, by which other lines refer to it.
-    #[serde(
-        default,
-        deserialize_with = "number",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number")]
     #[schema(ignore)]
     pub number: Option<u64>,
     /// In a file only: whether a session wrote its text in place of others. It is ignored unless another line is under
     /// it.
-    #[serde(
-        default,
-        deserialize_with = "optional_or_default",
-        skip_serializing_if = "std::ops::Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(deserialize_with = "optional_or_default")]
     #[schema(ignore)]
     pub is_summary: bool,
     /// In a file only, for an archival memory: the line that took its place.
-    #[serde(
-        default,
-        deserialize_with = "number",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number")]
     #[schema(ignore)]
     pub under: Option<u64>,
     /// In a file only, of an archival memory: when it became so; `None` means now.
-    #[serde(
-        default,
-        deserialize_with = "optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional")]
     #[schema(ignore)]
     pub archived_at: Option<Timestamp>,
     /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
     /// is, and `not_replaced` in the response says why.
     // In a file: the numbers of lines.
-    #[serde(
-        default,
-        deserialize_with = "numbers",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "numbers")]
     #[schema(value_type = Option<Vec<u64>>, example = json!([12]))]
     pub replaces: Vec<Number>,
 }
@@ -324,34 +290,21 @@ impl Memories<'_> {
         let texts = inputs.iter().map(|input| input.content.expose().len());
         let bytes = texts.sum::<usize>() * SAVED_TIMES;
         let _room = self.memoir.room.take(self.scope, bytes).await?;
-        let (agent, saved) = self
-            .decide_reading(&query_to_save(&savings), |loaded, now| {
-                let savings = savings.clone();
-                async move { self.attempt_save(loaded, savings, actor, now).await }
-            })
-            .await?;
-        let refinement_due = self.memoir.refinement_due(&agent);
-        let saved = saved.into_iter().zip(inputs).map(|(one, input)| {
-            let asked = !input.replaces.is_empty();
-            Saved {
-                memory: one.memory,
-                refinement_due,
-                same_as: one.same_as,
-                replaced: asked.then_some(one.replacements.replaced),
-                not_replaced: asked.then_some(one.replacements.not_replaced),
-                note: note(input.content.expose()),
-            }
-        });
-        Ok(saved.collect())
+        self.decide_reading(&query_to_save(&savings), |loaded, now| {
+            let savings = savings.clone();
+            async move { self.attempt_save(loaded, inputs, savings, actor, now).await }
+        })
+        .await
     }
 
     async fn attempt_save(
         self,
         loaded: Loaded,
+        inputs: &[MemoryInput],
         savings: Vec<Saving>,
         actor: &Actor,
         now: Timestamp,
-    ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
+    ) -> Result<(Option<Decision>, Vec<Saved>)> {
         let texts = savings.iter().map(|saving| saving.memory.content.expose());
         let bytes = texts.map(|text| text.len() as u64).sum();
         let growth = (savings.len() as u64, bytes);
@@ -369,18 +322,23 @@ impl Memories<'_> {
             .map(|change| (change.number(), change.after()))
             .collect();
         let links = ArchiveLinks::among(replacing.memories.iter());
+        let refinement_due = self.memoir.refinement_due(&decision.agent);
         let mut answers = Vec::with_capacity(saved.len());
-        for (one, same_as) in saved.into_iter().zip(same) {
+        for ((one, same_as), input) in saved.into_iter().zip(same).zip(inputs) {
             // Each memory that was saved was created by the decision.
             let memory = created.get(&one.number).cloned();
             let memory = memory.ok_or(Error::NoMemory(one.number))?;
-            answers.push(SavedOne {
+            let asked = !input.replaces.is_empty();
+            answers.push(Saved {
                 memory: ShownMemory::answered(memory, &links, actor),
+                refinement_due,
                 same_as,
-                replacements: one.replacements,
+                replaced: asked.then_some(one.replacements.replaced),
+                not_replaced: asked.then_some(one.replacements.not_replaced),
+                note: note(input.content.expose()),
             });
         }
-        Ok((Some(decision.clone()), (decision.agent, answers)))
+        Ok((Some(decision), answers))
     }
 
     /// For each memory to save, an active one with its text.
@@ -594,13 +552,6 @@ impl Memories<'_> {
         })
         .await
     }
-}
-
-/// A memory that was saved, before the agent's state is added.
-struct SavedOne {
-    memory: ShownMemory,
-    same_as: Option<Number>,
-    replacements: Replacements,
 }
 
 pub(crate) fn check_query(query: &RecallQuery) -> Result<(), Invalid> {

@@ -15,7 +15,11 @@ use crate::{
 
 /// The query for saving these: all memories where one of them replaces others.
 pub(crate) fn query_to_save(savings: &[Saving]) -> AgentQuery {
-    let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
+    query_to_replace(savings.iter().any(|saving| !saving.replaces.is_empty()))
+}
+
+/// The query for a save that replaces memories, or none.
+pub(crate) fn query_to_replace(replaces: bool) -> AgentQuery {
     AgentQuery::of_memories(match replaces {
         true => Selection::All,
         false => Selection::None,

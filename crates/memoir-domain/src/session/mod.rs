@@ -249,11 +249,8 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_token_budget: Option<u64>,
     /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "stored_guard"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "stored_guard")]
     pub loss_guard: Option<LossGuard>,
     /// The immutable tags at its beginning, which apply together with the present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,11 +273,8 @@ pub struct Session {
     /// When it was begun.
     pub started_at: Timestamp,
     /// The actor that began it; `None` where that is not stored, or is of a role that this version does not know.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "stored_or_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "stored_or_none")]
     pub started_by: Option<Actor>,
     /// The place in the log of its first record, which names who began it; `None` before. Always `None` of a rehearsal,
     /// whose only record is its end.
