@@ -421,18 +421,14 @@ impl Life<'_> {
             Err(error) => {
                 // Rows that do not match are checked again tomorrow; after any other error the lease runs out.
                 if matches!(error, Error::Tampered(_) | Error::Inconsistent(_)) {
-                    let later = now.plus(LONGEST_WAIT);
-                    let resolved = store.resolve_transcript(self.scope, claim, later, 0);
-                    resolved.await?;
+                    self.release(claim, now.plus(LONGEST_WAIT), 0).await?;
                 }
                 return Err(error);
             }
         };
         if row.pending == 0 {
             // The agent has read them itself.
-            store
-                .resolve_transcript(self.scope, claim, now, row.failures)
-                .await?;
+            self.release(claim, now, row.failures).await?;
             return Ok(None);
         }
         let model = match self.reader().await {
@@ -440,9 +436,7 @@ impl Life<'_> {
             Err(error) => {
                 // Checked again tomorrow: no attempt was made.
                 let later = now.plus(LONGEST_WAIT);
-                store
-                    .resolve_transcript(self.scope, claim, later, row.failures)
-                    .await?;
+                self.release(claim, later, row.failures).await?;
                 return Err(error);
             }
         };
@@ -492,16 +486,20 @@ impl Life<'_> {
             Ok(again_at) => *again_at,
             Err(_) => self.after(reading.failures),
         };
-        let store = &self.memoir.store;
-        let released = store
-            .resolve_transcript(self.scope, claim, again_at, reading.failures)
-            .await;
+        let released = self.release(claim, again_at, reading.failures).await;
         // The first error is the informative one.
         read?;
         released?;
         let mut absorbed = reading.absorbed;
-        absorbed.pending = store.transcript(self.scope).await?.pending;
+        absorbed.pending = self.memoir.store.transcript(self.scope).await?.pending;
         Ok(absorbed)
+    }
+
+    /// Releases the lease on messages, which are read again from `again_at` on.
+    async fn release(self, claim: u64, again_at: Timestamp, failures: u32) -> Result<()> {
+        let store = &self.memoir.store;
+        let released = store.resolve_transcript(self.scope, claim, again_at, failures);
+        Ok(released.await?)
     }
 
     /// Reads chunk by chunk. Returns when the rest is to be tried again.

@@ -95,13 +95,10 @@ impl Life<'_> {
             let room = room(self.sessions().context_of(context_tokens), own);
             // In the decision, so that the question and the shown entries are consistent.
             let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
+            let asked = question.as_ref();
             let seen = ReflectionSeen {
-                entries: question
-                    .as_ref()
-                    .map_or(0, |question| question.entries.len()),
-                is_partial: question
-                    .as_ref()
-                    .is_some_and(|question| question.left_out > 0),
+                entries: asked.map_or(0, |asked| asked.entries.len()),
+                is_partial: asked.is_some_and(|asked| asked.left_out > 0),
                 at: now,
                 next_number: loaded.agent.next_number,
                 last_at: loaded.agent.last_reflection_at,

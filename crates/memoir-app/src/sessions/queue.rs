@@ -10,6 +10,7 @@ use std::sync::Arc;
 use memoir_domain::{
     AgentScope, SessionId,
     audit::Actor,
+    draft::Decision,
     lifecycle,
     session::{EndReason, FailureClass, Lease, State, Trigger},
 };
@@ -95,10 +96,7 @@ impl Memoir {
                 let Some(session) = lifecycle::acquire(session, lease) else {
                     return Ok((None, None));
                 };
-                let decision = memoir_domain::draft::Decision::of_sessions(
-                    loaded.agent,
-                    vec![session.clone()],
-                );
+                let decision = Decision::of_sessions(loaded.agent, vec![session.clone()]);
                 Ok((Some(decision), Some(session)))
             })
             .await?;
@@ -150,22 +148,17 @@ impl LeasedSession {
     /// # Errors
     /// The store fails, or another process closed the session.
     pub async fn drive(&self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
-        let Self {
-            hold,
-            model,
-            state,
-            rehearsal,
-        } = self;
+        let (hold, model) = (&self.hold, &self.model);
         let observer = &mut |progress: &Progress| observer(&progress.wordless());
         let agent = &hold.agent;
         observer(&Progress::Begun {
             session: hold.id,
             agent: agent.name.clone(),
             model: model.name().to_string(),
-            rehearsal: *rehearsal,
+            rehearsal: self.rehearsal,
         });
         let drive = Drive::new(hold, model.clone());
-        let opened = match state {
+        let opened = match self.state {
             State::Open => {
                 let opened = agent.sessions().reopen(hold.id, model.context_tokens());
                 Some(opened.await?)
@@ -187,10 +180,8 @@ impl LeasedSession {
                 session.usage = hold.used();
                 // Only while the lease is still this worker's: another one may have the session by now.
                 let back = lifecycle::release(session, hold.holder);
-                let decision = back.map(|session| {
-                    memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])
-                });
-                Ok((decision, ()))
+                let written = |session| Decision::of_sessions(loaded.agent, vec![session]);
+                Ok((back.map(written), ()))
             })
             .await
     }

@@ -196,31 +196,20 @@ impl Sessions<'_> {
             session: Some(id),
             ..RecordFilter::default()
         };
-        let first = self
-            .memoir
-            .store
-            .records(self.scope, &own)
-            .await?
-            .first()
-            .map(|row| row.seq);
-        let Some(from_seq) = first else {
+        let own = self.memoir.store.records(self.scope, &own).await?;
+        let Some(first) = own.first() else {
             return Ok(Vec::new());
         };
         // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
-        let rows = self.log().log_from(from_seq, loaded).await?;
+        let rows = self.log().log_from(first.seq, loaded).await?;
         codec::records(Some(loaded.base.key()), rows)
     }
 
     /// The sessions of a plan, the one asked for first.
     async fn sessions_of(self, plan: &UndoPlan, requested: Session) -> Result<Vec<Session>> {
-        let others: Vec<SessionId> = plan
-            .sessions
-            .iter()
-            .copied()
-            .filter(|id| *id != requested.id)
-            .collect();
+        let first = requested.id;
         let mut sessions = vec![requested];
-        for id in others {
+        for id in plan.sessions.iter().copied().filter(|id| *id != first) {
             let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
             sessions.push(loaded.take_session(id)?);
         }
@@ -241,21 +230,11 @@ impl Sessions<'_> {
 }
 
 fn check_undoable(session: &Session) -> Result<()> {
-    let problem = match session {
-        Session {
-            rehearsal: true, ..
-        } => "it was a rehearsal, which changed nothing",
-        Session {
-            undone_at: Some(_), ..
-        } => "it was undone already",
-        Session {
-            state: State::RolledBack,
-            ..
-        } => "it was rolled back already",
-        Session {
-            state: State::Declined,
-            ..
-        } => "it was declined, and changed nothing",
+    let problem = match session.state {
+        _ if session.rehearsal => "it was a rehearsal, which changed nothing",
+        _ if session.undone_at.is_some() => "it was undone already",
+        State::RolledBack => "it was rolled back already",
+        State::Declined => "it was declined, and changed nothing",
         _ => return Ok(()),
     };
     Err(Error::NotUndoable {
