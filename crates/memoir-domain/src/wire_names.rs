@@ -42,6 +42,15 @@ macro_rules! wire_names {
     };
 }
 
+/// The names of these fields, as far as two values differ in them.
+macro_rules! differing {
+    ($one:expr, $other:expr; $($field:ident),+) => {{
+        let fields = [$((stringify!($field), $one.$field != $other.$field)),+];
+        let different = fields.into_iter().filter(|(_, differs)| *differs);
+        different.map(|(name, _)| name).collect()
+    }};
+}
+
 /// Reads a stored name; `None` where this version of Memoir does not know it.
 pub(crate) fn stored_name<'de, T, D: Deserializer<'de>>(
     from_name: fn(&str) -> Option<T>,

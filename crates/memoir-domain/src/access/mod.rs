@@ -560,13 +560,8 @@ impl AccessRequest {
             Some(not_before) => Err(not_before),
             None => Ok(QuestionClaim {
                 until: now.plus_seconds(QuestionClaim::SECONDS),
-                times: self
-                    .question
-                    .map_or(0, |question| question.times)
-                    .saturating_add(1),
-                usage: self
-                    .question
-                    .map_or_else(Usage::default, |question| question.usage),
+                times: self.question.map_or(1, |last| last.times.saturating_add(1)),
+                usage: self.question.map(|last| last.usage).unwrap_or_default(),
             }),
         }
     }
@@ -681,24 +676,9 @@ impl AccessRequest {
 
     /// The names of the fields in which two requests differ.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
-        let fields = [
-            // Not `question`: no record holds it.
-            ("kind", self.kind != other.kind),
-            ("purpose", self.purpose != other.purpose),
-            ("asked_by", self.asked_by != other.asked_by),
-            ("state", self.state != other.state),
-            ("requested_at", self.requested_at != other.requested_at),
-            ("expires_at", self.expires_at != other.expires_at),
-            ("answered_at", self.answered_at != other.answered_at),
-            ("answered_seq", self.answered_seq != other.answered_seq),
-            ("reason", self.reason != other.reason),
-            ("ended_at", self.ended_at != other.ended_at),
-            ("reads", self.reads != other.reads),
-            ("memories_read", self.memories_read != other.memories_read),
-            ("tokens_read", self.tokens_read != other.tokens_read),
-        ];
-        let different = fields.into_iter().filter(|(_, differs)| *differs);
-        different.map(|(name, _)| name).collect()
+        // Not `question`: no record holds it.
+        differing!(self, other; kind, purpose, asked_by, state, requested_at, expires_at, answered_at, answered_seq,
+            reason, ended_at, reads, memories_read, tokens_read)
     }
 }
 

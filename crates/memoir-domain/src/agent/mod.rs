@@ -636,48 +636,28 @@ pub fn fold_name(name: &str) -> String {
 
 wire_names! {
     /// One setting, by its wire name.
+    #[expect(missing_docs, reason = "the names are those of the wire")]
     pub enum Field {
-        /// `name`
         Name = "name",
-        /// `model`
         Model = "model",
-        /// `system_prompt`
         SystemPrompt = "system_prompt",
-        /// `reflection_prompt`
         ReflectionPrompt = "reflection_prompt",
-        /// `memory_reflection_prompt`
         MemoryReflectionPrompt = "memory_reflection_prompt",
-        /// `refinement_prompt`
         RefinementPrompt = "refinement_prompt",
-        /// `refinement_threshold`
         RefinementThreshold = "refinement_threshold",
-        /// `core_token_budget`
         CoreTokenBudget = "core_token_budget",
-        /// `refinement_trigger_tokens`
         RefinementTriggerTokens = "refinement_trigger_tokens",
-        /// `immutable_tags`
         ImmutableTags = "immutable_tags",
-        /// `duplicate_match`
         DuplicateMatch = "duplicate_match",
-        /// `loss_guard`
         LossGuard = "loss_guard",
-        /// `refinement_schedule`
         RefinementSchedule = "refinement_schedule",
-        /// `refinement_mode`
         RefinementMode = "refinement_mode",
-        /// `context_journal_tokens`
         ContextJournalTokens = "context_journal_tokens",
-        /// `context_core_tokens`
         ContextCoreTokens = "context_core_tokens",
-        /// `near_duplicates`
         NearDuplicates = "near_duplicates",
-        /// `reasoning_effort`
         ReasoningEffort = "reasoning_effort",
-        /// `answer_tokens`
         AnswerTokens = "answer_tokens",
-        /// `paused`
         Paused = "paused",
-        /// `active`
         Active = "active",
     }
 }

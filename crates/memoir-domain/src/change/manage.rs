@@ -521,10 +521,7 @@ pub fn check_edit(
     memory: &Memory,
 ) -> Result<(), ChangeRefusal> {
     check_idle(agent, running)?;
-    check_active(memory)?;
-    if memory.kind() != Kind::Core {
-        return Err(ChangeRefusal::NotCore(memory.number));
-    }
+    check_active_core(memory)?;
     if memory.is_constitutional() {
         return Err(ChangeRefusal::Constitutional(memory.number));
     }
@@ -602,10 +599,7 @@ pub fn protect(
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
-    check_active(memory)?;
-    if memory.kind() != Kind::Core {
-        return Err(ChangeRefusal::NotCore(memory.number));
-    }
+    check_active_core(memory)?;
     if memory.is_summary {
         let why = "no summary becomes constitutional. Promote and protect its sources";
         return Err(ChangeRefusal::NotApplicable(memory.number, why));
@@ -634,10 +628,7 @@ pub fn unprotect(
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
-    check_active(memory)?;
-    if memory.kind() != Kind::Core {
-        return Err(ChangeRefusal::NotCore(memory.number));
-    }
+    check_active_core(memory)?;
     let action = Action::MemoryUnprotected;
     if !memory.is_constitutional() {
         if memory.is_summary {
@@ -679,6 +670,14 @@ fn check_active(memory: &Memory) -> Result<(), ChangeRefusal> {
     check_readable(memory)?;
     if !memory.is_active() {
         return Err(ChangeRefusal::Discarded(memory.number));
+    }
+    Ok(())
+}
+
+fn check_active_core(memory: &Memory) -> Result<(), ChangeRefusal> {
+    check_active(memory)?;
+    if memory.kind() != Kind::Core {
+        return Err(ChangeRefusal::NotCore(memory.number));
     }
     Ok(())
 }

@@ -187,22 +187,7 @@ impl MemoryMark {
 
     /// The fields in which two states differ, by name.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
-        let fields = [
-            ("place", self.place != other.place),
-            ("content", self.content != other.content),
-            ("tags", self.tags != other.tags),
-            ("source", self.source != other.source),
-            ("saved_by", self.saved_by != other.saved_by),
-            ("is_summary", self.is_summary != other.is_summary),
-            ("protected_seq", self.protected_seq != other.protected_seq),
-            ("core_seq", self.core_seq != other.core_seq),
-            ("recorded_at", self.recorded_at != other.recorded_at),
-            ("created_at", self.created_at != other.created_at),
-            ("updated_at", self.updated_at != other.updated_at),
-            ("discarded_at", self.discarded_at != other.discarded_at),
-            ("shredded_at", self.shredded_at != other.shredded_at),
-        ];
-        let different = fields.into_iter().filter(|(_, differs)| *differs);
-        different.map(|(name, _)| name).collect()
+        differing!(self, other; place, content, tags, source, saved_by, is_summary, protected_seq, core_seq,
+            recorded_at, created_at, updated_at, discarded_at, shredded_at)
     }
 }

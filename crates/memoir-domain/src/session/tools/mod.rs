@@ -23,18 +23,13 @@ use crate::agent::Mode;
 
 wire_names! {
     /// One of the six.
+    #[expect(missing_docs, reason = "the names are those of the wire")]
     pub enum Tool {
-        /// `search_memories`
         Search = "search_memories",
-        /// `consolidate_memories`
         Consolidate = "consolidate_memories",
-        /// `update_memory`
         Update = "update_memory",
-        /// `delete_memory`
         Delete = "delete_memory",
-        /// `protect_memory`
         Protect = "protect_memory",
-        /// `complete_refinement`
         Complete = "complete_refinement",
     }
 }
