@@ -194,13 +194,9 @@ impl LoadRoom {
         if bytes <= SHORT_LOAD {
             return vec![(self.short.clone(), units(SHORT_ROOM))];
         }
-        let own = self
-            .known
-            .lock()
-            .entry(scope)
-            .or_insert_with(|| KnownAgent::new(RowCounts::default()))
-            .room
-            .clone();
+        let unknown = || KnownAgent::new(RowCounts::default());
+        let mut known = self.known.lock();
+        let own = known.entry(scope).or_insert_with(unknown).room.clone();
         let units = units(AGENT_ROOM);
         vec![(own, units), (self.long.clone(), units)]
     }

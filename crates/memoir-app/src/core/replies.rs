@@ -82,10 +82,8 @@ pub struct RequestOutcome {
 
 impl RequestOutcome {
     fn of(commit: &Commit) -> Self {
-        let saved = commit
-            .records
-            .iter()
-            .filter(|record| record.action == Action::MemorySaved);
+        let saved = commit.records.iter();
+        let saved = saved.filter(|record| record.action == Action::MemorySaved);
         Self {
             agent: commit.agent.scope.agent,
             seq: commit.records.last().map(|record| record.seq),

@@ -344,10 +344,8 @@ impl Life<'_> {
     /// The agent is gone; the store fails.
     pub async fn transcript(self) -> Result<TranscriptView> {
         // Not compared with the agent's counts, since a session's start asks for it: reading them and `verify` do that.
-        let row = self
-            .load(&AgentQuery::default().with_transcript())
-            .await?
-            .transcript;
+        let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
+        let row = loaded.transcript;
         Ok(TranscriptView {
             pending: row.pending,
             absorbed: row.absorbed,
@@ -601,11 +599,8 @@ impl Life<'_> {
         let smaller = reading.shrunk.saturating_mul(SHRINKING);
         // At 0 the store returns one message, the least for a question.
         let budget = budget.checked_shr(smaller).unwrap_or(0);
-        let rows = self
-            .memoir
-            .store
-            .pending_messages(self.scope, budget)
-            .await?;
+        let store = &self.memoir.store;
+        let rows = store.pending_messages(self.scope, budget).await?;
         let places = rows.iter().map(MessagePlace::of).collect();
         let messages = opened(&loaded, &rows)?;
         Ok((!messages.is_empty()).then(|| Chunk {
@@ -730,10 +725,8 @@ impl Life<'_> {
             if !self.is_still_pending(places).await? {
                 return Ok((None, None));
             }
-            let mut replacing = self
-                .memories()
-                .replacing_for(notes, &loaded.memories)
-                .await?;
+            let memories = &loaded.memories;
+            let mut replacing = self.memories().replacing_for(notes, memories).await?;
             let (decision, answer) = decide(loaded.agent, &mut replacing, now);
             let writing = Writing {
                 messages: outcomes(places.iter().copied(), state, now),

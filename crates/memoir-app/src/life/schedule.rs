@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use memoir_store::AgentQuery;
 
 use super::{Absorbed, Reflected, reflect::ReflectionCause};
 use crate::{
@@ -101,11 +102,8 @@ impl Memoir {
     pub async fn do_job(&self, job: Job, stop: impl Future<Output = ()> + Send) -> Result<bool> {
         let mut stop: Stop<'_> = Box::pin(stop);
         let mut agent = self.handle(job.scope());
-        agent.name = agent
-            .load(&memoir_store::AgentQuery::default())
-            .await?
-            .agent
-            .name;
+        let loaded = agent.load(&AgentQuery::default()).await?;
+        agent.name = loaded.agent.name;
         Ok(match agent.life().do_due(job, &mut stop).await? {
             // Reflected or not, it is not due before the next day.
             Some(JobOutcome::Reflected(_)) => true,

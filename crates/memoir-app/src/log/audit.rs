@@ -19,10 +19,8 @@ impl AgentLog<'_> {
         attempt: impl Fn(AgentHandle) -> Attempt,
     ) -> Result<T> {
         again(|| async {
-            let newest = self
-                .views()
-                .search_records(&RecordFilter::default(), None, 1)
-                .await?;
+            let all = RecordFilter::default();
+            let newest = self.views().search_records(&all, None, 1).await?;
             let newest_seq = newest.first().map_or(0, |record| record.seq);
             match attempt(self.as_seen(newest_seq)).await {
                 Err(Error::Changed) => Err(CONFLICT),

@@ -374,12 +374,9 @@ impl Memoir {
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             // An agent that cannot be read is another finding.
-            let tokens = handle
-                .grants()
-                .token_uses(self.now())
-                .await
-                .unwrap_or_default();
-            let own = handle.quota_uses(tokens).await.unwrap_or_default();
+            let tokens = handle.grants().token_uses(self.now()).await;
+            let own = handle.quota_uses(tokens.unwrap_or_default()).await;
+            let own = own.unwrap_or_default();
             let whose = format!("the agent `{}`", agent.name);
             uses.extend(
                 own.into_iter()

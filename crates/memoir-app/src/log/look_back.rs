@@ -97,12 +97,8 @@ impl AgentLog<'_> {
     /// The agent is erased; the store fails.
     pub async fn look_back(self, point: Option<Point>) -> Result<LookBack> {
         // Before anything is read, so that waiting callers hold nothing.
-        let _turn = self
-            .memoir
-            .state::<Limits>()
-            .whole_pasts
-            .take(self.scope)
-            .await?;
+        let limits = self.memoir.state::<Limits>();
+        let _turn = limits.whole_pasts.take(self.scope).await?;
         again(|| self.attempt_look_back(point)).await
     }
 
@@ -242,10 +238,8 @@ impl AgentLog<'_> {
             // A loaded agent always has a version. The store keeps the summaries only while the agent is still of this
             // version, so none outlasts a later shredding.
             let version = now.base.version().unwrap_or_default();
-            let keeping = self
-                .memoir
-                .store
-                .keep_summaries(self.scope, version, rows.clone());
+            let store = &self.memoir.store;
+            let keeping = store.keep_summaries(self.scope, version, rows.clone());
             match keeping.await? {
                 true => Ok(()),
                 false => Err(CONFLICT),

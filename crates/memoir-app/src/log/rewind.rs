@@ -111,12 +111,8 @@ impl AgentLog<'_> {
     /// [`memoir_store::Error::Conflict`] where another process wrote meanwhile.
     pub(crate) async fn everything(self) -> Result<AgentPast> {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
-        let turn = self
-            .memoir
-            .state::<Limits>()
-            .whole_pasts
-            .take(self.scope)
-            .await?;
+        let limits = self.memoir.state::<Limits>();
+        let turn = limits.whole_pasts.take(self.scope).await?;
         let loaded = self.load_memories(Selection::All).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;

@@ -216,12 +216,8 @@ impl AgentLog<'_> {
     }
 
     pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
-        let _turn = self
-            .memoir
-            .state::<Limits>()
-            .verifications
-            .take(self.scope)
-            .await?;
+        let limits = self.memoir.state::<Limits>();
+        let _turn = limits.verifications.take(self.scope).await?;
         match again(|| self.attempt_verify(leaves)).await {
             // Memoir did not write a row that cannot even be read.
             Err(

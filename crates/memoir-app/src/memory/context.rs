@@ -207,10 +207,9 @@ impl OwnAgent {
             {
                 return Err(CONFLICT);
             }
-            texts
-                .memories
-                .iter()
-                .for_each(|memory| plan.give(memory, &archive));
+            for memory in &texts.memories {
+                plan.give(memory, &archive);
+            }
         }
         Ok((loaded, plan.finish(&archive)))
     }
@@ -301,10 +300,8 @@ impl Memories<'_> {
 
     /// The note about the archive in a context with these summaries.
     async fn archive_note(self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
-        let links = self
-            .views()
-            .links_around(summaries.iter().copied().collect())
-            .await?;
+        let around = summaries.iter().copied().collect();
+        let links = self.views().links_around(around).await?;
         let sources = summaries.into_iter();
         Ok(ArchiveNote {
             memories: agent.tally.archival_count,

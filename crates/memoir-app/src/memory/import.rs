@@ -523,10 +523,8 @@ impl Memories<'_> {
         }
         again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
-            let texts = read
-                .lines
-                .iter()
-                .map(|line| line.memory.content.expose().len() as u64);
+            let texts = read.lines.iter();
+            let texts = texts.map(|line| line.memory.content.expose().len() as u64);
             let growth = (read.lines.len() as u64, texts.sum());
             self.check_growth(&loaded.agent, growth, actor.kind).await?;
             let (plan, imported) = self.plan_import(&loaded.agent, &read);

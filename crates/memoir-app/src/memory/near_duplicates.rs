@@ -24,15 +24,11 @@ impl OwnAgent {
             let mut pairs = found.items.iter();
             pairs.any(|pair| pair.left == memory.number || pair.right == memory.number)
         };
-        let links = self
-            .views()
-            .links_of(loaded.memories.iter().filter(is_found))
-            .await?;
+        let paired = loaded.memories.iter().filter(is_found);
+        let links = self.views().links_of(paired).await?;
         let view = |number| {
-            let memory = loaded
-                .memories
-                .iter()
-                .find(|memory| memory.number == number);
+            let mut memories = loaded.memories.iter();
+            let memory = memories.find(|memory| memory.number == number);
             memory.map(|memory| ShownMemory::with_words(memory.clone(), &links))
         };
         // The pairs were found among the loaded memories, so `?` omits none.

@@ -138,10 +138,8 @@ impl Memories<'_> {
             true => self.0.clone(),
             false => self.under(None),
         };
-        let shredded = agent
-            .memories()
-            .shred_one(wish.number, &reason, actor)
-            .await?;
+        let memories = agent.memories();
+        let shredded = memories.shred_one(wish.number, &reason, actor).await?;
         Ok(Shredded {
             derived,
             ..shredded
@@ -157,12 +155,8 @@ impl Memories<'_> {
         actor: &Actor,
     ) -> Result<Vec<Number>> {
         let derived = self.derived_from(number).await?;
-        let numbers: Vec<Number> = derived
-            .summaries
-            .into_iter()
-            .chain(derived.reports)
-            .filter(|other| *other != number)
-            .collect();
+        let numbers = derived.summaries.into_iter().chain(derived.reports);
+        let numbers = numbers.filter(|other| *other != number).collect();
         let query = AgentQuery::of_memories(Selection::Numbers(numbers));
         // Whether the memory requested is as expected is checked with that one.
         let agent = self.under(None);
@@ -288,10 +282,8 @@ impl Memories<'_> {
             answer,
             now,
         } = wish;
-        let found = loaded
-            .memories
-            .iter()
-            .find(|memory| memory.number == number);
+        let mut memories = loaded.memories.iter();
+        let found = memories.find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
         // A person relies on the number of stored messages, for the text may be in them too.
         check_messages(&loaded.agent, &loaded.transcript)?;

@@ -165,10 +165,8 @@ impl Counters {
                 input_tokens,
                 output_tokens,
             });
-            self.metrics
-                .model_cost
-                .with_label_values(&[provider, model])
-                .inc_by(cost);
+            let costs = &self.metrics.model_cost;
+            costs.with_label_values(&[provider, model]).inc_by(cost);
         }
     }
 }
@@ -255,10 +253,8 @@ impl Drop for CountedRequest<'_> {
         let metrics = &self.of.metrics;
         let [provider, model] = metrics.model_labels(&self.of.name);
         let took = self.begun.elapsed();
-        metrics
-            .model_seconds
-            .with_label_values(&[provider, model])
-            .observe(took.as_secs_f64());
+        let seconds = metrics.model_seconds.with_label_values(&[provider, model]);
+        seconds.observe(took.as_secs_f64());
         let response = LastResponse {
             model: model.to_owned(),
             result: self.result,

@@ -721,11 +721,8 @@ impl Grants<'_> {
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             let mut token = token.clone();
             let mut leave = None;
-            let client = token
-                .open
-                .connection
-                .as_ref()
-                .map(ConnectionDocument::client);
+            let connection = token.open.connection.as_ref();
+            let client = connection.map(ConnectionDocument::client);
             if provision == Provision::First && self.is_in_use(&loaded).await? {
                 let recipient = client.map(|client| client.recipient());
                 let found = self.token_leave(&loaded, recipient, actor);

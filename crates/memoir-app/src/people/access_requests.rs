@@ -616,10 +616,8 @@ impl Account {
             let request = row.as_ref().map(codec::listed_access_request).transpose()?;
             if request.is_some_and(|request| request.asked_by == *gone) {
                 let agent = self.memoir.handle(open.scope);
-                agent
-                    .grants()
-                    .revoke_access(open.id, &Actor::system())
-                    .await?;
+                let grants = agent.grants();
+                grants.revoke_access(open.id, &Actor::system()).await?;
             }
         }
         Ok(())

@@ -46,10 +46,8 @@ impl Account {
         let name = decision.agent.name.clone();
         // The name is looked up before a key is made: names are often taken, and each attempt would leave a key behind.
         // The commit refuses a name that is taken in between.
-        let taken = memoir
-            .store
-            .agent_named(self.id, &agent::fold_name(&name))
-            .await?;
+        let folded = agent::fold_name(&name);
+        let taken = memoir.store.agent_named(self.id, &folded).await?;
         match taken {
             Some(row) if row.columns.erased_at.is_none() => return Err(Error::NameTaken(name)),
             // An agent of the same name would hide one whose erasing was interrupted.

@@ -344,10 +344,8 @@ impl Grants<'_> {
                 return Ok(QuestionTurn::NotByModel);
             }
             let open = self.memoir.store.open_requests(self.scope).await?;
-            let open: Vec<AccessRequest> = open
-                .iter()
-                .map(codec::listed_access_request)
-                .collect::<Result<_>>()?;
+            let open = open.iter().map(codec::listed_access_request);
+            let open: Vec<AccessRequest> = open.collect::<Result<_>>()?;
             let claim = match request.claim_question(&open, now) {
                 Ok(claim) => claim,
                 // When the question of another request ends is unknown: this one is checked with the next ones.

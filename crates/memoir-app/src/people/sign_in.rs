@@ -694,10 +694,8 @@ impl SignedInUser {
         // revoked. It fails if another process changed the user, before any secret is returned.
         user.end_sign_ins();
         self.write(&mut user, action).await?;
-        let made = self
-            .account
-            .write_sign_in(&user, true, self.ends_at)
-            .await?;
+        let account = &self.account;
+        let made = account.write_sign_in(&user, true, self.ends_at).await?;
         let actor = user.actor();
         self.account.revoke_sign_ins(&user, &actor).await?;
         Ok(made)

@@ -315,11 +315,8 @@ impl Sessions<'_> {
 pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateText>; N]) -> u64 {
     /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
     const FIXED_TOKENS: u64 = 2_500;
-    let own: u64 = own
-        .into_iter()
-        .flatten()
-        .map(|text| tokens(text.expose()))
-        .sum();
+    let own = own.into_iter().flatten();
+    let own: u64 = own.map(|text| tokens(text.expose())).sum();
     // Saturating: a context that is smaller than the rules leaves no room for memories, and whole rows are left out.
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }

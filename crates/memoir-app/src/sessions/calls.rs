@@ -57,11 +57,9 @@ impl OwnAgent {
         tool: &str,
         arguments: Option<&Value>,
     ) -> Result<ToolResult> {
-        Ok(self
-            .sessions()
-            .call(session, &ToolRequest::read(tool, arguments), None)
-            .await?
-            .result)
+        let request = ToolRequest::read(tool, arguments);
+        let called = self.sessions().call(session, &request, None).await?;
+        Ok(called.result)
     }
 }
 
@@ -431,11 +429,8 @@ impl Sessions<'_> {
         self,
         numbers: Vec<Number>,
     ) -> Result<BTreeMap<Number, Memory>> {
-        let links = self
-            .memoir
-            .store
-            .archive_links(self.scope, &numbers)
-            .await?;
+        let store = &self.memoir.store;
+        let links = store.archive_links(self.scope, &numbers).await?;
         let mut all = numbers;
         all.extend(links.iter().map(|link| link.number));
         all.sort_unstable();
@@ -543,10 +538,8 @@ fn follow(
 
 /// Whether the call names memories, and is decided on them.
 fn names_memories(request: &ToolRequest) -> bool {
-    request
-        .call
-        .as_ref()
-        .is_ok_and(|call| !call.numbers().is_empty())
+    let call = request.call.as_ref();
+    call.is_ok_and(|call| !call.numbers().is_empty())
 }
 
 fn unchanged(state: &CallState, result: ToolResult, gauge: Option<Gauge>) -> ToolOutcome {

@@ -226,11 +226,9 @@ impl Live {
             self.looked_at = None;
             return Ok(news);
         }
-        let (session, progress) = self
-            .agent
-            .sessions()
-            .live_with_progress(&agent, row, self.access_level)
-            .await?;
+        let sessions = self.agent.sessions();
+        let live = sessions.live_with_progress(&agent, row, self.access_level);
+        let (session, progress) = live.await?;
         self.looked_at = looked_at;
         self.has_ended = !session.session.state.is_running();
         if self.seen.progress != Some(progress) {
@@ -282,10 +280,8 @@ impl Live {
             AccessLevel::Words => self.agent.key().await?,
             _ => None,
         };
-        let records = self
-            .agent
-            .views()
-            .shown_records(&filter, self.access_level, key.as_ref());
+        let views = self.agent.views();
+        let records = views.shown_records(&filter, self.access_level, key.as_ref());
         let records = records.await?;
         let known = records
             .into_iter()

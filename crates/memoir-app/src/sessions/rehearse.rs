@@ -273,11 +273,8 @@ impl Sessions<'_> {
         })?;
         let plan = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, now)?;
         let mut decision = plan.decision;
-        let session = decision
-            .sessions
-            .iter()
-            .find(|session| session.id == plan.session)
-            .cloned();
+        let is_applied = |session: &&Session| session.id == plan.session;
+        let session = decision.sessions.iter().find(is_applied).cloned();
         let session = session.ok_or_else(no_session)?;
         // The row of the rehearsed session is written as well, because it names the session that applied it.
         decision.sessions.push(rehearsed);
@@ -361,10 +358,8 @@ impl Sessions<'_> {
             return Err(not_applicable(rehearsed.id, problem));
         }
         // A completed session has a report; the other text is never used.
-        let summary = rehearsed
-            .summary
-            .clone()
-            .unwrap_or_else(|| "A rehearsal was applied.".into());
+        let summary = rehearsed.summary.clone();
+        let summary = summary.unwrap_or_else(|| "A rehearsal was applied.".into());
         applying
             .decide(ToolCall::Complete { summary }, actor, now)
             .map_err(|code| not_applicable(rehearsed.id, &format!("its end is refused: {code}")))?;

@@ -118,11 +118,8 @@ impl Sessions<'_> {
         (loaded, decision, _): PlannedRollBack,
         actor: &Actor,
     ) -> Result<ShownSession> {
-        let undone = decision
-            .sessions
-            .iter()
-            .find(|session| session.id == id)
-            .cloned();
+        let is_it = |session: &&Session| session.id == id;
+        let undone = decision.sessions.iter().find(is_it).cloned();
         self.commit(&loaded.base, decision).await?;
         undone
             .map(|session| ShownSession::answered(&self.name, session, actor))

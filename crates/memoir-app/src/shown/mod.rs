@@ -410,11 +410,8 @@ impl Views<'_> {
         let loaded = self.read(snapshot, room).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
         // This ends an expired one; the next round may find another one that covers it.
-        let now = self
-            .grants()
-            .live(&loaded, &request)
-            .await?
-            .ok_or(CONFLICT)?;
+        let live = self.grants().live(&loaded, &request).await?;
+        let now = live.ok_or(CONFLICT)?;
         Ok(Ok(EffectiveGrant {
             loaded,
             request,

@@ -305,10 +305,8 @@ fn sides(body: &RecordBody, memory: Option<Number>) -> (Option<Value>, Option<Va
         };
         return (side(|change| &change.before), side(|change| &change.after));
     }
-    let own = body
-        .changes
-        .iter()
-        .find(|change| Some(change.number()) == memory);
+    let mut changes = body.changes.iter();
+    let own = changes.find(|change| Some(change.number()) == memory);
     let kept = |memory: &Memory| memory.is_active().then(|| memory_value(memory));
     (
         own.and_then(Change::before).and_then(kept),

@@ -310,11 +310,8 @@ impl AgentLens<'_> {
             Viewer::Agent => observer(progress),
             Viewer::Administrator(_) => observer(&progress.wordless()),
         };
-        let session = self
-            .agent
-            .sessions()
-            .refine(options, &mut viewer_observer)
-            .await?;
+        let sessions = self.agent.sessions();
+        let session = sessions.refine(options, &mut viewer_observer).await?;
         let mut session = self.session(session.id).await?;
         if session.rehearsal && self.viewer == Viewer::Agent {
             // One that was never opened has an empty diff.

@@ -616,11 +616,8 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     // Separators between the digits are ignored.
     let digits = name.chars().filter(char::is_ascii_alphanumeric);
     let digits: String = digits.collect::<String>().to_ascii_lowercase();
-    if digits
-        .trim_start_matches("urnuuid")
-        .parse::<AgentId>()
-        .is_ok()
-    {
+    let digits = digits.trim_start_matches("urnuuid");
+    if digits.parse::<AgentId>().is_ok() {
         return Err(Invalid::new(
             "name",
             "must not read as an identifier (32 hexadecimal digits); give another",

@@ -666,11 +666,8 @@ impl Facts {
     }
 
     fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
-        self.0
-            .get(name)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
+        let list = self.0.get(name).and_then(Value::as_array);
+        list.into_iter().flatten()
     }
 }
 

@@ -1126,11 +1126,8 @@ impl RecallIndex {
         // For each, the words that no third memory has come first.
         sharing.sort_unstable_by_key(|(at, is_subject)| (*at, !is_subject));
         sharing.dedup_by_key(|(at, _)| *at);
-        let of_one: Vec<u32> = sharing
-            .iter()
-            .filter(|(_, is)| *is)
-            .map(|(at, _)| *at)
-            .collect();
+        let of_one = sharing.iter().filter(|(_, is)| *is);
+        let of_one: Vec<u32> = of_one.map(|(at, _)| *at).collect();
         let most_shared = match of_one.as_slice() {
             // The only one shares most.
             [] | [_] => 0.0,

@@ -176,11 +176,8 @@ impl IndexVectors {
 
     /// The slots with a vector, ascending, each with its steps.
     pub(super) fn by_slot(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
-        let mut slots: Vec<(u32, u32)> = self
-            .place_of
-            .iter()
-            .map(|(at, place)| (*at, *place))
-            .collect();
+        let slots = self.place_of.iter().map(|(at, place)| (*at, *place));
+        let mut slots: Vec<(u32, u32)> = slots.collect();
         slots.sort_unstable();
         slots
             .into_iter()

@@ -162,16 +162,10 @@ pub(crate) fn end_session(
         memories.insert(change.number(), change.after());
     }
     let drafted = draft.records().to_vec();
-    let own: BTreeSet<SessionId> = draft
-        .session()
-        .map(|session| session.id)
-        .into_iter()
-        .collect();
-    let edits: Vec<&Record> = history
-        .iter()
-        .chain(&drafted)
-        .filter(|record| is_edit_of(record, &own))
-        .collect();
+    let own = draft.session().map(|session| session.id);
+    let own: BTreeSet<SessionId> = own.into_iter().collect();
+    let edits = history.iter().chain(&drafted);
+    let edits: Vec<&Record> = edits.filter(|record| is_edit_of(record, &own)).collect();
     debug_assert!(
         // Without the core memory of a consolidation: the edit may not change it.
         edits

@@ -893,10 +893,8 @@ fn redacted(
         });
     }
     // Either a shredding, or the log of an imported agent: all its texts are sealed anew, and none replaces another.
-    let shreddings = decision
-        .records
-        .iter_mut()
-        .filter(|record| record.action == Action::MemoryShredded);
+    let shreddings = decision.records.iter_mut();
+    let shreddings = shreddings.filter(|record| record.action == Action::MemoryShredded);
     for record in shreddings {
         let commitments = bodies
             .iter()

@@ -55,11 +55,8 @@ pub fn ask<'a>(
 ) -> Option<ReflectionQuestion> {
     let immutable = agent.settings.immutable_tag_set();
     let memories: Vec<&Memory> = memories.into_iter().collect();
-    let mut journal: Vec<&Memory> = memories
-        .iter()
-        .copied()
-        .filter(|memory| is_candidate(memory, now))
-        .collect();
+    let journal = memories.iter().copied();
+    let mut journal: Vec<&Memory> = journal.filter(|memory| is_candidate(memory, now)).collect();
     journal.sort_by_key(|memory| (memory.created_at, memory.number));
     if journal.is_empty() {
         return None;

@@ -135,11 +135,8 @@ fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
 }
 
 fn allowed_tools(mode: Mode) -> String {
-    let names: Vec<&str> = Tool::ALL
-        .into_iter()
-        .filter(|tool| tool.is_in(mode))
-        .map(Tool::as_str)
-        .collect();
+    let names = Tool::ALL.into_iter().filter(|tool| tool.is_in(mode));
+    let names: Vec<&str> = names.map(Tool::as_str).collect();
     names.join(", ")
 }
 
@@ -167,18 +164,13 @@ fn active_core<'a>(
     memories: &'a AllMemories,
     numbers: &[Number],
 ) -> Result<Vec<&'a Memory>, Refusal> {
-    let missing: Vec<Number> = numbers
-        .iter()
-        .copied()
-        .filter(|number| memories.active(*number).is_none())
-        .collect();
+    let is_missing = |number: &Number| memories.active(*number).is_none();
+    let missing: Vec<Number> = numbers.iter().copied().filter(is_missing).collect();
     if !missing.is_empty() {
         return Err(Refusal::NotFound { numbers: missing });
     }
-    let members: Vec<&Memory> = numbers
-        .iter()
-        .filter_map(|number| memories.active(*number))
-        .collect();
+    let members = numbers.iter().filter_map(|number| memories.active(*number));
+    let members: Vec<&Memory> = members.collect();
     let place_of = |memory: &Memory| memories.now_at(memory).map(|now| now.number);
     let others: Vec<(Number, Option<Number>)> = members
         .iter()
@@ -196,11 +188,8 @@ fn faulty(
     fault: impl Fn(&Memory) -> bool,
     refusal: impl Fn(Vec<Number>) -> Refusal,
 ) -> Result<(), Refusal> {
-    let numbers: Vec<Number> = members
-        .iter()
-        .filter(|memory| fault(memory))
-        .map(|memory| memory.number)
-        .collect();
+    let faulty = members.iter().filter(|memory| fault(memory));
+    let numbers: Vec<Number> = faulty.map(|memory| memory.number).collect();
     if numbers.is_empty() {
         Ok(())
     } else {
@@ -849,11 +838,8 @@ impl<'a> Plan<'a> {
 
     fn result(&self, written: &Written, after: AfterEdit) -> ToolResult {
         let (number, archived) = (written.number, written.archived.clone());
-        let text = self
-            .view
-            .memories
-            .get(number)
-            .map(|memory| memory.content.clone());
+        let memory = self.view.memories.get(number);
+        let text = memory.map(|memory| memory.content.clone());
         let content = self.effect.content().cloned().or(text).unwrap_or_default();
         let is_summary = match self.effect {
             Effect::Form { .. } => self.members.iter().all(|memory| memory.is_summary),

@@ -286,11 +286,8 @@ impl From<Invalid> for Refusal {
 
 /// `#17, #21 and 3 more`.
 fn list(numbers: &[Number]) -> String {
-    let shown: Vec<String> = numbers
-        .iter()
-        .take(LISTED)
-        .map(ToString::to_string)
-        .collect();
+    let shown = numbers.iter().take(LISTED).map(ToString::to_string);
+    let shown: Vec<String> = shown.collect();
     let shown = shown.join(", ");
     match numbers.len().saturating_sub(LISTED) {
         0 => shown,
