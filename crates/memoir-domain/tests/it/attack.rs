@@ -243,9 +243,7 @@ fn spec_5_1_nothing_prints_a_memorys_text() {
     world.set(Field::RefinementPrompt, SECRET);
     let opened = world.open(Mode::Full);
     let refusals = [
-        Refusal::Unsupported {
-            added: vec![SECRET.into()],
-        },
+        Refusal::Unsupported(vec![SECRET.into()]),
         ToolRequest::read(SECRET, None).call.unwrap_err(),
         ToolRequest::read("delete_memory", Some(&json!({"id": SECRET})))
             .call

@@ -393,7 +393,7 @@ async fn spec_3_11_more_duplicates_than_edits_leave_several_at_once() {
 async fn spec_6_3_after_a_refusal_it_continues_and_reports_it() {
     let refuse = |tool: &str| {
         let numbers = vec![Number(2)];
-        (tool == "delete_memory").then(|| Refusal::NotFound { numbers }.into())
+        (tool == "delete_memory").then(|| Refusal::NotFound(numbers).into())
     };
     let texts = ["Tea", "tea", "Milk", "milk", LONG];
     let ran = Run::under("archive").run(&texts, refuse).await;
@@ -430,8 +430,7 @@ async fn spec_3_13_it_stops_when_the_session_is_over() {
             (1, "The session is over.")
         );
     }
-    let capped =
-        |tool: &str| (tool == "delete_memory").then(|| Refusal::EditCap { cap: 10 }.into());
+    let capped = |tool: &str| (tool == "delete_memory").then(|| Refusal::EditCap(10).into());
     let ran = run.run(&texts, capped).await;
     assert_eq!(
         (ran.calls.len(), ran.calls[1].0.as_str()),

@@ -86,10 +86,8 @@ impl ToolRequest {
     /// Reads a call. `None` for `arguments` means that they were no JSON.
     pub fn read(tool: &str, arguments: Option<&Value>) -> Self {
         let Some(tool) = Tool::from_name(tool) else {
-            let call = Err(Refusal::UnknownTool {
-                // Filled in where the call is decided, which knows the session's mode.
-                allowed: String::new(),
-            });
+            // The tools are filled in where the call is decided, which knows the session's mode.
+            let call = Err(Refusal::UnknownTool(String::new()));
             return Self { tool: None, call };
         };
         let call = match arguments.and_then(read_arguments) {

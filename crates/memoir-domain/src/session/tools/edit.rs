@@ -104,7 +104,7 @@ fn attempt(
     plan.check_origins()?;
     if in_place.is_some_and(|memory| memory.is_summary) {
         let number = in_place.map_or(Number(0), |memory| memory.number);
-        return Err(Refusal::SummaryInPlace { number });
+        return Err(Refusal::SummaryInPlace(number));
     }
     plan.check_guard()?;
     // Under `off` the core size alone decides (SPEC 3.14).
@@ -121,7 +121,7 @@ fn attempt(
 /// The checks that come before the arguments.
 fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
     let allowed = || allowed_tools(session.mode);
-    let tool = tool.ok_or_else(|| Refusal::UnknownTool { allowed: allowed() })?;
+    let tool = tool.ok_or_else(|| Refusal::UnknownTool(allowed()))?;
     if !tool.is_in(session.mode) {
         return Err(Refusal::Mode {
             tool: tool.as_str(),
@@ -129,7 +129,7 @@ fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
         });
     }
     if tool.is_edit() && session.edits >= EDIT_CAP {
-        return Err(Refusal::EditCap { cap: EDIT_CAP });
+        return Err(Refusal::EditCap(EDIT_CAP));
     }
     Ok(())
 }
@@ -167,7 +167,7 @@ fn active_core<'a>(
     let is_missing = |number: &Number| memories.active(*number).is_none();
     let missing: Vec<Number> = numbers.iter().copied().filter(is_missing).collect();
     if !missing.is_empty() {
-        return Err(Refusal::NotFound { numbers: missing });
+        return Err(Refusal::NotFound(missing));
     }
     let members = numbers.iter().filter_map(|number| memories.active(*number));
     let members: Vec<&Memory> = members.collect();
@@ -178,7 +178,7 @@ fn active_core<'a>(
         .map(|memory| (memory.number, place_of(memory)))
         .collect();
     if !others.is_empty() {
-        return Err(Refusal::NotCore { members: others });
+        return Err(Refusal::NotCore(others));
     }
     Ok(members)
 }
@@ -205,7 +205,7 @@ fn check_constitutional(edit: Edit<'_>, members: &[&Memory]) -> Result<(), Refus
     faulty(
         members,
         |memory| memory.is_constitutional() && !changes_form_only(memory),
-        |numbers| Refusal::Constitutional { numbers },
+        Refusal::Constitutional,
     )
 }
 
@@ -213,7 +213,7 @@ fn check_immutable(limits: &SessionLimits, members: &[&Memory]) -> Result<(), Re
     faulty(
         members,
         |memory| memory.tags.contains_any(&limits.immutable_tags),
-        |numbers| Refusal::Immutable { numbers },
+        Refusal::Immutable,
     )
 }
 
@@ -477,8 +477,8 @@ impl<'a> Plan<'a> {
             self.limits.guard,
         ) {
             (true, _, _) => Ok(()),
-            (false, Mode::DedupOnly, _) => Err(Refusal::NotDuplicates { numbers: numbers() }),
-            (false, Mode::Full, LossGuard::Refuse) => Err(Refusal::Guard { numbers: numbers() }),
+            (false, Mode::DedupOnly, _) => Err(Refusal::NotDuplicates(numbers())),
+            (false, Mode::Full, LossGuard::Refuse) => Err(Refusal::Guard(numbers())),
             (false, Mode::Full, LossGuard::Archive | LossGuard::Off) => Ok(()),
         }
     }
@@ -528,9 +528,9 @@ impl<'a> Plan<'a> {
         let added = unsupported(content.expose(), &texts, &allowed);
         match added.is_empty() {
             true => Ok(()),
-            false => Err(Refusal::Unsupported {
-                added: added.iter().map(|word| word.as_str().into()).collect(),
-            }),
+            false => Err(Refusal::Unsupported(
+                added.iter().map(|word| word.as_str().into()).collect(),
+            )),
         }
     }
 
@@ -914,7 +914,7 @@ fn protect(
         return Ok(CallOutcome::Answer(result));
     };
     if memory.is_summary {
-        return Err(Refusal::ConstitutionalSummary { number });
+        return Err(Refusal::ConstitutionalSummary(number));
     }
     // Only texts of the agent and of administrators become constitutional in a session (SPEC 2.4).
     if memory.origin().weakness() > 0 {

@@ -9,18 +9,15 @@ use crate::{
 /// The most numbers or words that one sentence lists.
 const LISTED: usize = 10;
 
-/// One variant for each rule.
+/// One variant for each rule, with the numbers at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The session has ended, or none is open.
     #[error("The refinement session is over; nothing can be changed any more. Stop calling tools.")]
     SessionOver,
-    /// There is no such tool.
-    #[error("There is no tool of that name. The tools are {allowed}.")]
-    UnknownTool {
-        /// The tools of the session, by name.
-        allowed: String,
-    },
+    /// There is no such tool; with the tools of the session, by name.
+    #[error("There is no tool of that name. The tools are {0}.")]
+    UnknownTool(String),
     /// The session's mode does not have the tool.
     #[error("This session is for duplicates only and has no {tool}. Its tools are {allowed}.")]
     Mode {
@@ -32,20 +29,12 @@ pub enum Refusal {
     /// A session for duplicates only, and these are no duplicates.
     #[error(
         "This session is for duplicates only: an original whose text an earlier core memory has, up to case. {} cannot be deleted. Leave them as they are.",
-        list(numbers)
+        list(.0)
     )]
-    NotDuplicates {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-    },
-    /// Ten edits were made.
-    #[error(
-        "All {cap} edits of this session are made. Call complete_refinement with a report now."
-    )]
-    EditCap {
-        /// How many a session has.
-        cap: u32,
-    },
+    NotDuplicates(Vec<Number>),
+    /// As many edits were made as a session has.
+    #[error("All {0} edits of this session are made. Call complete_refinement with a report now.")]
+    EditCap(u32),
     /// An argument is missing, of the wrong form, or not allowed.
     #[error("{0}. Correct the call and try again.")]
     InvalidArgument(String),
@@ -66,36 +55,24 @@ pub enum Refusal {
     },
     /// A summary is named as what takes a memory's place.
     #[error(
-        "{number} is a summary, and only a memory that is none can be replaced_by. Leave replaced_by out, or name another."
+        "{0} is a summary, and only a memory that is none can be replaced_by. Leave replaced_by out, or name another."
     )]
-    SummaryInPlace {
-        /// The summary.
-        number: Number,
-    },
+    SummaryInPlace(Number),
     /// There is no active memory of that number.
     #[error(
         "There is no memory {}. Use numbers from the list or from search_memories.",
-        list(numbers)
+        list(.0)
     )]
-    NotFound {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-    },
-    /// It is a journal entry or an archival memory.
-    #[error("{} Only core memories can be refined.", not_core(members))]
-    NotCore {
-        /// The numbers at fault, each with the core memory that took its place.
-        members: Vec<(Number, Option<Number>)>,
-    },
+    NotFound(Vec<Number>),
+    /// It is a journal entry or an archival memory; each with the core memory that took its place.
+    #[error("{} Only core memories can be refined.", not_core(.0))]
+    NotCore(Vec<(Number, Option<Number>)>),
     /// It is constitutional.
     #[error(
         "{} cannot be deleted, consolidated or archived: constitutional. Only the form of the text can change. Leave it as it is.",
-        list(numbers)
+        list(.0)
     )]
-    Constitutional {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-    },
+    Constitutional(Vec<Number>),
     /// Its origin is too weak for a session to make it constitutional.
     #[error(
         "{number} is of origin {origin}. A session can make only texts of the agent or an administrator constitutional. Leave it as it is."
@@ -108,12 +85,9 @@ pub enum Refusal {
     },
     /// A summary cannot be constitutional.
     #[error(
-        "{number} is a summary, and no summary becomes constitutional. To protect an original, bring it back with promote_memory first."
+        "{0} is a summary, and no summary becomes constitutional. To protect an original, bring it back with promote_memory first."
     )]
-    ConstitutionalSummary {
-        /// The summary.
-        number: Number,
-    },
+    ConstitutionalSummary(Number),
     /// All constitutional memories together would take too much.
     #[error(
         "With {number} the constitutional memories would take {tokens} tokens, and in a session at most {most} (half of the budget) can. Leave it as it is; an administrator can protect it."
@@ -129,21 +103,15 @@ pub enum Refusal {
     /// It has an immutable tag.
     #[error(
         "{} has an immutable tag and is untouchable. Leave it as it is.",
-        list(numbers)
+        list(.0)
     )]
-    Immutable {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-    },
+    Immutable(Vec<Number>),
     /// The guard `refuse` lets nothing leave but duplicates.
     #[error(
         "Under the loss guard `refuse` only a memory whose text an earlier core memory has, up to case, can leave the prompt. {} cannot. Leave them as they are.",
-        list(numbers)
+        list(.0)
     )]
-    Guard {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-    },
+    Guard(Vec<Number>),
     /// A summary was to be made or changed within the budget.
     #[error(
         "This session began within the budget, so summaries are neither made, changed nor archived. To join originals, give the text of one of them. Else leave them as they are."
@@ -159,14 +127,11 @@ pub enum Refusal {
         /// What must be left, in tokens.
         least: u64,
     },
-    /// The text brings in what no source has.
+    /// The text brings in numbers, signs, quotations, negations, names or words of relative time that no source has.
     #[error(
         "The texts that this one would replace do not have what `added` lists. Write it without that, or leave the memories as they are."
     )]
-    Unsupported {
-        /// The numbers, signs, quotations, negations, names and words of relative time.
-        added: Vec<PrivateText>,
-    },
+    Unsupported(Vec<PrivateText>),
     /// The text is too long.
     #[error(
         "The text has {tokens} tokens, and at most {most} are allowed: {why}. Write it shorter, or leave the memories as they are."
@@ -249,23 +214,23 @@ impl Refusal {
     pub fn code(&self) -> RefusalCode {
         match self {
             Self::SessionOver => RefusalCode::SessionOver,
-            Self::UnknownTool { .. } => RefusalCode::UnknownTool,
-            Self::Mode { .. } | Self::NotDuplicates { .. } => RefusalCode::Mode,
-            Self::EditCap { .. } => RefusalCode::EditCap,
-            Self::InvalidArgument(_) | Self::MixedOrigins { .. } | Self::SummaryInPlace { .. } => {
+            Self::UnknownTool(_) => RefusalCode::UnknownTool,
+            Self::Mode { .. } | Self::NotDuplicates(_) => RefusalCode::Mode,
+            Self::EditCap(_) => RefusalCode::EditCap,
+            Self::InvalidArgument(_) | Self::MixedOrigins { .. } | Self::SummaryInPlace(_) => {
                 RefusalCode::InvalidArgument
             }
             Self::TooLong(_) => RefusalCode::TooLong,
-            Self::NotFound { .. } => RefusalCode::NotFound,
-            Self::NotCore { .. } => RefusalCode::NotCore,
-            Self::Constitutional { .. }
+            Self::NotFound(_) => RefusalCode::NotFound,
+            Self::NotCore(_) => RefusalCode::NotCore,
+            Self::Constitutional(_)
             | Self::WeakOrigin { .. }
-            | Self::ConstitutionalSummary { .. }
+            | Self::ConstitutionalSummary(_)
             | Self::ConstitutionalShare { .. } => RefusalCode::Constitutional,
-            Self::Immutable { .. } => RefusalCode::Immutable,
-            Self::Guard { .. } => RefusalCode::Guard,
+            Self::Immutable(_) => RefusalCode::Immutable,
+            Self::Guard(_) => RefusalCode::Guard,
             Self::SummaryWithinBudget | Self::Floor { .. } => RefusalCode::WithinBudget,
-            Self::Unsupported { .. } => RefusalCode::Unsupported,
+            Self::Unsupported(_) => RefusalCode::Unsupported,
             Self::NotShorter { .. } => RefusalCode::NotShorter,
             Self::SummaryLimit { .. } => RefusalCode::SummaryLimit,
             Self::AgeLimit { .. } => RefusalCode::AgeLimit,
@@ -337,41 +302,33 @@ mod tests {
         let names = "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement";
         vec![
             Refusal::SessionOver,
-            Refusal::UnknownTool {
-                allowed: names.to_owned(),
-            },
+            Refusal::UnknownTool(names.to_owned()),
             Refusal::Mode {
                 tool: "consolidate_memories",
                 allowed: names.to_owned(),
             },
-            Refusal::NotDuplicates { numbers: numbers() },
-            Refusal::EditCap { cap: 10 },
+            Refusal::NotDuplicates(numbers()),
+            Refusal::EditCap(10),
             Refusal::MixedOrigins {
                 external: numbers(),
                 others: numbers(),
             },
-            Refusal::SummaryInPlace {
-                number: Number(123_456),
-            },
-            Refusal::NotFound { numbers: numbers() },
-            Refusal::NotCore {
-                members: vec![(Number(123_456), Some(Number(123_457)))],
-            },
-            Refusal::Constitutional { numbers: numbers() },
+            Refusal::SummaryInPlace(Number(123_456)),
+            Refusal::NotFound(numbers()),
+            Refusal::NotCore(vec![(Number(123_456), Some(Number(123_457)))]),
+            Refusal::Constitutional(numbers()),
             Refusal::WeakOrigin {
                 number: Number(123_456),
                 origin: Origin::Conversation,
             },
-            Refusal::ConstitutionalSummary {
-                number: Number(123_456),
-            },
+            Refusal::ConstitutionalSummary(Number(123_456)),
             Refusal::ConstitutionalShare {
                 number: Number(123_456),
                 tokens: 1_234_567,
                 most: 1_234_567,
             },
-            Refusal::Immutable { numbers: numbers() },
-            Refusal::Guard { numbers: numbers() },
+            Refusal::Immutable(numbers()),
+            Refusal::Guard(numbers()),
             Refusal::SummaryWithinBudget,
             Refusal::Floor {
                 tokens: 1_234_567,
@@ -379,12 +336,8 @@ mod tests {
             },
             Refusal::InvalidArgument("content is missing".to_owned()),
             Refusal::TooLong(Invalid::too_long("content", 10_001, 10_000)),
-            Refusal::NotCore {
-                members: vec![(Number(1), Some(Number(9))), (Number(2), None)],
-            },
-            Refusal::Unsupported {
-                added: vec!["1,300".into(), "Olga".into()],
-            },
+            Refusal::NotCore(vec![(Number(1), Some(Number(9))), (Number(2), None)]),
+            Refusal::Unsupported(vec!["1,300".into(), "Olga".into()]),
             Refusal::NotShorter {
                 tokens: 1_234_567,
                 most: 1_234_567,

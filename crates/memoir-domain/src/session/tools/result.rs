@@ -56,7 +56,7 @@ pub struct RefusalDetails {
 impl RefusalDetails {
     fn of(refusal: &Refusal) -> Self {
         match refusal {
-            Refusal::Unsupported { added } => Self {
+            Refusal::Unsupported(added) => Self {
                 added: added.clone(),
                 ..Self::default()
             },
