@@ -86,11 +86,8 @@ impl WeeklySlot {
     }
 
     fn slot_on(&self, date: civil::Date) -> Option<Timestamp> {
-        let zoned = date
-            .to_datetime(self.time)
-            .to_zoned(self.time_zone.clone())
-            .ok()?;
-        Timestamp::from_jiff(zoned.timestamp())
+        let zoned = date.to_datetime(self.time).to_zoned(self.time_zone.clone());
+        Timestamp::from_jiff(zoned.ok()?.timestamp())
     }
 }
 
@@ -248,9 +245,8 @@ impl DailySlot {
 
 /// Whether a reflection is due at `now` (SPEC 2.5): there are unreflected entries, and a daily slot has passed since.
 pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
-    reflect_after(agent, now)
-        .zip(slot.latest(now))
-        .is_some_and(|(after, slot)| after < slot)
+    let after = reflect_after(agent, now);
+    after.is_some() && after < slot.latest(now)
 }
 
 /// The schedule of one agent; it changes with the agent only, not with time.
@@ -369,10 +365,7 @@ pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> 
         return Some(Trigger::Budget);
     }
     let slot = agent.settings.effective_refinement_schedule().slot(slot)?;
-    if slot
-        .latest(now)
-        .is_some_and(|slot| slot > attempted_at(agent, now))
-    {
+    if slot.latest(now) > Some(attempted_at(agent, now)) {
         return Some(Trigger::Weekly);
     }
     // A retry is begun for the reason that still exists.
@@ -408,9 +401,8 @@ pub fn retry_seconds(failures: u32) -> Option<i64> {
 
 /// The last attempt, where its time is plausible at `now`.
 fn last_attempt(agent: &Agent, now: Timestamp) -> Option<Attempt> {
-    agent
-        .last_attempt
-        .filter(|attempt| attempt.at.is_plausible_at(now))
+    let attempt = agent.last_attempt;
+    attempt.filter(|attempt| attempt.at.is_plausible_at(now))
 }
 
 /// When the last attempt was made; no slot before it counts.

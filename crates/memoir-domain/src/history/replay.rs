@@ -295,19 +295,16 @@ impl Replay {
         let mismatch = |problem: String| Err(ReplayMismatch::at(seq, problem));
         match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
-                return mismatch(format!(
-                    "makes memory {number} where {} is next",
-                    self.next_number
-                ));
+                let next = self.next_number;
+                return mismatch(format!("makes memory {number} where {next} is next"));
             }
             (None, _) => self.next_number = Number(number.0 + 1),
             (Some(_), None) => {
                 return mismatch(format!("changes memory {number}, which was never made"));
             }
             (Some(_), Some(known)) if known.state.is_shredded() => {
-                return mismatch(format!(
-                    "changes memory {number}, which was shredded before"
-                ));
+                let problem = format!("changes memory {number}, which was shredded before");
+                return mismatch(problem);
             }
             (Some(before), Some(known)) => {
                 let mark = MemoryMark::of(before);
@@ -409,17 +406,16 @@ impl Replay {
     }
 
     fn apply_session(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
-        let is_edit = record.action.is_session_edit();
+        let belongs = record.action.is_session_edit() || record.action.is_session_end();
         let Some(id) = record.session else {
-            return if is_edit || record.action.is_session_end() {
-                Err(ReplayMismatch::at(record.seq, "belongs to no session"))
-            } else {
-                Ok(())
+            return match belongs {
+                true => Err(ReplayMismatch::at(record.seq, "belongs to no session")),
+                false => Ok(()),
             };
         };
         let session = self.sessions.entry(id).or_default();
         // The case behind this rule: merges that came in after a session's rollback.
-        if session.end.is_some() && (is_edit || record.action.is_session_end()) {
+        if session.end.is_some() && belongs {
             let problem = format!("belongs to session {id}, which was over before");
             return Err(ReplayMismatch::at(record.seq, problem));
         }
@@ -480,17 +476,15 @@ impl Replay {
     /// # Errors
     /// The difference; of several, the earliest by the log.
     pub fn check_agent(&self, agent: &Agent) -> Result<(), ReplayMismatch> {
-        let settings = Field::ALL
-            .into_iter()
-            .filter(|field| {
-                agent::field_value(&self.name, &self.settings, *field)
-                    != agent::field_value(&agent.name, &agent.settings, *field)
-            })
-            .map(|field| {
-                let name = field.as_str();
-                let seq = self.last_set.get(name).copied();
-                ReplayMismatch::at(seq, format!("table `agents`: `{name}` is not as recorded"))
-            });
+        let differs = |field: &Field| {
+            agent::field_value(&self.name, &self.settings, *field)
+                != agent::field_value(&agent.name, &agent.settings, *field)
+        };
+        let settings = Field::ALL.into_iter().filter(differs).map(|field| {
+            let name = field.as_str();
+            let seq = self.last_set.get(name).copied();
+            ReplayMismatch::at(seq, format!("table `agents`: `{name}` is not as recorded"))
+        });
         first(settings)?;
         // Before the counts: a record that is missing at the end explains why they differ.
         self.check_end(agent)?;
@@ -507,29 +501,26 @@ impl Replay {
 
     /// Whether the log ends where the agent says that it does.
     fn check_end(&self, agent: &Agent) -> Result<(), ReplayMismatch> {
-        if agent.next_seq > self.next_seq {
-            let problem = format!(
-                "is missing: table `agents` says that the log ends with record {}",
-                agent.next_seq - 1
-            );
-            return Err(ReplayMismatch::at(self.next_seq, problem));
-        }
-        if agent.next_seq < self.next_seq {
+        let (seq, problem) = if agent.next_seq > self.next_seq {
+            let last = agent.next_seq - 1;
+            let problem =
+                format!("is missing: table `agents` says that the log ends with record {last}");
+            (Some(self.next_seq), problem)
+        } else if agent.next_seq < self.next_seq {
             let problem = "is too many: table `agents` says that the log ends before it";
-            return Err(ReplayMismatch::at(agent.next_seq, problem));
-        }
-        if agent.next_number != self.next_number {
-            let problem = format!(
-                "table `agents`: the next memory is {} by its row and {} by the records",
-                agent.next_number, self.next_number
-            );
-            return Err(ReplayMismatch::at(None, problem));
-        }
-        if agent.erased_at != self.erased_at {
+            (Some(agent.next_seq), problem.to_owned())
+        } else if agent.next_number != self.next_number {
+            let (stored, recorded) = (agent.next_number, self.next_number);
+            let problem =
+                format!("the next memory is {stored} by its row and {recorded} by the records");
+            (None, format!("table `agents`: {problem}"))
+        } else if agent.erased_at != self.erased_at {
             let problem = "table `agents`: `erased_at` is not as recorded";
-            return Err(ReplayMismatch::at(None, problem));
-        }
-        Ok(())
+            (None, problem.to_owned())
+        } else {
+            return Ok(());
+        };
+        Err(ReplayMismatch::at(seq, problem))
     }
 
     /// Compares the records with all stored memories, and counts the originals.
@@ -573,11 +564,8 @@ impl Replay {
         let mismatch = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
             ReplayMismatch::at(seq, format!("table `access_requests`, row {id}: {problem}"))
         };
-        let missing = self
-            .access
-            .iter()
-            .filter(|(id, _)| !stored.contains(id))
-            .map(|(id, (_, seq))| mismatch(*id, Some(*seq), "is missing"));
+        let missing = self.access.iter().filter(|(id, _)| !stored.contains(id));
+        let missing = missing.map(|(id, (_, seq))| mismatch(*id, Some(*seq), "is missing"));
         let different = requests.iter().filter_map(|request| {
             let Some((recorded, seq)) = self.access.get(&request.id) else {
                 return Some(mismatch(request.id, None, "is in no record"));
@@ -604,10 +592,8 @@ impl MemoryComparison {
     pub fn add(&mut self, replay: &Replay, memory: &Memory) {
         self.pass_over(replay, memory.number);
         let mut differs = |problem: &str| {
-            keep_first(
-                &mut self.differing,
-                replay.mismatch_of(memory.number, problem),
-            );
+            let mismatch = replay.mismatch_of(memory.number, problem);
+            keep_first(&mut self.differing, mismatch);
         };
         if memory.number.0 <= self.last {
             // The previous row is compared already; a second row of the number is the fault, whatever it holds.
@@ -626,10 +612,8 @@ impl MemoryComparison {
 
     /// Counts a memory by its recorded state. An original whose row differs is lost.
     fn count(&mut self, state: &MemoryMark, is_as_recorded: bool) {
-        let count = match (
-            state.is_original_in_prompt(),
-            state.is_original_in_archive(),
-        ) {
+        let in_prompt = state.is_original_in_prompt();
+        let count = match (in_prompt, state.is_original_in_archive()) {
             (false, false) => return,
             _ if !is_as_recorded => &mut self.originals.lost,
             (true, _) => &mut self.originals.in_prompt,
@@ -775,15 +759,9 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
             "`removed_tokens` is not as recorded",
         ),
         (
-            (
-                session.archived,
-                session.archived_under_summaries,
-                session.summaries,
-            ) == (
-                records.archived,
-                records.archived_under_summaries,
-                records.summaries,
-            ),
+            session.archived == records.archived
+                && session.archived_under_summaries == records.archived_under_summaries
+                && session.summaries == records.summaries,
             "`archived` or `summaries` is not as recorded",
         ),
         (
@@ -807,10 +785,8 @@ fn rehearsal_problem(session: &Session, records: &SessionRecords) -> Option<&'st
     if records.changes_memories {
         return Some("is a rehearsal, and its records change memories");
     }
-    records
-        .end
-        .as_ref()
-        .and_then(|end| end_problem(session, Some(end)))
+    let end = records.end.as_ref()?;
+    end_problem(session, Some(end))
 }
 
 fn end_problem(session: &Session, end: Option<&SessionEnd>) -> Option<&'static str> {

@@ -12,7 +12,6 @@
 mod stored;
 
 use std::{
-    cmp::Ordering,
     collections::{HashMap, HashSet},
     fmt,
 };
@@ -177,9 +176,7 @@ impl fmt::Debug for RecallIndex {
 impl Drop for RecallIndex {
     fn drop(&mut self) {
         // The other fields that come from words wipe themselves (`Wiped`).
-        for list in &mut self.postings {
-            list.zeroize();
-        }
+        self.postings.zeroize();
         for slot in &mut self.slots {
             slot.tags.zeroize();
             slot.text.zeroize();
@@ -450,8 +447,7 @@ impl RecallIndex {
             self.units.push(Unit {
                 key,
                 group,
-                letters: 0,
-                length: 0,
+                ..Unit::default()
             });
         }
         unit
@@ -533,13 +529,8 @@ impl RecallIndex {
 
     /// The languages of any memory.
     fn present(&self) -> impl Iterator<Item = Option<Language>> {
-        Language::every()
-            .map(Some)
-            .chain([None])
-            .filter(|language| {
-                let count = self.languages[language_place(*language)];
-                count > 0
-            })
+        let all = Language::every().map(Some).chain([None]);
+        all.filter(|language| self.languages[language_place(*language)] > 0)
     }
 
     /// The language of most memories.
@@ -571,9 +562,7 @@ impl RecallIndex {
         // A client returns a place, and can put any number into it.
         let needed = needed.saturating_add(rank::MOVED + query.limit);
         // Function words refine the order of few matches. They are in most memories, and would cost most of the time.
-        let fillers = looked
-            .extract_if(.., |one| one.is_function)
-            .collect::<Vec<_>>();
+        let fillers: Vec<LookedUp> = looked.extract_if(.., |one| one.is_function).collect();
         // First without the function words: see above.
         let mut scored = self.score(&looked, is_asked, query);
         let is_informative = looked.iter().any(|one| !one.is_stop);
@@ -595,10 +584,9 @@ impl RecallIndex {
         let mut folded = self.fold(scored, &nearest);
         if query.newest_first {
             // Equal scores are ordered by date.
-            folded
-                .scored
-                .iter_mut()
-                .for_each(|one| one.rank_score = 0.0);
+            for one in &mut folded.scored {
+                one.rank_score = 0.0;
+            }
         }
         let mut found = if nearest.is_empty() {
             rank::first(folded.scored, needed)
@@ -742,13 +730,12 @@ impl RecallIndex {
         // A head need not be near itself.
         let of_words = folded.iter().filter(|one| seen.contains(&one.number));
         heads.extend(of_words.map(|one| (one.number, *one)));
-        let folded_nearest = near_heads
+        let nearest = near_heads
             .iter()
-            .filter_map(|head| heads.get(head).copied())
-            .collect();
+            .filter_map(|head| heads.get(head).copied());
         FoldedMatches {
             scored: folded,
-            nearest: folded_nearest,
+            nearest: nearest.collect(),
             followers,
             histories,
         }
@@ -759,19 +746,13 @@ impl RecallIndex {
         let forgives = elements.len() <= FORGIVEN;
         let mut looked: Vec<LookedUp> = Vec::with_capacity(elements.len());
         for element in elements {
-            let QueryElement {
-                text,
-                sought,
-                is_stop,
-                is_function,
-            } = element;
-            let from = looked.len();
-            match sought {
-                // Typing errors are not tolerated in function words.
-                SoughtForm::Word(key) if is_function => {
-                    looked.push(self.look_up_word(text, key, false));
+            let (from, text) = (looked.len(), element.text);
+            match element.sought {
+                SoughtForm::Word(key) => {
+                    // Typing errors are not tolerated in function words.
+                    let forgives = forgives && !element.is_function;
+                    looked.push(self.look_up_word(text, key, forgives));
                 }
-                SoughtForm::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
                 SoughtForm::Whole(keys) => {
                     let found = self.with_sequence(&keys);
                     if !found.is_empty() {
@@ -782,11 +763,8 @@ impl RecallIndex {
                 }
                 SoughtForm::Pair(keys) => {
                     let group = self.group_of.get(pair_key(keys));
-                    looked.push(self.of_groups(
-                        text,
-                        group.map(|group| (group, 1.0)),
-                        FoundAs::Word,
-                    ));
+                    let group = group.map(|group| (group, 1.0));
+                    looked.push(self.of_groups(text, group, FoundAs::Word));
                 }
                 SoughtForm::Character(key) => {
                     let found = self.with_sequence(&[key]);
@@ -806,8 +784,8 @@ impl RecallIndex {
                 }
             }
             for one in &mut looked[from..] {
-                one.is_stop = is_stop;
-                if is_function {
+                one.is_stop = element.is_stop;
+                if element.is_function {
                     one.rarity *= FUNCTION_WEIGHT;
                     one.is_function = true;
                 }
@@ -838,11 +816,9 @@ impl RecallIndex {
                 }
             }
         } else {
-            let stems = [
-                stem_key(&text, self.main_language().into(), &mut scratch),
-                key,
-            ];
-            for group in stems.into_iter().filter_map(|stem| self.group_of.get(stem)) {
+            let stem = stem_key(&text, self.main_language().into(), &mut scratch);
+            let stems = [stem, key].into_iter();
+            for group in stems.filter_map(|stem| self.group_of.get(stem)) {
                 add(&mut groups, group, 1.0);
             }
         }
@@ -949,7 +925,6 @@ impl RecallIndex {
 
     /// The memories that have the terms one after the other, and how often.
     fn with_sequence(&self, keys: &[u64]) -> Vec<(u32, f32)> {
-        let mut scratch: Vec<u32> = Vec::new();
         let times = |slot: &IndexSlot| {
             let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
             let units = self.units.as_slice();
@@ -960,21 +935,16 @@ impl RecallIndex {
                 .filter(|window| window.iter().zip(keys).all(is_it))
                 .count()
         };
-        match self.rarest(keys) {
-            Rarest::Nowhere => return Vec::new(),
-            Rarest::Slots(slots) => scratch = slots,
-            Rarest::Unknown => scratch.extend(0..self.slots.len() as u32),
-        }
-        let lives = scratch
-            .iter()
-            .map(|slot| (*slot, &self.slots[*slot as usize]));
-        let found = lives.filter(|(_, slot)| slot.lives);
-        let found = found.map(|(at, slot)| (at, times(slot) as f32));
+        let slots = self.rarest(keys).into_iter();
+        let slots = slots.map(|at| (at, &self.slots[at as usize]));
+        let lives = slots.filter(|(_, slot)| slot.lives);
+        let found = lives.map(|(at, slot)| (at, times(slot) as f32));
         found.filter(|(_, times)| *times > 0.0).collect()
     }
 
-    /// The slots of the rarest of these terms, as far as lists know.
-    fn rarest(&self, keys: &[u64]) -> Rarest {
+    /// The slots of the rarest of these terms: none where one of them is in no memory, and all where no list knows (a
+    /// single character, or marks alone).
+    fn rarest(&self, keys: &[u64]) -> Vec<u32> {
         let mut best: Option<Vec<u32>> = None;
         let mut offer = |groups: Vec<u32>| {
             let mut slots: Vec<u32> = Vec::new();
@@ -1012,10 +982,10 @@ impl RecallIndex {
                 }
                 last_was_character = true;
             } else {
-                return Rarest::Nowhere;
+                return Vec::new();
             }
         }
-        best.map_or(Rarest::Unknown, Rarest::Slots)
+        best.unwrap_or_else(|| (0..self.slots.len() as u32).collect())
     }
 
     /// Adds up the score of each memory, without those that the filters of the query exclude.
@@ -1074,20 +1044,16 @@ impl RecallIndex {
         query: &RecallQuery,
     ) {
         let narrowed = Narrowed::by(query);
-        for BestMatch {
-            found: old,
-            corrections,
-            most_shared,
-        } in best
-        {
-            for at in corrections {
-                let (at, slot) = (*at, &self.slots[*at as usize]);
+        for one in best {
+            let old = &one.found;
+            for &at in &one.corrections {
+                let slot = &self.slots[at as usize];
                 let new = FoundMemory {
                     corrects: Some(old.number),
                     ..self.found(at, 0.0)
                 };
                 let is_found = best.iter().any(|known| known.found.slot == at);
-                if !is_found && narrowed.admits(slot) && self.corrects(&new, old, *most_shared) {
+                if !is_found && narrowed.admits(slot) && self.corrects(&new, old, one.most_shared) {
                     found.retain(|known| known.slot != at);
                     // The best are the first of those found, so the old one is among them.
                     let place = found.iter().position(|known| known.slot == old.slot);
@@ -1115,13 +1081,9 @@ impl RecallIndex {
                 // A replaced memory does not state the present either.
                 slot.corrects && is_newer(slot) && replaced::mark(self, slot.number).is_none()
             });
-            let from = sharing.len();
-            sharing.extend(corrections.map(|at| (at, false)));
-            if sharing.len() > from && self.is_subject_of_one(group) {
-                sharing[from..]
-                    .iter_mut()
-                    .for_each(|(_, is_subject)| *is_subject = true);
-            }
+            let corrections: Vec<u32> = corrections.collect();
+            let is_subject = !corrections.is_empty() && self.is_subject_of_one(group);
+            sharing.extend(corrections.into_iter().map(|at| (at, is_subject)));
         }
         // For each, the words that no third memory has come first.
         sharing.sort_unstable_by_key(|(at, is_subject)| (*at, !is_subject));
@@ -1220,9 +1182,8 @@ impl RecallIndex {
         let slot = &self.slots[slot as usize];
         let run = &self.sequence.as_slice()[slot.from as usize..slot.end as usize];
         let (units, apart) = run.split_at((slot.to - slot.from) as usize);
-        let of_units = units
-            .iter()
-            .map(|unit| self.units.as_slice()[*unit as usize].group);
+        let of_unit = |unit: &u32| self.units.as_slice()[*unit as usize].group;
+        let of_units = units.iter().map(of_unit);
         let mut groups: Vec<u32> = of_units.chain(apart.iter().copied()).collect();
         groups.retain(|group| *group != NO_GROUP);
         groups.sort_unstable();
@@ -1243,21 +1204,15 @@ impl RecallIndex {
     /// The terms by which one memory was found.
     fn matched(&self, looked: &[LookedUp], slot: u32) -> Vec<MatchedTerm> {
         let (average, length) = (self.average(), self.slots[slot as usize].length);
-        let mut terms: Vec<MatchedTerm> = looked
-            .iter()
-            .filter_map(|one| {
-                let weight = one.rarity * saturated(one.times(self, slot)?, length, average);
-                Some(MatchedTerm {
-                    term: one.text.as_str().into(),
-                    found: one.found,
-                    weight,
-                })
+        let terms = looked.iter().filter_map(|one| {
+            Some(MatchedTerm {
+                weight: one.rarity * saturated(one.times(self, slot)?, length, average),
+                term: one.text.as_str().into(),
+                found: one.found,
             })
-            .collect();
-        terms.sort_by(|one, other| {
-            let by_weight = other.weight.partial_cmp(&one.weight);
-            by_weight.unwrap_or(Ordering::Equal)
         });
+        let mut terms: Vec<MatchedTerm> = terms.collect();
+        terms.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         terms
     }
 }
@@ -1315,16 +1270,6 @@ impl<'q> Narrowed<'q> {
                 .is_none_or(|protected| slot.is_constitutional == protected)
             && self.tag.is_none_or(|tag| slot.tags.contains(&tag))
     }
-}
-
-/// Where to search for consecutive terms.
-enum Rarest {
-    /// One of them is in no memory.
-    Nowhere,
-    /// In these slots.
-    Slots(Vec<u32>),
-    /// No list knows: a single character, or marks alone.
-    Unknown,
 }
 
 /// An element of a question, and the memories that have it.
