@@ -200,7 +200,7 @@ pub(crate) struct RehearsalCopy {
     /// numbers to its own memories.
     first_new: Number,
     /// The edits so far, oldest first.
-    history: Vec<Record>,
+    pub(crate) history: Vec<Record>,
     /// The calls that made them, with protections, oldest first.
     edits: Vec<RehearsedEdit>,
     /// The memories touched so far, by number.
@@ -260,11 +260,6 @@ impl RehearsalCopy {
         let touched = touched.map(|touched| touched.after.clone().into_shared());
         let memories = memories.shared().filter(is_as_it_was);
         MemoryList::by_number(memories.chain(touched))
-    }
-
-    /// The edits so far, oldest first.
-    pub(crate) fn history(&self) -> &[Record] {
-        &self.history
     }
 
     /// Adds the outcome of a call on the copy.

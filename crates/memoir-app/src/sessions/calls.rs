@@ -376,10 +376,10 @@ impl Sessions<'_> {
         trip: Trip,
     ) -> Result<(Decision, ToolResult)> {
         if let Some(copy) = state.copy() {
-            let touched = rollback::touched(copy.history()).into_iter().collect();
+            let touched = rollback::touched(&copy.history).into_iter().collect();
             let mut memories = self.with_sources(touched).await?;
             copy.lay_over(&mut memories);
-            return Ok(trip.roll_back(copy.history(), memories));
+            return Ok(trip.roll_back(&copy.history, memories));
         }
         let (history, memories) = self.session_history(id).await?;
         Ok(trip.roll_back(&history, memories))

@@ -466,11 +466,6 @@ impl Replay {
         &self.effective_records
     }
 
-    /// The place of the next record.
-    pub fn next_seq(&self) -> u64 {
-        self.next_seq
-    }
-
     /// Compares the records with the stored agent: name, settings, counts, next numbers and erasure.
     ///
     /// # Errors

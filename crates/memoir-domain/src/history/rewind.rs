@@ -251,27 +251,27 @@ pub fn foresee(
         ..RewindPreview::default()
     };
     let is_shredded = |index: usize| {
-        let present = now.memories().get(index).copied().flatten();
-        present.is_some_and(|present| present.is_shredded())
+        let present = now.memories.get(index).copied().flatten();
+        present.is_some_and(|present| present.is_shredded)
     };
-    let sources = then.memories().iter().enumerate();
+    let sources = then.memories.iter().enumerate();
     let summaries: BTreeSet<Number> = sources
         .filter(|(index, _)| !is_shredded(*index))
         .filter_map(|(_, then)| then.as_ref()?.source_of())
         .collect();
-    for (index, present) in now.memories().iter().enumerate() {
-        let Some(present) = present.filter(|present| !present.is_shredded()) else {
+    for (index, present) in now.memories.iter().enumerate() {
+        let Some(present) = present.filter(|present| !present.is_shredded) else {
             continue;
         };
         // `None` of a memory that did not exist then: it is discarded, and was not active anyway where nothing changes.
-        let target = then.memories().get(index).copied().flatten();
+        let target = then.memories.get(index).copied().flatten();
         // A summary whose sources were all shredded since is discarded.
         let is_bare = |then: &MemoryGlance| {
             then.is_active_summary() && !summaries.contains(&Number(index as u64 + 1))
         };
         let target = target.filter(|then| !is_bare(then));
         let size = target.map_or(0, |then| then.core_tokens());
-        let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
+        let is_same = target.map_or(!present.is_active, |then| then.is_same(&present));
         if is_same {
             continue;
         }
@@ -290,8 +290,8 @@ pub fn foresee(
             .saturating_sub(present.core_tokens());
         changes.core_tokens_after = without + size;
     }
-    let before = now.effective_records().undone();
-    let mut effective = now.effective_records().clone();
+    let before = now.effective_records.undone();
+    let mut effective = now.effective_records.clone();
     effective.apply_event(&EffectEvent {
         // The place of the rewind's record: preview and rewind share one reading of the log.
         seq: now.last_seq() + 1,

@@ -54,8 +54,8 @@ pub struct MemoryGlance {
     /// For an archival memory, the one that took its place.
     under: Option<Number>,
     is_summary: bool,
-    is_active: bool,
-    is_shredded: bool,
+    pub(crate) is_active: bool,
+    pub(crate) is_shredded: bool,
 }
 
 impl MemoryGlance {
@@ -94,14 +94,6 @@ impl MemoryGlance {
     /// The memory that an active archival memory is under; `None` of any other.
     pub(crate) fn source_of(&self) -> Option<Number> {
         self.is_active.then_some(self.under).flatten()
-    }
-
-    pub(crate) fn is_active(&self) -> bool {
-        self.is_active
-    }
-
-    pub(crate) fn is_shredded(&self) -> bool {
-        self.is_shredded
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -186,9 +178,9 @@ pub struct LogPast {
     last_seq: u64,
     core_sizes: Vec<(u64, u64)>,
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    effective_records: EffectiveRecords,
+    pub(crate) effective_records: EffectiveRecords,
     /// From number 1 on; `None` for one that does not exist yet.
-    memories: Vec<Option<MemoryGlance>>,
+    pub(crate) memories: Vec<Option<MemoryGlance>>,
     tally: Tally,
 }
 
@@ -238,15 +230,6 @@ impl LogPast {
     /// The first and the last record of each session.
     pub fn sessions(&self) -> &BTreeMap<SessionId, (u64, u64)> {
         &self.sessions
-    }
-
-    pub(crate) fn effective_records(&self) -> &EffectiveRecords {
-        &self.effective_records
-    }
-
-    /// The memories from number 1 on; `None` for one that does not exist yet.
-    pub(crate) fn memories(&self) -> &[Option<MemoryGlance>] {
-        &self.memories
     }
 
     /// The counts of the memories. The core size is the recorded one: after shredding it cannot be computed again.

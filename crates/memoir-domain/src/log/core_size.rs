@@ -173,16 +173,6 @@ impl Curve {
     pub fn flows(&self) -> &BTreeMap<Cause, Flow> {
         &self.flows
     }
-
-    /// The core size at the beginning.
-    pub fn core_tokens_before(&self) -> u64 {
-        self.before
-    }
-
-    /// The core size after the last record given.
-    pub fn core_tokens(&self) -> u64 {
-        self.now
-    }
 }
 
 #[cfg(test)]
@@ -247,7 +237,7 @@ mod tests {
             }
             let added: u64 = curve.flows().values().map(|flow| flow.tokens_added).sum();
             let removed: u64 = curve.flows().values().map(|flow| flow.tokens_removed).sum();
-            prop_assert_eq!(77 + added, curve.core_tokens() + removed);
+            prop_assert_eq!(77 + added, curve.now + removed);
             let curve_points = curve.points();
             prop_assert_eq!(curve_points.len(), points + 1);
             prop_assert_eq!((curve_points[0].at, curve_points[points].at), (at(50), at(50 + length)));

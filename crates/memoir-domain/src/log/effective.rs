@@ -192,12 +192,6 @@ impl EffectiveRecords {
         is_given && !self.taken_back.holds(seq)
     }
 
-    /// The places of all effective records, in their order.
-    pub fn effective(&self) -> impl Iterator<Item = u64> {
-        let given = self.span.into_iter().flat_map(|(first, last)| first..=last);
-        given.filter(|seq| !self.taken_back.holds(*seq))
-    }
-
     /// The sessions that are undone, and since when: named by an effective undo, or left by a rewind without an
     /// effective edit. A session that was rolled back while it ran is not undone.
     pub fn undone(&self) -> &BTreeMap<SessionId, Timestamp> {

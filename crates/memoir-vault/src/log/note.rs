@@ -150,11 +150,6 @@ impl LogVerifier {
         &self.name
     }
 
-    /// The key, as RFC 8032 encodes it.
-    pub fn public_key(&self) -> &[u8; 32] {
-        self.key.as_bytes()
-    }
-
     /// The text of a note, once the signatures of this key are found to be there and to be right.
     /// Signatures of other keys are passed over.
     ///

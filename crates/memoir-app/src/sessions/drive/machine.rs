@@ -34,7 +34,9 @@ const MOST_REAL_TOKENS: u64 = 8;
 
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
-    Begun { consent: Prompt },
+    Begun {
+        consent: Prompt,
+    },
     /// The model responded.
     Replied {
         request: Box<ModelRequest>,
@@ -45,14 +47,19 @@ pub(crate) enum SessionEvent {
         error: ModelError,
     },
     /// A wait before another attempt is over.
-    Waited { request: Box<ModelRequest> },
+    Waited {
+        request: Box<ModelRequest>,
+    },
     /// The session tools were given.
     Opened {
         prompt: Prompt,
         tools: Vec<OfferedTool>,
     },
     /// A tool returned.
-    ToolAnswered { content: PrivateText, ended: bool },
+    ToolAnswered {
+        content: PrivateText,
+        ended: bool,
+    },
     /// The session's time was over during a call of the model.
     DeadlinePassed,
 }
@@ -87,7 +94,8 @@ pub(crate) struct Machine {
     price: Option<Price>,
     /// The model's context in tokens; `None` if unknown.
     context_tokens: Option<u32>,
-    usage: Usage,
+    /// Of the model calls so far.
+    pub(crate) usage: Usage,
     turns: u32,
     /// Failed attempts at the present call.
     failures: u32,
@@ -142,11 +150,6 @@ impl Machine {
             prompt_tokens: 0,
             stage: Stage::Consent,
         }
-    }
-
-    /// The usage of the model calls so far.
-    pub(crate) fn usage(&self) -> Usage {
-        self.usage
     }
 
     /// The effects of `event`, which happened `at` after the beginning.

@@ -196,7 +196,7 @@ impl<'a> Drive<'a> {
             let effects = self.machine.handle(event, at);
             // The usage is noted at each step, so that an interrupted worker releases the session with the usage so
             // far.
-            self.hold.note(self.machine.usage());
+            self.hold.note(self.machine.usage);
             let mut next = None;
             for effect in effects {
                 match effect {
@@ -222,7 +222,7 @@ impl<'a> Drive<'a> {
     ) -> Result<Next> {
         use machine::SessionAction;
         let (agent, id) = (&self.hold.agent, self.hold.id);
-        let usage = self.machine.usage();
+        let usage = self.machine.usage;
         let ended = match action {
             SessionAction::Call(request) => {
                 let time = agent.memoir.settings.limits.time;
@@ -281,7 +281,7 @@ impl<'a> Drive<'a> {
             // No lease check is needed here: closing the session increases the agent's version, which fences the
             // commit.
             .sessions()
-            .call(self.hold.id, &request, Some(self.machine.usage()))
+            .call(self.hold.id, &request, Some(self.machine.usage))
             .await?;
         observer(&Progress::called(&request, &called));
         let ToolOutcome { result, .. } = called;
