@@ -83,7 +83,7 @@ impl<'t> Cut<'t> {
             // Only a character right behind another one follows it: pairs go over nothing.
             last_end = u32::MAX;
             match token.kind {
-                scan::TokenKind::Word if is_by_characters(slice) => {
+                scan::TokenKind::Word if slice.starts_with(is_paired) => {
                     characters(slice, follows, &mut scratch, &mut give);
                     last_end = token.end;
                 }
@@ -227,7 +227,8 @@ pub(crate) fn plain_into(folded: &str, out: &mut String) {
                 c => out.extend(std::iter::once(c).nfd().filter(|c| !is_combining_mark(*c))),
             },
             // Marks that no composed letter has; and the vowel signs of Arabic, which most leave out.
-            0x300..=0x36F if is_combined_plainly(base) => {}
+            0x300..=0x36F if matches!(base as u32, 0x61..=0x7A | 0xC0..=0x3FF | 0x1E00..=0x1FFF) => {
+            }
             0x64B..=0x65F | 0x670 => {}
             _ => out.push(match c {
                 'أ' | 'إ' | 'آ' => 'ا',
@@ -238,15 +239,6 @@ pub(crate) fn plain_into(folded: &str, out: &mut String) {
         }
         base = c;
     }
-}
-
-fn is_combined_plainly(base: char) -> bool {
-    matches!(base as u32, 0x61..=0x7A | 0xC0..=0x3FF | 0x1E00..=0x1FFF)
-}
-
-/// Whether a word goes by its characters.
-fn is_by_characters(word: &str) -> bool {
-    word.chars().next().is_some_and(is_paired)
 }
 
 fn is_paired(c: char) -> bool {

@@ -458,7 +458,7 @@ impl AgentHandle {
         attempt: impl Fn() -> Attempt,
     ) -> Result<T> {
         match again(&attempt).await {
-            Err(refused) if refused.is_session_open() => {}
+            Err(refused) if refused.code() == "session_open" => {}
             done => return done,
         }
         for listener in self.memoir.listeners.iter() {

@@ -269,11 +269,6 @@ impl Error {
         }
     }
 
-    /// Whether it is that a session is running.
-    pub(crate) fn is_session_open(&self) -> bool {
-        self.code() == "session_open"
-    }
-
     /// The seconds until a retry is useful; `None` where unknown.
     pub fn retry_after(&self) -> Option<u32> {
         match self {

@@ -137,7 +137,10 @@ impl LoadRoom {
     /// Notes the counts of an agent's rows.
     pub(crate) fn note(&self, scope: AgentScope, counts: RowCounts) {
         let mut known = self.known.lock();
-        forget_idle(&mut known);
+        if known.len() >= REMEMBERED {
+            // Agents without room are forgotten.
+            known.retain(|_, agent| Arc::strong_count(&agent.room) > 1);
+        }
         known
             .entry(scope)
             .and_modify(|agent| agent.counts = counts)
@@ -199,13 +202,6 @@ impl LoadRoom {
         let own = known.entry(scope).or_insert_with(unknown).room.clone();
         let units = units(AGENT_ROOM);
         vec![(own, units), (self.long.clone(), units)]
-    }
-}
-
-/// Forgets agents without room, where many are known.
-fn forget_idle(known: &mut HashMap<AgentScope, KnownAgent>) {
-    if known.len() >= REMEMBERED {
-        known.retain(|_, agent| Arc::strong_count(&agent.room) > 1);
     }
 }
 

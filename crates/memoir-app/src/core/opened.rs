@@ -132,13 +132,6 @@ impl OfAgent {
             self.bytes -= kept.bytes;
         }
     }
-
-    /// A cache that alone would take all of the room is emptied.
-    fn keep_within_bounds(&mut self) {
-        if self.bytes > OPENED_BYTES {
-            self.keep_only(&HashSet::new());
-        }
-    }
 }
 
 type SharedMemories = Arc<RwLock<OfAgent>>;
@@ -210,7 +203,10 @@ impl OpenedMemories {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        own.keep_within_bounds();
+        // A cache that alone would take all of the room is emptied.
+        if own.bytes > OPENED_BYTES {
+            own.keep_only(&HashSet::new());
+        }
         let bytes = own.bytes;
         drop(own);
         self.weigh(scope, shared, bytes);

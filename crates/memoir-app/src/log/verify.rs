@@ -263,7 +263,7 @@ impl AgentLog<'_> {
             let has_changed = version != began.document.version;
             // A body that was replaced after it was followed would be compared with the commitment of the new one, and
             // seem to be tampered with: then start over.
-            if has_changed && judge.has_shredding_since(began.columns.next_seq) {
+            if has_changed && judge.last_shredding >= Some(began.columns.next_seq) {
                 // Texts of followed records may have been replaced.
                 return Err(CONFLICT);
             }
@@ -636,10 +636,6 @@ impl Judge {
             }
             Ok(_) => {}
         }
-    }
-
-    fn has_shredding_since(&self, seq: u64) -> bool {
-        self.last_shredding.is_some_and(|last| last >= seq)
     }
 
     fn end(

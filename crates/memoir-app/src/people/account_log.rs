@@ -153,9 +153,10 @@ impl Account {
     /// Whether the log holds a change of the user later than the user's row: then the row was restored from an earlier
     /// state.
     pub(crate) async fn is_put_back(&self, user: &User) -> Result<bool> {
+        let actions = Action::ALL.into_iter();
         let filter = RecordFilter {
             from_seq: user.open.seq + 1,
-            actions: changes_of_users(),
+            actions: actions.filter(|action| action.changes_user()).collect(),
             ..RecordFilter::default()
         };
         let scope = AgentScope::of_account(self.id);
@@ -436,11 +437,6 @@ impl Account {
         }
         Ok(())
     }
-}
-
-fn changes_of_users() -> Vec<Action> {
-    let all = Action::ALL.into_iter();
-    all.filter(|action| action.changes_user()).collect()
 }
 
 /// A fact that is a text; `None` where there is none of that name.

@@ -238,15 +238,11 @@ pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
     let wrong = assignments.iter().filter_map(|&(field, value)| {
         let (mut name, mut settings) = (String::new(), Settings::default());
         agent::set_field(&mut name, &mut settings, field, value)
-            .and_then(|()| check_model(&[(field, value)]))
+            // A model's name is checked for its form when it is set, not only when it is first needed.
+            .and_then(|()| models(&[(field, value)]).try_for_each(|name| name.map(drop)))
             .err()
     });
     wrong.collect()
-}
-
-/// A model's name is checked for its form when it is set, not only when it is first needed.
-fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
-    models(assignments).try_for_each(|name| name.map(drop))
 }
 
 /// Checks that the providers of the models exist. Where no provider is known, any is accepted.

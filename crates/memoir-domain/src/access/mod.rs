@@ -389,11 +389,6 @@ impl QuestionClaim {
     /// The longest such wait.
     const LONGEST_WAIT: i64 = 3_600;
 
-    /// Until when no process asks the agent anything else.
-    fn held_until(self, now: Timestamp) -> Option<Timestamp> {
-        Self::ahead(self.until, now)
-    }
-
     /// From when on the same request may be asked about again.
     pub fn again_at(self) -> Timestamp {
         // Bounded before the shift, which would overflow; long before 16 the longest wait is reached.
@@ -553,7 +548,7 @@ impl AccessRequest {
         let held = open
             .iter()
             .filter(|other| other.state == AccessState::Asked)
-            .filter_map(|other| other.question?.held_until(now));
+            .filter_map(|other| QuestionClaim::ahead(other.question?.until, now));
         let again_at = self.question.map(QuestionClaim::again_at);
         let again_at = again_at.and_then(|time| QuestionClaim::ahead(time, now));
         match held.chain(again_at).max() {

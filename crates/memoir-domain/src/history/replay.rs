@@ -741,7 +741,10 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
         return Some("`started_by` is not as recorded");
     }
     if session.rehearsal {
-        return rehearsal_problem(session, records);
+        if records.changes_memories {
+            return Some("is a rehearsal, and its records change memories");
+        }
+        return end_problem(session, Some(records.end.as_ref()?));
     }
     let stats = serde_json::to_value(session.stats).ok();
     // Compared as text, as it is kept here: maps take more room, and a long log has many sessions.
@@ -774,14 +777,6 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
     ];
     let wrong = checks.into_iter().find(|(holds, _)| !holds);
     end_problem(session, records.end.as_ref()).or(wrong.map(|(_, problem)| problem))
-}
-
-fn rehearsal_problem(session: &Session, records: &SessionRecords) -> Option<&'static str> {
-    if records.changes_memories {
-        return Some("is a rehearsal, and its records change memories");
-    }
-    let end = records.end.as_ref()?;
-    end_problem(session, Some(end))
 }
 
 fn end_problem(session: &Session, end: Option<&SessionEnd>) -> Option<&'static str> {

@@ -333,10 +333,16 @@ impl Machine {
                 None => EndReason::Stopped,
             };
             let reminder = reminder(typed);
-            conversation.note_answer(reply);
+            // An empty response is not echoed: some providers refuse empty messages.
+            if !reply.text.expose().trim().is_empty() {
+                let message = ModelMessage::Assistant(reply.message);
+                conversation.messages.push(message);
+            }
             return self.remind(reminder, why, at);
         }
-        conversation.note_answer_with_calls(reply);
+        let message = ModelMessage::Assistant(reply.message);
+        conversation.messages.push(message);
+        conversation.pending = reply.tool_calls.into();
         self.next_tool(at)
     }
 
@@ -462,18 +468,6 @@ impl Machine {
 }
 
 impl Conversation {
-    /// A response without calls. An empty one is not echoed: some providers refuse empty messages.
-    fn note_answer(&mut self, reply: Reply) {
-        if !reply.text.expose().trim().is_empty() {
-            self.messages.push(ModelMessage::Assistant(reply.message));
-        }
-    }
-
-    fn note_answer_with_calls(&mut self, reply: Reply) {
-        self.messages.push(ModelMessage::Assistant(reply.message));
-        self.pending = reply.tool_calls.into();
-    }
-
     fn next_call(&mut self) -> Option<ToolCall> {
         // Every call needs a result, also those beyond the limit.
         let carried_out = self.results_of_turn();

@@ -92,7 +92,10 @@ impl ToolRequest {
         };
         let call = match arguments.and_then(read_arguments) {
             Some(arguments) => read_call(tool, &arguments),
-            None => Err(not_an_object(tool)),
+            None => {
+                let problem = format!("The arguments of {tool} must be one JSON object");
+                Err(Refusal::InvalidArgument(problem))
+            }
         };
         Self {
             tool: Some(tool),
@@ -104,13 +107,6 @@ impl ToolRequest {
     pub fn numbers(&self) -> &[Number] {
         self.call.as_ref().map_or(&[], ToolCall::numbers)
     }
-}
-
-fn not_an_object(tool: Tool) -> Refusal {
-    Refusal::InvalidArgument(format!(
-        "The arguments of {} must be one JSON object",
-        tool.as_str()
-    ))
 }
 
 fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Refusal> {

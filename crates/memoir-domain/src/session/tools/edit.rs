@@ -120,7 +120,11 @@ fn attempt(
 
 /// The checks that come before the arguments.
 fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
-    let allowed = || allowed_tools(session.mode);
+    let allowed = || {
+        let tools = Tool::ALL.into_iter();
+        let tools = tools.filter(|tool| tool.is_in(session.mode));
+        tools.map(Tool::as_str).collect::<Vec<_>>().join(", ")
+    };
     let tool = tool.ok_or_else(|| Refusal::UnknownTool(allowed()))?;
     if !tool.is_in(session.mode) {
         return Err(Refusal::Mode {
@@ -132,12 +136,6 @@ fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
         return Err(Refusal::EditCap(EDIT_CAP));
     }
     Ok(())
-}
-
-fn allowed_tools(mode: Mode) -> String {
-    let names = Tool::ALL.into_iter().filter(|tool| tool.is_in(mode));
-    let names: Vec<&str> = names.map(Tool::as_str).collect();
-    names.join(", ")
 }
 
 /// A call of one of the three tools that edit, without its members.
