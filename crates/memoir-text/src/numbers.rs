@@ -1,7 +1,6 @@
 //! The numbers and signs of a text.
 //!
-//! Owns where a number begins and ends and how it is written; whether another text supports it is decided in
-//! `summary`.
+//! Owns where a number begins and ends and how it is written; whether another text supports it is decided in `summary`.
 
 use std::ops::Range;
 
@@ -235,8 +234,7 @@ fn digit(c: char) -> Option<char> {
     char::from_digit(c as u32 - zero, 10)
 }
 
-/// The signs of a text that say something of a number or an amount, each with its place, in one shape each
-/// (SPEC 3.9).
+/// The signs of a text that say something of a number or an amount, each with its place, in one shape each (SPEC 3.9).
 pub(crate) fn signs(text: &str) -> Vec<(Range<usize>, char)> {
     let mut signs = Vec::new();
     for (at, c) in text.char_indices() {

@@ -516,8 +516,7 @@ impl Scanner<'_> {
             || is_of_word && token.entry.is_some_and(|entry| entry.abbreviation)
     }
 
-    /// Whether a word of some table follows: "of lab B. The lamp" ends a sentence, "John F. Kennedy"
-    /// does not.
+    /// Whether a word of some table follows: "of lab B. The lamp" ends a sentence, "John F. Kennedy" does not.
     fn known_word_ahead(&self) -> bool {
         let rest = self.text.get(self.at..).unwrap_or("").trim_start().chars();
         // Longer than the listed words: what is cut off is in no table.

@@ -36,9 +36,8 @@ pub struct Allowed<'a> {
     pub relative_time_of: Option<&'a str>,
 }
 
-/// The numbers, signs, quotations, negations, names and words of relative time of `summary` that no source
-/// supports, each once, in the order of the text and as they stand in it. None: the summary is supported
-/// (SPEC 3.9 a).
+/// The numbers, signs, quotations, negations, names and words of relative time of `summary` that no source supports,
+/// each once, in the order of the text and as they stand in it. None: the summary is supported (SPEC 3.9 a).
 pub fn unsupported(
     summary: &str,
     sources: &[SummarySource<'_>],

@@ -22,8 +22,7 @@ use crate::{
 pub enum TermKind {
     /// A word, a number, or a part of a name.
     Word,
-    /// One character of a script that is looked for by pairs; `follows` where the one before stands right
-    /// before it.
+    /// One character of a script that is looked for by pairs; `follows` where the one before stands right before it.
     Character {
         /// Whether the term before is the character before.
         follows: bool,

@@ -215,8 +215,7 @@ impl ChainHead {
     /// Compares the end of a chain that is in order by itself with the one that is known from elsewhere.
     ///
     /// # Errors
-    /// [`ChainProblem::Head`], at the first record that only one of them has; where both end at the same place,
-    /// there.
+    /// [`ChainProblem::Head`], at the first record that only one of them has; where both end at the same place, there.
     pub fn check_end(self, expected: Self) -> Result<(), FirstBad> {
         if self == expected {
             return Ok(());

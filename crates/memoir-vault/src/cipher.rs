@@ -1,8 +1,7 @@
 //! XChaCha20-Poly1305 and the form that its output is kept in: a version byte, 24 bytes of nonce, the
 //! ciphertext, 16 bytes of tag.
 //!
-//! Nonces are random. At 192 bits, two of them meet with a probability of 2^-97 after 2^48 sealings
-//! under one key.
+//! Nonces are random. At 192 bits, two of them meet with a probability of 2^-97 after 2^48 sealings under one key.
 //!
 //! XChaCha20-Poly1305 is ChaCha20-Poly1305 under a key of its own for each nonce (draft-irtf-cfrg-xchacha-03, 2.3). That
 //! key is made here; the cipher is `ring`'s, which takes a fraction of the time of portable code for a row.

@@ -54,8 +54,7 @@ const NO_AGENT: Agents<'_> = Agents::These(&[]);
 #[debug("KeyStore {{ path: {:?}, .. }}", self.name())]
 pub struct KeyStore {
     rows: Box<dyn KeyRows>,
-    /// Where the master key can be read again after another process rotated it; `None` where it was
-    /// given.
+    /// Where the master key can be read again after another process rotated it; `None` where it was given.
     key_file: Option<PathBuf>,
     /// Locked while a key is looked up that may be outdated, so that concurrent look-ups of the same one find it then.
     looking: Mutex<()>,
@@ -112,8 +111,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// [`Error::WrongMasterKey`], [`Error::Exposed`], [`Error::NotAKeyStore`], [`Error::Newer`] and
-    /// [`Error::Inconsistent`] for a file that is not changed then; [`Error::File`] and those of the
-    /// driver.
+    /// [`Error::Inconsistent`] for a file that is not changed then; [`Error::File`] and those of the driver.
     pub fn open(path: &Path, master: &MasterKey) -> Result<Self> {
         Self::start(
             Box::new(SqliteKeys::open(path, true)?),
@@ -189,9 +187,8 @@ impl KeyStore {
     /// [`Error::WrongMasterKey`] where the key is not in memory and another process rotated the master
     /// key; [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
-        // Without it, many tasks that miss the same key at the same time would each read the key
-        // store, one behind the other at its lock. It is always taken before `held`, which is never
-        // kept while anything is waited for.
+        // Without it, many tasks that miss the same key at the same time would each read the key store, one behind the
+        // other at its lock. It is always taken before `held`, which is never kept while anything is waited for.
         let _turn = self.looking.lock();
         if let Some(key) = self.cached(scope)? {
             return Ok(Some(key));
@@ -245,8 +242,7 @@ impl KeyStore {
     /// processes all get the same key.
     ///
     /// # Errors
-    /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for
-    /// [`KeyStore::key`].
+    /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for [`KeyStore::key`].
     pub fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
         // Not under one lock with the rest: of two concurrent callers, `add_agent` lets one make the key, and the other
         // is overtaken and finds it.

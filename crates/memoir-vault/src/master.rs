@@ -173,9 +173,8 @@ impl MasterKey {
     /// and has the [`MasterKey::turn`].
     pub(crate) fn promote(path: &Path) -> Result<()> {
         let target = resolved(path);
-        // One step of the file system: at every moment the name leads to the old key or to the new
-        // one. A process that is killed before it leaves both files, and the next start finds which
-        // one is needed.
+        // One step of the file system: at every moment the name leads to the old key or to the new one. A process that
+        // is killed before it leaves both files, and the next start finds which one is needed.
         fs::rename(staged_path(path), &target)
             .map_err(|error| Error::irreplaceable(path, &error))?;
         sync_folder(&target)

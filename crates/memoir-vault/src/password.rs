@@ -55,8 +55,7 @@ impl Password {
     /// response time does not reveal names.
     pub fn fits(&self, hash: Option<&str>) -> bool {
         let Some(hash) = hash else {
-            // The result is thrown away; without `black_box` the compiler could throw the work away
-            // with it.
+            // The result is thrown away; without `black_box` the compiler could throw the work away with it.
             let _ = std::hint::black_box(hasher().hash_password(self.0.as_bytes()));
             return false;
         };
@@ -69,8 +68,7 @@ impl Password {
 
 fn hasher() -> Argon2<'static> {
     let (memory, passes, lanes) = COST;
-    // Fails for values out of bounds only, and these are constant; the test below reads them in a
-    // hash.
+    // Fails for values out of bounds only, and these are constant; the test below reads them in a hash.
     let params = Params::new(memory, passes, lanes, None).unwrap_or_default();
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }

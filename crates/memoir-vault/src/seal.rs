@@ -23,8 +23,7 @@ use crate::{
 
 pub use crate::cipher::{OVERHEAD_BYTES, VERSION};
 
-/// The key of one agent. Clones share it; the last one to go wipes it. `Debug` prints its type's name
-/// only.
+/// The key of one agent. Clones share it; the last one to go wipes it. `Debug` prints its type's name only.
 #[derive(Clone, derive_more::Debug)]
 #[debug("AgentKey")]
 pub struct AgentKey(Arc<DerivedKeys>);

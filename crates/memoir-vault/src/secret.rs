@@ -42,8 +42,7 @@ impl Secret {
         &mut self.0
     }
 
-    /// HKDF-SHA256 with this as input key. `info` must be unambiguous: one label, then parts of fixed
-    /// lengths.
+    /// HKDF-SHA256 with this as input key. `info` must be unambiguous: one label, then parts of fixed lengths.
     pub(crate) fn derive(&self, info: &[&[u8]]) -> Self {
         let mut derived = Self::zeroed();
         self.derive_into(info, derived.expose_mut());
@@ -57,8 +56,7 @@ impl Secret {
             reason = "HKDF-SHA256 expands up to 8,160 bytes (RFC 5869, 2.3) and no caller asks for more than 32"
         )]
         Hkdf::<Sha256>::new(Some(SALT), self.expose())
-            // The parts are put behind each other without their lengths, hence the demand on `info`
-            // above.
+            // The parts are put behind each other without their lengths, hence the demand on `info` above.
             .expand_multi_info(info, output)
             .expect("no more than 8,160 bytes");
     }

@@ -59,8 +59,7 @@ impl TokenSecret {
 
     /// Whether that is the secret, in a time that does not depend on how much of it is right.
     pub fn is(&self, presented: &str) -> bool {
-        // Digests are compared and not the texts, so that both sides have the same length whatever
-        // is presented.
+        // Digests are compared and not the texts, so that both sides have the same length whatever is presented.
         let presented: [u8; 32] = Sha256::digest(presented.as_bytes()).into();
         self.digest().ct_eq(&presented).into()
     }

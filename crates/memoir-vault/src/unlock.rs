@@ -21,9 +21,8 @@ pub enum MasterSource {
 /// `must_exist`: set it for a database that was sealed before.
 ///
 /// # Errors
-/// [`Error::MasterKeyLost`], [`Error::WrongMasterKey`], and [`Error::Missing`] where
-/// `must_exist`: nothing was changed then. Else as for [`MasterKey::load_or_create`] and
-/// [`KeyStore::open`].
+/// [`Error::MasterKeyLost`], [`Error::WrongMasterKey`], and [`Error::Missing`] where `must_exist`: nothing was changed
+/// then. Else as for [`MasterKey::load_or_create`] and [`KeyStore::open`].
 pub fn unlock(source: &MasterSource, path: &Path, must_exist: bool) -> Result<KeyStore> {
     // Not made at the first try: where a database was sealed before (`must_exist`), a key store
     // that is gone must be an error, not an empty one in which every agent seems to be erased.

@@ -90,8 +90,7 @@ pub struct SessionSpan {
 }
 
 impl AgentLog<'_> {
-    /// One point of the agent's history, and the effect of [`AgentLog::rewind`]; `None` for the newest.
-    /// Content-blind.
+    /// One point of the agent's history, and the effect of [`AgentLog::rewind`]; `None` for the newest. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.

@@ -643,8 +643,7 @@ impl Grants<'_> {
     /// grant of the agent. The token then expires no later than the grant allows.
     ///
     /// # Errors
-    /// [`Error::ConsentNeeded`] without that grant;
-    /// `expires_at` is in the past; the store fails.
+    /// [`Error::ConsentNeeded`] without that grant; `expires_at` is in the past; the store fails.
     pub async fn create_token(
         self,
         provision: Provision,

@@ -121,8 +121,7 @@ impl Sessions<'_> {
         options: &RefineOptions,
         model: &ModelName,
     ) -> Result<Session> {
-        // Drawn before the decision, which may be made several times: each attempt is about the
-        // same session.
+        // Drawn before the decision, which may be made several times: each attempt is about the same session.
         let id = self.memoir.ids().draw(SessionId::from_bytes)?;
         // Before the session is begun, and in a decision of its own. If the schedule proposes an agent with nothing to
         // refine, no model is called, and the attempt counts, so that it is not proposed again immediately.

@@ -1,5 +1,4 @@
-//! One call of a session's tool, the same for every interface and driver: read, load, decide, commit
-//! (SPEC 3.8, 3.18).
+//! One call of a session's tool, the same for every interface and driver: read, load, decide, commit (SPEC 3.8, 3.18).
 //!
 //! An edit is decided on all memories of the agent. The first edit of a session loads them. They are updated in memory
 //! by each write, and used while the agent's version shows that no other process wrote.

@@ -552,7 +552,8 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     // Nothing restores it.
     let (memories, wish) = (agent.memories(), ShredWish::of(Number(1), "again"));
     assert_eq!(code(memories.shred(wish, &person()).await), "shredded");
-    let restored = memories.handle(Number(1), Handling::Restore, &person());
+    let me = person();
+    let restored = memories.handle(Number(1), Handling::Restore, &me);
     assert_eq!(code(restored.await), "shredded");
     assert_eq!(code(wren.try_apply(rehearsed.id).await), "not_applicable");
     folder.pass_a_minute();

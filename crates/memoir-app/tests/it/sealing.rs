@@ -526,7 +526,8 @@ async fn provoke(
     said.error(wren.memoir.check_growth(word.as_bytes(), None).await);
     let account = wren.memoir.account("default").await.unwrap();
     let passphrase = Passphrase::from_text("a passphrase that is long enough").unwrap();
-    let adopted = account.adopt(word.into(), passphrase, None, &person());
+    let me = person();
+    let adopted = account.adopt(word.into(), passphrase, None, &me);
     said.error(adopted.await);
     let arguments = json!({word: word});
     let answer = agent.call_tool(session, word, Some(&arguments)).await;

@@ -195,18 +195,16 @@ fn targets(
     targets
 }
 
-/// Returns every memory to exactly its state at the planned point. Where nothing would change, an act of an administrator
-/// is a record all the same (SPEC 4.3), and one of the agent `None`. Memories that did
-/// not exist then are discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active
-/// memories are exactly those of that time. The record counts the constitutional memories that were discarded or lost
-/// their protection. Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by
-/// itself.
+/// Returns every memory to exactly its state at the planned point. Where nothing would change, an act of an
+/// administrator is a record all the same (SPEC 4.3), and one of the agent `None`. Memories that did not exist then are
+/// discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active memories are exactly
+/// those of that time. The record counts the constitutional memories that were discarded or lost their protection.
+/// Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by itself.
 ///
 /// A session that ended since is undone where none of its edits is effective; one whose undo is reversed is not. A
 /// rewind to before a rewind undoes it.
 ///
-/// `sessions` holds all sessions of the agent, `log` its whole log, oldest first, and `memories` all its
-/// memories.
+/// `sessions` holds all sessions of the agent, `log` its whole log, oldest first, and `memories` all its memories.
 ///
 /// # Errors
 /// A session is running, or the agent was erased.

@@ -122,8 +122,7 @@ pub struct Archived {
     pub by: ArchivedBy,
 }
 
-/// The kind of a memory with what belongs to it. It is one property: it changes and returns together
-/// (SPEC 3.12).
+/// The kind of a memory with what belongs to it. It is one property: it changes and returns together (SPEC 3.12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -154,8 +153,7 @@ impl Place {
     }
 }
 
-/// Something given from outside that breaks a limit. Names the field, the limit and the size given,
-/// never the words.
+/// Something given from outside that breaks a limit. Names the field, the limit and the size given, never the words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct Invalid {

@@ -1,5 +1,4 @@
-//! Where a text came from: its origin, the role that saved it, and the side that follows from the role
-//! (SPEC 2.4, 3.4).
+//! Where a text came from: its origin, the role that saved it, and the side that follows from the role (SPEC 2.4, 3.4).
 
 use std::str::FromStr;
 

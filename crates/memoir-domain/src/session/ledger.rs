@@ -1,8 +1,7 @@
 //! The ledger: the list of memories that a session begins with, one row a line (SPEC 3.5 to 3.7).
 //!
-//! Texts and tags are JSON strings in which `<`, line breaks of every script, and invisible or
-//! direction-turning characters are escaped (`text/quote.rs`), so that no content can pass for a row, a rule or a
-//! tag.
+//! Texts and tags are JSON strings in which `<`, line breaks of every script, and invisible or direction-turning
+//! characters are escaped (`text/quote.rs`), so that no content can pass for a row, a rule or a tag.
 
 use std::{collections::BTreeSet, fmt::Write};
 

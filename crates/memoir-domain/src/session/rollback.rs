@@ -174,8 +174,7 @@ pub(crate) fn end_session(
             .all(|change| memories.contains_key(&change.number())),
         "a memory that is not given would stay as the session left it"
     );
-    // Property by property, and not to the state before: others may save and protect while a session
-    // runs.
+    // Property by property, and not to the state before: others may save and protect while a session runs.
     let mut restored = without(&edits, &memories, &not_left, draft.now());
     keep_confirmed_active(history, &memories, &mut restored);
     let mut changes = restore(&mut draft, &memories, &restored);

@@ -27,8 +27,7 @@ pub struct LogKey {
     signing: Box<SigningKey>,
 }
 
-/// The public half of a [`LogKey`]. `Display` and `FromStr` use the form of the specification:
-/// `name+hash+key`.
+/// The public half of a [`LogKey`]. `Display` and `FromStr` use the form of the specification: `name+hash+key`.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("{self}")]
 pub struct LogVerifier {
@@ -101,8 +100,7 @@ fn split(note: &[u8]) -> Result<(&str, Vec<SignatureLine<'_>>), NoteError> {
     if !is_text(note) {
         return Err(malformed("a control character"));
     }
-    // The last empty line, as the specification has it: the text itself may hold others, and
-    // signatures none.
+    // The last empty line, as the specification has it: the text itself may hold others, and signatures none.
     let cut = note.rfind("\n\n").ok_or(malformed("no empty line"))?;
     let (text, signatures) = (&note[..=cut], &note[cut + 2..]);
     let signatures = signatures

@@ -111,8 +111,7 @@ pub fn check_grew(
     let mut leaves = leaves.into_iter();
     let mut tree = Tree::new();
     let earlier = earlier.root;
-    // Grown to the checkpoint's size first and then further, so that one walk through the log gives
-    // both roots.
+    // Grown to the checkpoint's size first and then further, so that one walk through the log gives both roots.
     while tree.len() < earlier.size {
         match leaves.next() {
             Some(leaf) => tree.push(leaf.encode()),

@@ -1,5 +1,4 @@
-//! Reflection: the agent names journal entries of the last week that are to stay in its prompt
-//! (SPEC 2.5).
+//! Reflection: the agent names journal entries of the last week that are to stay in its prompt (SPEC 2.5).
 
 use std::collections::BTreeMap;
 

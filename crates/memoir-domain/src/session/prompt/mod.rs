@@ -262,8 +262,7 @@ fn over_or_within(agent: &Agent) -> String {
     }
 }
 
-/// The request for consent: the agent's own system prompt with its context, then what a session like this
-/// one may do.
+/// The request for consent: the agent's own system prompt with its context, then what a session like this one may do.
 pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Prompt {
     let guard = session_guard(agent, session.loss_guard);
     let kind = SessionKind::of(session.mode, guard, is_over(agent));

@@ -1,5 +1,4 @@
-//! How often the file of the key store was changed, by any process: read without a lock, in one call of
-//! the system.
+//! How often the file of the key store was changed, by any process: read without a lock, in one call of the system.
 //!
 //! With a rollback journal SQLite counts each transaction that changed the file, in its header, before it reports the
 //! transaction as done. A reader that finds the number unchanged has therefore missed no finished transaction; one that
