@@ -38,11 +38,10 @@ pub type Result<T, E = ArchiveError> = std::result::Result<T, E>;
 
 /// Errors of an archive. Names nothing of its content.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ArchiveError {
-    /// The bytes are not an archive.
     #[error("not an archive of Memoir")]
     NotAnArchive,
-    /// It has a form that this version does not know.
     #[error("the archive was made by a newer version of Memoir")]
     Newer,
     /// Its key costs nothing, or more than is spent on an untrusted file.
@@ -51,27 +50,21 @@ pub enum ArchiveError {
     /// The memory that its key costs is not available.
     #[error("not enough memory for the archive's key: {0}")]
     Memory(Cost),
-    /// It was sealed with another passphrase, or its header was changed.
     #[error(
         "the passphrase does not open the archive, or the beginning of the archive was changed"
     )]
     Passphrase,
-    /// Its end is missing.
     #[error("the archive is cut off: its end is missing")]
     CutOff,
-    /// A part of it is not the sealed one.
     #[error("the archive was changed: a part of it is not what was sealed in that place")]
     Changed,
-    /// There are bytes after its end.
     #[error("extra data follows the end of the archive")]
     Trailing,
     /// There is no place for more than 256 TiB in one archive.
     #[error("too much for one archive")]
     TooLarge,
-    /// The system gives no random bytes.
     #[error("the system gives no random bytes")]
     Random,
-    /// Its source or destination failed.
     #[error("cannot read or write the archive: {0}")]
     Io(#[from] io::Error),
 }

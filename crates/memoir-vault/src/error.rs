@@ -9,8 +9,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong with the master key or the key store.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
-    /// The given master key is invalid.
     #[error(
         "{location} holds no master key: expected 64 hexadecimal digits, or 32 bytes in base64"
     )]
@@ -18,47 +18,34 @@ pub enum Error {
         /// The file or the variable.
         location: String,
     },
-    /// Others than the owner can read or write a file that must be the owner's alone.
     #[error("`{path}` can be used by others than its owner (mode {mode:03o})")]
     Exposed {
-        /// The file.
         path: String,
         /// Its permissions, the lowest nine bits.
         mode: u32,
     },
-    /// There is a key store, but the file of its master key is gone.
     #[error(
         "the master key is lost: the key store `{store}` needs key {wanted}, and `{path}` does not exist"
     )]
     MasterKeyLost {
-        /// Where the master key should be.
         path: String,
-        /// The key store.
         store: String,
-        /// The fingerprint of the key that is needed.
         wanted: KeyId,
     },
-    /// The master key is another one than the key store was made or last rotated with.
     #[error(
         "the wrong master key: the key store `{store}` needs key {wanted}, this is key {held}; nothing was changed"
     )]
     WrongMasterKey {
-        /// The key store.
         store: String,
-        /// The fingerprint of the key that is needed.
         wanted: KeyId,
-        /// The fingerprint of the key that was given.
         held: KeyId,
     },
-    /// The file of the master key cannot be replaced by one with another key, so it cannot be rotated.
     #[error("the key file `{path}` cannot be replaced: {problem}; nothing was changed")]
     Irreplaceable {
-        /// The file.
         path: String,
         /// The system's word for it.
         problem: String,
     },
-    /// A rotation lacks only its last step: the new key is still beside the key file.
     #[error(
         "the keys are wrapped anew, but the new master key is still in `{staged}`; keep that file: the next start uses it, and tries again to move it to `{path}`"
     )]
@@ -68,7 +55,6 @@ pub enum Error {
         /// Where the new key is.
         staged: String,
     },
-    /// There is no key store where one must be.
     #[error("the key store `{0}` does not exist")]
     Missing(String),
     /// The server of the key store cannot be reached, or does not respond.
@@ -84,28 +70,18 @@ pub enum Error {
     Unusable {
         /// Its location, without credentials.
         store: String,
-        /// Why.
         problem: String,
     },
-    /// The file is not a key store.
     #[error("`{0}` is not a key store of Memoir")]
     NotAKeyStore(String),
-    /// The file was written by a newer version of Memoir.
     #[error(
         "the key store was written by a newer version of Memoir (format {found}; this one knows up to {known})"
     )]
-    Newer {
-        /// The format found.
-        found: i64,
-        /// The newest format that this version knows.
-        known: i64,
-    },
-    /// The file was removed or exchanged while it was open: writes would be lost.
+    Newer { found: i64, known: i64 },
     #[error(
         "the key store `{0}` was moved or replaced while it was in use; nothing was changed; start again"
     )]
     Replaced(String),
-    /// Another program gave the file a write-ahead log, and has it open: destroyed keys would remain there.
     #[error(
         "the key store `{0}` was given a write-ahead log by another program, in which destroyed keys would stay; nothing was changed; end that program, or the others that have the key store open"
     )]
@@ -116,32 +92,25 @@ pub enum Error {
     /// A row that no version of Memoir writes, or that was wrapped for another place.
     #[error("the key store is inconsistent: table `{table}`, {problem}")]
     Inconsistent {
-        /// The table.
         table: &'static str,
         /// Which row, and its fault.
         problem: String,
     },
-    /// Nothing can be written.
     #[error("the key store is read-only; nothing was changed")]
     ReadOnly,
-    /// The disk is full.
     #[error("the disk is full; nothing was changed")]
     Full,
     /// Another process changed the key store, so that the precondition of a change is not met.
     #[error("the key store was changed by another process meanwhile; nothing was changed")]
     Overtaken,
-    /// Another process kept the key store locked for too long.
     #[error("the key store is locked by another process; nothing was changed")]
     Busy,
-    /// A file cannot be read or written.
     #[error("cannot use `{path}`: {problem}")]
     File {
-        /// The file.
         path: String,
         /// The system's word for it.
         problem: String,
     },
-    /// The system gives no random bytes.
     #[error("the system gives no random bytes")]
     Random,
     /// Anything else that the driver reports.

@@ -21,37 +21,28 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why it was not done.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
-    /// No account has the name.
     #[error("there is no account `{0}`")]
     NoAccount(String),
-    /// No agent of the account has the name or the identifier.
     #[error("there is no agent `{0}`")]
     NoAgent(String),
-    /// No agent of the account has the session.
     #[error("there is no session `{0}`")]
     NoSession(String),
-    /// The account has no token of the identifier.
     #[error("there is no token `{0}`")]
     NoToken(String),
-    /// The account has no administrator of the name.
     #[error("there is no administrator `{0}`")]
     NoUser(String),
-    /// The only remaining administrator with a name cannot be removed.
     #[error("`{0}` is the last administrator: without any, no user could sign in")]
     LastUser(String),
-    /// No agent of the account has the access request.
     #[error("there is no access request `{0}`")]
     NoAccessRequest(String),
-    /// Text that no access grant of the caller covers.
     #[error("no access grant of the agent `{0}` covers this")]
     NoAccess(String),
-    /// An action of the agent alone, requested by another actor.
     #[error(
         "only the agent itself can do this: an administrator has no access to text and cannot decide for an agent"
     )]
     AgentOnly,
-    /// An agent requests to undo a session that is not its last one.
     #[error("an agent can undo its last session; an administrator can undo any")]
     NotLastSession,
     /// An access request is refused, or cannot be decided or used.
@@ -62,7 +53,6 @@ pub enum Error {
         "the agent `{0}` is in use: it has memories or conversations, has acted, or has a token that is valid or was used; only it can make further tokens for itself"
     )]
     ConsentNeeded(String),
-    /// The agent has no memory of the number.
     #[error("there is no memory {0}")]
     NoMemory(Number),
     /// An input breaks a limit.
@@ -85,10 +75,8 @@ pub enum Error {
     /// The schedule began a session for an agent that is no longer due.
     #[error("the agent is not due for a session any more")]
     NotDue,
-    /// A session that needs a model, and none is set.
     #[error("no model is set for the agent, and the installation has no default")]
     NoModel,
-    /// A model that only follows rules, for something that must be understood.
     #[error("`{0}` is rule-based and understands no text: it cannot read a conversation")]
     RulesOnly(String),
     /// The model's name is none.
@@ -100,20 +88,14 @@ pub enum Error {
     /// The agent or the memory cannot be changed in this way.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
-    /// The session is not over, or has nothing to undo.
     #[error("session {session} cannot be undone: {problem}")]
     NotUndoable {
-        /// The session.
         session: SessionId,
-        /// Why not.
         problem: &'static str,
     },
-    /// Later changes conflict with an undo.
     #[error("undoing session {session} conflicts with later changes of the same memories")]
     InTheWay {
-        /// The session.
         session: SessionId,
-        /// The changes.
         obstacles: Vec<Obstacle>,
     },
     /// Changes that an administrator made conflict with an agent's undo (SPEC 4.3).
@@ -121,36 +103,25 @@ pub enum Error {
         "undoing session {session} conflicts with later changes by an administrator, and these stay"
     )]
     BeyondAgent {
-        /// The session.
         session: SessionId,
         /// All conflicting changes.
         obstacles: Vec<Obstacle>,
     },
-    /// A rehearsal cannot be applied.
     #[error("the session {session} cannot be applied: {problem}")]
-    NotApplicable {
-        /// The rehearsal.
-        session: SessionId,
-        /// Why not.
-        problem: String,
-    },
+    NotApplicable { session: SessionId, problem: String },
     /// A file to import has bad lines.
     #[error("nothing was imported: {} of {} cannot be read", bad.len(), counted(*total as u64, "line", "lines"))]
     BadLines {
         /// The lines' numbers, from 1, and the error of each.
         bad: Vec<(usize, String)>,
-        /// The number of lines.
         total: usize,
     },
-    /// There is no import to undo.
     #[error("the agent has no import that can be undone")]
     NoImport,
-    /// Another text cannot take the place of a memory.
     #[error(
         "{0} cannot be replaced by its page: it is constitutional, a summary, in the archive or not active, or the page gives it another kind"
     )]
     NotReplaceable(Number),
-    /// Later changes of imported memories conflict with undoing the import.
     #[error(
         "undoing the import conflicts with later changes of {}: sessions consolidated them, or they were protected (the first: {})",
         counted(*count as u64, "memory", "memories"),
@@ -162,16 +133,13 @@ pub enum Error {
         /// The first of their numbers.
         numbers: Vec<Number>,
     },
-    /// Another process closed the session while this worker ran it.
     #[error("session {0} was closed by another process")]
     SessionLost(SessionId),
-    /// It changed since the caller read it.
     #[error("it was changed since it was read")]
     Changed,
     /// The agent changed under every attempt to decide.
     #[error("too many simultaneous changes of the agent: try again")]
     Contended,
-    /// Others fill the room for loads, and none became free in time.
     #[error("too much is being loaded for other requests; nothing was changed")]
     NoRoom,
     /// A quota of the agent or of its account is used up.
@@ -182,36 +150,25 @@ pub enum Error {
         "the agent refused a session at {at}; it is not asked again before {until}, by any caller, and may open a session itself at any time"
     )]
     RefusedLately {
-        /// When it refused.
         at: Timestamp,
-        /// When it may be asked again.
         until: Timestamp,
         /// The seconds until then.
         seconds: u32,
     },
-    /// The system gives no random bytes.
     #[error("the system's source of random numbers is not available")]
     Random,
-    /// The agent was erased.
     #[error("the agent `{name}` was erased on {}: nothing of it can be read again", at.date())]
-    Erased {
-        /// Its name.
-        name: String,
-        /// When.
-        at: Timestamp,
-    },
+    Erased { name: String, at: Timestamp },
     /// The erasure is recorded, and the agent's key still exists.
     #[error(
         "the agent `{name}` is erased on the record, and nothing shows it any more, but its key is not destroyed yet ({})",
         why.code()
     )]
     KeyRemains {
-        /// Its name.
         name: String,
         /// Why the key was not destroyed.
         why: Box<Error>,
     },
-    /// The key store has no key for the agent, and never had one.
     #[error(
         "the key store has no key for the agent `{0}`: it is not the one that goes with this database"
     )]
@@ -225,13 +182,11 @@ pub enum Error {
     /// A file that is no archive, or that the passphrase does not open.
     #[error(transparent)]
     Archive(#[from] memoir_vault::archive::ArchiveError),
-    /// An archive of another version of Memoir.
     #[error("the archive has the unknown format {0}: a newer version of Memoir wrote it")]
     ArchiveVersion(u32),
     /// The agent in an archive cannot be imported.
     #[error(transparent)]
     Adopt(#[from] AdoptRefusal),
-    /// The text is no checkpoint of this installation.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(memoir_vault::log::CheckpointError),
     /// Stored rows were modified outside Memoir: not each by itself, but together.

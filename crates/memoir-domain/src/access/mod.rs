@@ -442,17 +442,15 @@ pub fn parse_purpose(purpose: &PrivateText) -> Result<PrivateText, Invalid> {
 
 /// Why a request is not accepted, answered or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum AccessRefusal {
     /// The agent was not found, or its state does not allow the requested act.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
-    /// Only an administrator makes requests.
     #[error("only an administrator asks an agent for access")]
     NotAnAdministrator,
-    /// Only the agent answers.
     #[error("only the agent itself answers a request for access")]
     NotTheAgent,
-    /// Too many wait for an answer.
     #[error("{WAITING_LIMIT} requests wait for the agent's answer; wait for it, or revoke one")]
     TooManyWaiting,
     /// The agent refused the same or less, and must not be asked again and again (SPEC 5.2).
@@ -465,10 +463,8 @@ pub enum AccessRefusal {
         /// From when on it can be requested again.
         until: Timestamp,
     },
-    /// The agent gave the opposite answer before, or the request no longer waits.
     #[error("the request is {} and cannot be answered any more", .0.as_str())]
     NotWaiting(AccessState),
-    /// The granted act was done and cannot be undone here.
     #[error(
         "what was asked for is done; a token that was made can be revoked, a memory that was shredded stays so"
     )]

@@ -345,38 +345,30 @@ pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) -> C
 
 /// Why an agent or a memory cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ChangeRefusal {
-    /// A session is running, whose edits could not be distinguished from this change.
     #[error(
         "a refinement session is running: {0}. Wait until it is over, cancel it, or roll it back"
     )]
     SessionRunning(SessionId),
-    /// The memory was shredded.
     #[error("{0} was shredded: its words are gone for good, and nothing can be done with it")]
     Shredded(Number),
-    /// The memory is constitutional.
     #[error(
         "{0} is constitutional and cannot be discarded or edited. Take the protection away first"
     )]
     Constitutional(Number),
-    /// The memory is constitutional, and only the agent requests its shredding.
     #[error(
         "{0} is constitutional: its words go only where an administrator and the agent both wish it. An administrator asks for it, and the agent says yes"
     )]
     ConstitutionalWish(Number),
-    /// The memory is not core.
     #[error("{0} is not a core memory. An archival memory is brought back with `promote` first")]
     NotCore(Number),
-    /// The memory is not archival.
     #[error("{0} is not in the archive, so there is nothing to promote")]
     NotArchival(Number),
-    /// The act does not apply to a summary.
     #[error("{0} is a summary: {1}")]
     NotApplicable(Number, &'static str),
-    /// The memory is discarded.
     #[error("{0} is discarded. Restore it first")]
     Discarded(Number),
-    /// The agent was erased.
     #[error("the agent was erased, and nothing of it can be read or changed")]
     Erased,
 }

@@ -61,30 +61,27 @@ pub struct Start {
 
 /// Why no session can be begun.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum StartRefusal {
-    /// One is running.
     #[error("a session is running already: {0}")]
     SessionOpen(SessionId),
     /// Nothing could be done in it.
     #[error(transparent)]
     NothingToRefine(#[from] NothingToRefine),
-    /// The agent is out of service.
     #[error("the agent is not active")]
     Inactive,
 }
 
 /// Why nothing could be done in a session (SPEC 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NothingToRefine {
-    /// There are no core memories.
     #[error("there is nothing to refine: the agent has no core memories")]
     NoCoreMemories,
-    /// All of them are excluded from edits.
     #[error(
         "there is nothing to refine: every core memory is constitutional or has an immutable tag"
     )]
     AllProtected,
-    /// Only duplicates may leave, and there are none.
     #[error(
         "there is nothing to refine: only duplicates may leave, and no core memory has the text of another"
     )]

@@ -11,22 +11,15 @@ const LISTED: usize = 10;
 
 /// One variant for each rule, with the numbers at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Refusal {
-    /// The session has ended, or none is open.
     #[error("The refinement session is over; nothing can be changed any more. Stop calling tools.")]
     SessionOver,
     /// There is no such tool; with the tools of the session, by name.
     #[error("There is no tool of that name. The tools are {0}.")]
     UnknownTool(String),
-    /// The session's mode does not have the tool.
     #[error("This session is for duplicates only and has no {tool}. Its tools are {allowed}.")]
-    Mode {
-        /// The tool called.
-        tool: &'static str,
-        /// The tools of the session, by name.
-        allowed: String,
-    },
-    /// A session for duplicates only, and these are no duplicates.
+    Mode { tool: &'static str, allowed: String },
     #[error(
         "This session is for duplicates only: an original whose text an earlier core memory has, up to case. {} cannot be deleted. Leave them as they are.",
         list(.0)
@@ -41,24 +34,19 @@ pub enum Refusal {
     /// An argument is over its limit.
     #[error("{0}. Correct the call and try again.")]
     TooLong(Invalid),
-    /// Memories of origin `external` are named together with others.
     #[error(
         "Memories of origin external can be consolidated only with each other: {} are external, and {} are not. Consolidate each group by itself.",
         list(external),
         list(others)
     )]
     MixedOrigins {
-        /// Those of origin `external`.
         external: Vec<Number>,
-        /// The others.
         others: Vec<Number>,
     },
-    /// A summary is named as what takes a memory's place.
     #[error(
         "{0} is a summary, and only a memory that is none can be replaced_by. Leave replaced_by out, or name another."
     )]
     SummaryInPlace(Number),
-    /// There is no active memory of that number.
     #[error(
         "There is no memory {}. Use numbers from the list or from search_memories.",
         list(.0)
@@ -67,57 +55,43 @@ pub enum Refusal {
     /// It is a journal entry or an archival memory; each with the core memory that took its place.
     #[error("{} Only core memories can be refined.", not_core(.0))]
     NotCore(Vec<(Number, Option<Number>)>),
-    /// It is constitutional.
     #[error(
         "{} cannot be deleted, consolidated or archived: constitutional. Only the form of the text can change. Leave it as it is.",
         list(.0)
     )]
     Constitutional(Vec<Number>),
-    /// Its origin is too weak for a session to make it constitutional.
     #[error(
         "{number} is of origin {origin}. A session can make only texts of the agent or an administrator constitutional. Leave it as it is."
     )]
-    WeakOrigin {
-        /// The memory.
-        number: Number,
-        /// Its origin.
-        origin: Origin,
-    },
-    /// A summary cannot be constitutional.
+    WeakOrigin { number: Number, origin: Origin },
     #[error(
         "{0} is a summary, and no summary becomes constitutional. To protect an original, bring it back with promote_memory first."
     )]
     ConstitutionalSummary(Number),
-    /// All constitutional memories together would take too much.
     #[error(
         "With {number} the constitutional memories would take {tokens} tokens, and in a session at most {most} (half of the budget) can. Leave it as it is; an administrator can protect it."
     )]
     ConstitutionalShare {
-        /// The memory.
         number: Number,
         /// What they would take, in tokens.
         tokens: u64,
         /// What they may take, in tokens.
         most: u64,
     },
-    /// It has an immutable tag.
     #[error(
         "{} has an immutable tag and is untouchable. Leave it as it is.",
         list(.0)
     )]
     Immutable(Vec<Number>),
-    /// The guard `refuse` lets nothing leave but duplicates.
     #[error(
         "Under the loss guard `refuse` only a memory whose text an earlier core memory has, up to case, can leave the prompt. {} cannot. Leave them as they are.",
         list(.0)
     )]
     Guard(Vec<Number>),
-    /// A summary was to be made or changed within the budget.
     #[error(
         "This session began within the budget, so summaries are neither made, changed nor archived. To join originals, give the text of one of them. Else leave them as they are."
     )]
     SummaryWithinBudget,
-    /// The core size would fall below nine tenths of the budget.
     #[error(
         "That would leave {tokens} tokens, and at least {least} (nine tenths of the budget) must stay in core: the budget is reached. Move fewer, or call complete_refinement."
     )]
@@ -132,7 +106,6 @@ pub enum Refusal {
         "The texts that this one would replace do not have what `added` lists. Write it without that, or leave the memories as they are."
     )]
     Unsupported(Vec<PrivateText>),
-    /// The text is too long.
     #[error(
         "The text has {tokens} tokens, and at most {most} are allowed: {why}. Write it shorter, or leave the memories as they are."
     )]
@@ -144,7 +117,6 @@ pub enum Refusal {
         /// The reason for the limit.
         why: TextLimit,
     },
-    /// All summaries together would take too much.
     #[error(
         "All summaries together would take {tokens} tokens, and at most {most} (a third of the budget) can. Write this one shorter, or move the memories to the archive without a summary: delete_memory."
     )]
@@ -154,7 +126,6 @@ pub enum Refusal {
         /// What they may take, in tokens.
         most: u64,
     },
-    /// Too little text as old as these would stay in the prompt.
     #[error(
         "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are; {}.",
         list(numbers),
