@@ -454,64 +454,37 @@ mod tests {
         ToolRequest::read(tool, Some(&arguments)).call
     }
 
+    /// The items of a list, as a model sends them.
+    fn each(list: &str) -> Vec<Value> {
+        serde_json::from_str(list).unwrap()
+    }
+
     #[test]
     fn spec_3_8_numbers_come_in_several_forms() {
-        for id in [
-            json!(17),
-            json!(17.0),
-            json!("17"),
-            json!("17.0"),
-            json!("#17"),
-            json!(" #17 "),
-        ] {
+        for id in each(r##"[17, 17.0, "17", "17.0", "#17", " #17 "]"##) {
             let call = read("protect_memory", json!({"id": id}));
             assert_eq!(call, Ok(ToolCall::Protect { number: Number(17) }), "{id}");
         }
-        for ids in [
-            json!([1, 2]),
-            json!(["1", "#2"]),
-            json!([1.0, "2.0"]),
-            json!("1, 2"),
-            json!("#1,#2"),
-            json!("[1, 2]"),
-            json!("[\"1\", \"#2\"]"),
-            json!("[#1, #2]"),
-            json!("[1.0, 2.0]"),
-            json!("\"1\", '2'"),
-            json!("[\"#1\", \"#2\",]"),
-            json!("[#1, #2,]"),
-        ] {
+        for ids in each(
+            r##"[[1, 2], ["1", "#2"], [1.0, "2.0"], "1, 2", "#1,#2", "[1, 2]", "[\"1\", \"#2\"]", "[#1, #2]",
+                "[1.0, 2.0]", "\"1\", '2'", "[\"#1\", \"#2\",]", "[#1, #2,]"]"##,
+        ) {
             let call = read("consolidate_memories", json!({"ids": ids, "content": "x"})).unwrap();
             assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
             let call = read("delete_memory", json!({"ids": ids})).unwrap();
             assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
         }
-        for arguments in [
-            json!({"id": 17}),
-            json!({"ids": 17}),
-            json!({"id": 17, "ids": []}),
-            json!({"id": "", "ids": [17], "replaced_by": ""}),
-            json!("{\"ids\": \"#17\"}"),
-            json!("{\"ids\": [\"#17\",]}"),
-        ] {
+        for arguments in each(
+            r##"[{"id": 17}, {"ids": 17}, {"id": 17, "ids": []}, {"id": "", "ids": [17], "replaced_by": ""},
+                "{\"ids\": \"#17\"}", "{\"ids\": [\"#17\",]}"]"##,
+        ) {
             let call = read("delete_memory", arguments).unwrap();
             assert_eq!(call.numbers(), [Number(17)]);
         }
-        for id in [
-            json!(0),
-            json!(-1),
-            json!(1.5),
-            json!("seventeen"),
-            json!(""),
-            json!("1 2"),
-            json!("[17"),
-            json!([1]),
-            json!(true),
-            json!({}),
-            json!("99999999999999999999"),
-            json!(u64::MAX),
-            json!(null),
-        ] {
+        for id in each(
+            r#"[0, -1, 1.5, "seventeen", "", "1 2", "[17", [1], true, {}, "99999999999999999999",
+                18446744073709551615, null]"#,
+        ) {
             let refusal = read("protect_memory", json!({"id": id})).unwrap_err();
             assert_eq!(refusal.code(), RefusalCode::InvalidArgument);
             assert!(refusal.to_string().contains("id "), "{refusal}");
@@ -520,22 +493,10 @@ mod tests {
 
     #[test]
     fn spec_3_8_a_list_of_numbers_in_no_form_of_the_rule_is_refused_with_one_that_is_read() {
-        for ids in [
-            json!("#1 and #4"),
-            json!("1 and 4"),
-            json!("#1 #4"),
-            json!("1 4"),
-            json!("1; 4"),
-            json!("1-4"),
-            json!("#1, #2 and #4"),
-            json!("memories 1, 4"),
-            json!("[1, 4"),
-            json!("1, , 4"),
-            json!("one, four"),
-            json!([[1, 4]]),
-            json!({"ids": [1, 4]}),
-            json!([1, null]),
-        ] {
+        for ids in each(
+            r##"["#1 and #4", "1 and 4", "#1 #4", "1 4", "1; 4", "1-4", "#1, #2 and #4", "memories 1, 4", "[1, 4",
+                "1, , 4", "one, four", [[1, 4]], {"ids": [1, 4]}, [1, null]]"##,
+        ) {
             let refusal = read("delete_memory", json!({"ids": ids})).unwrap_err();
             assert_eq!(refusal.code(), RefusalCode::InvalidArgument, "{ids}");
             let told = refusal.to_string();
@@ -570,13 +531,7 @@ mod tests {
             let read: Vec<&str> = read.iter().map(PrivateText::expose).collect();
             assert_eq!(read, words, "{given}");
         }
-        for given in [
-            json!({}),
-            json!(true),
-            json!([["bees"]]),
-            json!("[[1]]"),
-            json!("[\"bees\""),
-        ] {
+        for given in each(r#"[{}, true, [["bees"]], "[[1]]", "[\"bees\""]"#) {
             assert_eq!(read_words(&given), None, "{given}");
         }
         for (given, count) in [
@@ -595,28 +550,14 @@ mod tests {
     #[test]
     fn spec_3_9_two_to_ten_distinct_members() {
         let eleven: Vec<u64> = (1..=11).collect();
-        for ids in [
-            json!([]),
-            json!([1]),
-            json!([1, 1]),
-            json!([1, 2, 1]),
-            json!("1"),
-            json!("1 2"),
-            json!(["a", 1]),
-            json!(5),
-            json!(eleven),
-        ] {
-            let refusal = read("consolidate_memories", json!({"ids": ids, "content": "x"}));
-            assert_eq!(
-                refusal.unwrap_err().code(),
-                RefusalCode::InvalidArgument,
-                "{ids}"
-            );
+        let join = |ids: &Value| read("consolidate_memories", json!({"ids": ids, "content": "x"}));
+        let mut wrong = each(r#"[[], [1], [1, 1], [1, 2, 1], "1", "1 2", ["a", 1], 5]"#);
+        wrong.push(json!(eleven));
+        for ids in wrong {
+            let refusal = join(&ids).unwrap_err();
+            assert_eq!(refusal.code(), RefusalCode::InvalidArgument, "{ids}");
         }
-        let call = read(
-            "consolidate_memories",
-            json!({"ids": eleven[1..], "content": "x"}),
-        );
+        let call = join(&json!(eleven[1..]));
         assert_eq!(call.unwrap().numbers().len(), MEMBERS_LIMIT);
     }
 
@@ -635,15 +576,11 @@ mod tests {
             assert_eq!(refusal.code(), RefusalCode::InvalidArgument, "{arguments}");
         }
         let call = read("delete_memory", json!({"ids": [1], "replaced_by": "#2"}));
-        let numbers = vec![Number(1)];
-        let replaced_by = Some(Number(2));
-        assert_eq!(
-            call,
-            Ok(ToolCall::Delete {
-                numbers,
-                replaced_by
-            })
-        );
+        let deletes = ToolCall::Delete {
+            numbers: vec![Number(1)],
+            replaced_by: Some(Number(2)),
+        };
+        assert_eq!(call, Ok(deletes));
     }
 
     #[test]
@@ -692,13 +629,8 @@ mod tests {
             assert_eq!(refusal.code(), code);
             assert!(refusal.to_string().contains(part), "{refusal}");
         }
-        assert_eq!(
-            ToolRequest::read("delete_memory", None)
-                .call
-                .unwrap_err()
-                .code(),
-            InvalidArgument
-        );
+        let refusal = ToolRequest::read("delete_memory", None).call.unwrap_err();
+        assert_eq!(refusal.code(), InvalidArgument);
         assert_eq!(ToolRequest::read("drop_table", Some(&json!({}))).tool, None);
     }
 
