@@ -287,9 +287,7 @@ async fn an_archive_that_cannot_be_opened_writes_nothing() {
 async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    for memory in crate::story::memories() {
-        wren.save(&[memory]).await;
-    }
+    wren.save(&crate::story::memories()).await;
     wren.refine(edits()).await;
     let before = told(&wren.agent).await;
     let sealed = wren.agent.archive(passphrase()).await.unwrap();

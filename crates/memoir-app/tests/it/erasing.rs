@@ -616,9 +616,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
-    for memory in story::memories() {
-        agent.memories().save(&[memory], &person()).await.unwrap();
-    }
+    wren.save(&story::memories()).await;
     let rehearsal = rehearsal();
     let merged = "The cat sleeps on the paper that was delivered this morning.";
     let (rehearsed, _) = wren

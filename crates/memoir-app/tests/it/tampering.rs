@@ -122,6 +122,16 @@ impl Verdict {
             assert!(text.contains(name), "`{name}` is not named in: {text}");
         }
     }
+
+    /// How it fails to find and name a mutation.
+    fn lacks(&self, mutation: &Mutation) -> Option<String> {
+        let text = self.text();
+        match (self.is_valid(), mutation.is_named_in(&text)) {
+            (true, _) => Some(format!("{mutation}: not found")),
+            (_, false) => Some(format!("{mutation}: found, and not named in: {text}")),
+            (false, true) => None,
+        }
+    }
 }
 
 impl Evidence {
@@ -481,6 +491,11 @@ impl std::fmt::Display for Mutation {
     }
 }
 
+fn assert_none_missed(missed: &[String], count: usize) {
+    let (number, all) = (missed.len(), missed.join("\n"));
+    assert!(missed.is_empty(), "{number} of {count}:\n{all}");
+}
+
 /// SPEC 4.2, 5.3: one byte, one letter or one count of any column of any row.
 #[tokio::test]
 async fn spec_5_3_a_change_of_any_column_is_found_and_named() {
@@ -504,23 +519,13 @@ async fn spec_5_3_a_change_of_any_column_is_found_and_named() {
         }
         count += 1;
         tried.insert((mutation.table, mutation.column.clone()));
-        let text = verdict.text();
-        if KEPT_OUTSIDE.contains(&place) {
-            if verdict.grew() {
-                missed.push(format!("{mutation}: the log over all heads is as it was"));
-            }
-        } else if verdict.is_valid() {
-            missed.push(format!("{mutation}: not found"));
-        } else if !mutation.is_named_in(&text) {
-            missed.push(format!("{mutation}: found, and not named in: {text}"));
+        if !KEPT_OUTSIDE.contains(&place) {
+            missed.extend(verdict.lacks(&mutation));
+        } else if verdict.grew() {
+            missed.push(format!("{mutation}: the log over all heads is as it was"));
         }
     }
-    assert!(
-        missed.is_empty(),
-        "{} of {count}:\n{}",
-        missed.len(),
-        missed.join("\n")
-    );
+    assert_none_missed(&missed, count);
     assert!(
         refused < count / 10,
         "{refused} of {count} were refused by SQLite"
@@ -581,11 +586,12 @@ async fn spec_5_3_rows_and_texts_cannot_be_swapped() {
             }
         })
         .await;
-    verdict.names(&[
+    let both = [
         "table `memories`, memory #1,",
         "memory #2,",
         "not authentic",
-    ]);
+    ];
+    verdict.names(&both);
 
     // The numbers of two rows.
     let verdict = evidence
@@ -596,11 +602,7 @@ async fn spec_5_3_rows_and_texts_cannot_be_swapped() {
             }
         })
         .await;
-    verdict.names(&[
-        "table `memories`, memory #1,",
-        "memory #2,",
-        "not authentic",
-    ]);
+    verdict.names(&both);
 
     let record = |seq| row_of(wren, "seq", seq);
     let verdict = evidence
@@ -1006,19 +1008,9 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
             verified: verified.map_err(|error| error.to_string()),
             growth: Err("none was kept".to_owned()),
         };
-        let text = verdict.text();
-        if verdict.is_valid() {
-            missed.push(format!("{mutation}: not found"));
-        } else if !mutation.is_named_in(&text) {
-            missed.push(format!("{mutation}: found, and not named in: {text}"));
-        }
+        missed.extend(verdict.lacks(&mutation));
     }
-    assert!(
-        missed.is_empty(),
-        "{} of {count}:\n{}",
-        missed.len(),
-        missed.join("\n")
-    );
+    assert_none_missed(&missed, count);
     assert!(count > 60, "{count}");
     // Its end cut off, and the row adapted: the key store shows it.
     intrude(&today, |connection| {

@@ -509,9 +509,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
-    for memory in story::memories() {
-        agent.memories().save(&[memory], &person()).await.unwrap();
-    }
+    wren.save(&story::memories()).await;
     let undone = async |id: SessionId| agent.views().session(id).await.unwrap().undone_at;
     let start = folder.now();
     folder.pass_a_minute();

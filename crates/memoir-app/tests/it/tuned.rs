@@ -11,18 +11,19 @@ use memoir_testkit::{ModelScript, Turn};
 
 use crate::installation::{TestAgent, complete};
 
+// With a duplicate, so that a session for duplicates has an edit to make.
+const MEMORIES: [&str; 6] = [
+    "I like rain.",
+    "I like snow.",
+    "I like hail.",
+    "I like wind.",
+    "I like fog.",
+    "I like fog.",
+];
+
 #[tokio::test]
 async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
-    let wren = TestAgent::new(&[
-        "I like rain.",
-        "I like snow.",
-        "I like hail.",
-        "I like wind.",
-        "I like fog.",
-        // A duplicate, so that a session for duplicates has an edit to make.
-        "I like fog.",
-    ])
-    .await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let set = [
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
@@ -47,16 +48,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
 
 #[tokio::test]
 async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own() {
-    let wren = TestAgent::new(&[
-        "I like rain.",
-        "I like snow.",
-        "I like hail.",
-        "I like wind.",
-        "I like fog.",
-        // A duplicate, so that a session for duplicates has an edit to make.
-        "I like fog.",
-    ])
-    .await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
     wren.configure(&set).await;
     wren.clock

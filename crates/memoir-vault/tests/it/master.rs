@@ -4,11 +4,12 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use memoir_vault::{Error, MasterKey, MasterSource, unlock};
+use memoir_vault::{Error, KeyStore, MasterKey, MasterSource, unlock};
+use tempfile::TempDir;
 
 use crate::{now, scope};
 
@@ -17,6 +18,15 @@ const BASE64: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 fn source(path: &Path) -> MasterSource {
     MasterSource::File(path.to_owned())
+}
+
+/// A key store with the key of an agent: its folder, the file of its master key, its own file, and it.
+fn new_keys() -> (TempDir, PathBuf, PathBuf, KeyStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, store] = ["master.key", "keys.db"].map(|name| folder.path().join(name));
+    let opened = unlock(&source(&path), &store, false).unwrap();
+    opened.create(scope(1, 2), now()).unwrap();
+    (folder, path, store, opened)
 }
 
 #[test]
@@ -143,13 +153,7 @@ fn spec_5_3_the_fingerprint_tells_keys_apart_and_shows_nothing_of_them() {
 
 #[test]
 fn issue_2_a_lost_or_wrong_master_key_is_one_error_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, store) = (
-        folder.path().join("master.key"),
-        folder.path().join("keys.db"),
-    );
-    let opened = unlock(&source(&path), &store, false).unwrap();
-    opened.create(scope(1, 2), now()).unwrap();
+    let (folder, path, store, opened) = new_keys();
     let wanted = opened.key_id();
     drop(opened);
     let before = fs::read(&store).unwrap();
@@ -224,14 +228,9 @@ fn issue_2_a_lost_key_store_is_an_error_where_one_must_be() {
 
 #[test]
 fn issue_2_a_rotation_that_did_not_end_is_ended_by_the_next_start() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, store) = (
-        folder.path().join("master.key"),
-        folder.path().join("keys.db"),
-    );
+    let (folder, path, store, opened) = new_keys();
     let next = folder.path().join("master.key.next");
-    let opened = unlock(&source(&path), &store, false).unwrap();
-    let key = opened.create(scope(1, 2), now()).unwrap();
+    let key = opened.key(scope(1, 2)).unwrap().unwrap();
     let first = opened.key_id();
 
     // Killed after the next key was written: the old one fits, and the next one is used next time.
@@ -326,13 +325,7 @@ fn a_key_file_that_is_not_what_it_was_is_not_rotated() {
         (|path| fs::write(path, HEX).unwrap(), "the wrong master key"),
     ];
     for (fault, told) in faults {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, store) = (
-            folder.path().join("master.key"),
-            folder.path().join("keys.db"),
-        );
-        let opened = unlock(&source(&path), &store, false).unwrap();
-        opened.create(scope(1, 2), now()).unwrap();
+        let (folder, path, _, opened) = new_keys();
         fault(&path);
         let before = files(folder.path());
         let error = opened.rotate_key_file(&path).unwrap_err().to_string();
@@ -343,13 +336,7 @@ fn a_key_file_that_is_not_what_it_was_is_not_rotated() {
 
 #[test]
 fn a_staged_key_that_fits_is_used_where_it_cannot_be_moved() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, store) = (
-        folder.path().join("master.key"),
-        folder.path().join("keys.db"),
-    );
-    let opened = unlock(&source(&path), &store, false).unwrap();
-    opened.create(scope(1, 2), now()).unwrap();
+    let (folder, path, store, opened) = new_keys();
     let staged = MasterKey::load_or_create(&folder.path().join("master.key.next")).unwrap();
     opened.rotate(&staged).unwrap();
     // Nothing can be renamed over a folder that is not empty.
@@ -375,12 +362,7 @@ fn a_staged_key_that_fits_is_used_where_it_cannot_be_moved() {
 
 #[test]
 fn a_rotation_sweeps_away_what_killed_processes_have_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, store) = (
-        folder.path().join("master.key"),
-        folder.path().join("keys.db"),
-    );
-    let opened = unlock(&source(&path), &store, false).unwrap();
+    let (folder, path, _, opened) = new_keys();
     let current = fs::read_to_string(&path).unwrap();
     let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     let other = format!("{HEX}\n");
