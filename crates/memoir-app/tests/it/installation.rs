@@ -408,6 +408,17 @@ pub async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: V
     serde_json::to_value(answer.unwrap()).unwrap()
 }
 
+/// Makes twelve deletions in a session that may edit all, of which the last two are too many.
+pub async fn check_cap(agent: &OwnAgent, session: SessionId) {
+    let mut codes = Vec::new();
+    for number in 1..=12 {
+        let answer = call(agent, session, "delete_memory", json!({"id": number})).await;
+        codes.push(answer["code"].as_str().unwrap_or("done").to_owned());
+    }
+    assert_eq!(codes[..10], ["done"; 10]);
+    assert_eq!(codes[10..], ["edit_cap"; 2]);
+}
+
 /// A memory with all fields.
 pub fn input(content: &str) -> MemoryInput {
     MemoryInput {

@@ -14,7 +14,7 @@ use memoir_domain::{
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, agent_of, assert_ended, call, complete, enqueue, handle_by, input,
+    MEMORIES, TestAgent, agent_of, assert_ended, call, check_cap, complete, enqueue, handle_by, input,
     new_folder, person, save_by,
 };
 
@@ -355,13 +355,7 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
     let off = [(Field::LossGuard, Some("off"))];
     wren.configure(&off).await;
     let own = opened(&wren).await;
-    let mut by_agent = Vec::new();
-    for number in 1..=12 {
-        let answer = call(&wren.agent, own, "delete_memory", json!({"id": number})).await;
-        by_agent.push(answer["code"].as_str().unwrap_or("done").to_owned());
-    }
-    assert_eq!(by_agent[..10], ["done"; 10]);
-    assert_eq!(by_agent[10..], ["edit_cap"; 2]);
+    check_cap(&wren.agent, own).await;
     let summary = json!({"summary": "Ten."});
     call(&wren.agent, own, "complete_refinement", summary).await;
 

@@ -35,14 +35,15 @@ async fn state_of(wren: &TestAgent, id: SessionId) -> State {
     wren.agent.views().session(id).await.unwrap().state
 }
 
-/// A model that consents, makes those edits, and then does not respond.
-fn stalling(wren: &TestAgent, numbers: impl IntoIterator<Item = u64>) {
-    let edits = numbers.into_iter().map(delete);
-    wren.script(
-        std::iter::once(Turn::text("yes"))
-            .chain(edits)
-            .chain([Turn::Never]),
-    );
+/// Drives a session whose model consents, makes those edits, and then does not respond.
+async fn stalled(wren: &TestAgent, numbers: impl IntoIterator<Item = u64>) -> LeasedSession {
+    let edits: Vec<Turn> = numbers.into_iter().map(delete).collect();
+    let count = edits.len() as u32;
+    let turns = [Turn::text("yes")].into_iter().chain(edits);
+    wren.script(turns.chain([Turn::Never]));
+    let taken = take(wren).await.unwrap();
+    drive_until(wren, &taken, count).await;
+    taken
 }
 
 /// Drives until so many edits were made, and then stops in the middle of a call of the model.
@@ -160,9 +161,7 @@ async fn spec_5_1_the_driver_of_a_queued_session_gets_no_text_of_a_refusal() {
 async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are_left() {
     let wren = TestAgent::with_notes(60).await;
     let id = queued(&wren).await;
-    stalling(&wren, 1..=4);
-    let taken = take(&wren).await.unwrap();
-    drive_until(&wren, &taken, 4).await;
+    let taken = stalled(&wren, 1..=4).await;
     let before = wren.agent.views().session(id).await.unwrap();
     taken.release().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Open);
@@ -201,9 +200,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     let wren = TestAgent::new(&MEMORIES).await;
     let options = rehearsal();
     let id = wren.agent.sessions().enqueue(&options).await.unwrap().id;
-    stalling(&wren, [1]);
-    let taken = take(&wren).await.unwrap();
-    drive_until(&wren, &taken, 1).await;
+    let taken = stalled(&wren, [1]).await;
     taken.release().await.unwrap();
     let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let script = again.script([delete(1), complete()]);
@@ -221,9 +218,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
 async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    stalling(&wren, [1]);
-    let taken = take(&wren).await.unwrap();
-    drive_until(&wren, &taken, 1).await;
+    let taken = stalled(&wren, [1]).await;
     taken.release().await.unwrap();
     wren.script([delete(2), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
@@ -279,9 +274,7 @@ async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
 async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapses() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    stalling(&wren, [6]);
-    let taken = take(&wren).await.unwrap();
-    drive_until(&wren, &taken, 1).await;
+    let taken = stalled(&wren, [6]).await;
     drop(taken);
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
     wren.clock.advance(Duration::from_secs(31));
@@ -296,9 +289,7 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
 async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    stalling(&wren, [6]);
-    let taken = take(&wren).await.unwrap();
-    drive_until(&wren, &taken, 1).await;
+    let taken = stalled(&wren, [6]).await;
     // The model took longer than a lease lasts, and the lease was renewed meanwhile.
     wren.clock.advance(Duration::from_secs(50));
     let protect = json!({"id": 1});
@@ -335,15 +326,8 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_active() {
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!(driven.state, State::Completed);
     assert_eq!(wren.memories().await, before);
-    assert!(
-        wren.seen()
-            .session(id)
-            .await
-            .unwrap()
-            .words
-            .changes
-            .is_some()
-    );
+    let rehearsed = wren.seen().session(id).await.unwrap();
+    assert!(rehearsed.words.changes.is_some());
 }
 
 #[tokio::test]
