@@ -33,7 +33,6 @@ impl Language {
         Self::ALL.into_iter()
     }
 
-    /// This language alone.
     pub(crate) fn bit(self) -> Languages {
         1 << self as u16
     }

@@ -70,7 +70,6 @@ impl Token {
         self.start as usize..self.end as usize
     }
 
-    /// As it stands in its text.
     pub(crate) fn of<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.place()).unwrap_or("")
     }

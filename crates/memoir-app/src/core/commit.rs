@@ -46,11 +46,9 @@ pub(crate) struct Committed<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was written.
     Written,
     /// Another process wrote meanwhile; nothing was written.
     Conflict,
-    /// The store failed.
     Failed,
 }
 

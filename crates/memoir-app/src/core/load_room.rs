@@ -77,7 +77,6 @@ impl KnownAgent {
     }
 }
 
-/// Room for the loads of all agents.
 pub(crate) struct LoadRoom {
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,

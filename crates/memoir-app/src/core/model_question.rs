@@ -49,7 +49,6 @@ pub(crate) enum NotAnswered {
     Unreadable(Unreadable),
     /// The model did not respond.
     Model(ModelFailure),
-    /// The caller has to stop.
     Stopped,
 }
 

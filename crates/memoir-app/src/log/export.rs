@@ -32,7 +32,6 @@ const FORMAT: u32 = 1;
 /// Entries of the log over all heads that are written together.
 const LEAVES: usize = 512;
 
-/// A line of the file.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line<'a> {

@@ -95,7 +95,6 @@ impl<'a> ShredWish<'a> {
     }
 }
 
-/// A shredding that is to be.
 struct ShredOrder<'a> {
     number: Number,
     reason: &'a PrivateText,

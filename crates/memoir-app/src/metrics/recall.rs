@@ -107,7 +107,6 @@ impl Metrics {
         self.recall.question_seconds.observe(time.as_secs_f64());
     }
 
-    /// An index of so many memories was built in that time.
     pub(crate) fn index_built(&self, memories: usize, time: Duration) {
         self.recall.build_seconds.observe(time.as_secs_f64());
         self.recall.built_memories.inc_by(memories as u64);

@@ -95,7 +95,6 @@ impl From<lifecycle::SessionOpening> for OpenedSession {
 }
 
 impl Sessions<'_> {
-    /// The model that a session is to be driven by.
     pub(crate) async fn model(self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
         let agent = self.load(&AgentQuery::default()).await?.agent;
         let name = self.model_name(&agent, options)?;

@@ -326,7 +326,6 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
 pub(crate) struct AgentChanges(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
 
 impl AgentChanges {
-    /// The agent was changed.
     pub(crate) fn notify(&self, scope: AgentScope) {
         let watched = self.0.lock();
         if let Some(sender) = watched.get(&scope) {

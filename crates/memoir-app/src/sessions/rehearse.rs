@@ -290,7 +290,6 @@ impl Sessions<'_> {
         Ok((Some(writing), applied))
     }
 
-    /// Applying as one decision.
     fn plan_apply(
         self,
         loaded: Loaded,

@@ -98,7 +98,6 @@ pub(crate) struct CountedWrites {
 }
 
 impl CountedWrites {
-    /// They were written.
     pub(crate) fn keep(mut self) {
         self.counted.clear();
     }

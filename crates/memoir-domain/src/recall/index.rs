@@ -527,7 +527,6 @@ impl RecallIndex {
         least
     }
 
-    /// The languages of any memory.
     fn present(&self) -> impl Iterator<Item = Option<Language>> {
         let all = Language::every().map(Some).chain([None]);
         all.filter(|language| self.languages[language_place(*language)] > 0)

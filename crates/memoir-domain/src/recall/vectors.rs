@@ -119,7 +119,6 @@ struct Sides {
 }
 
 impl Sides {
-    /// The words of one vector.
     fn words(&self) -> usize {
         self.middles.len().div_ceil(64)
     }
@@ -136,7 +135,6 @@ impl Sides {
         bits
     }
 
-    /// The sides of steps.
     fn of(&self, steps: &[u8]) -> Wiped<u64> {
         self.where_so(steps, |step, middle| step > middle)
     }

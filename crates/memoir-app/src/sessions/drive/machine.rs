@@ -55,7 +55,6 @@ pub(crate) enum SessionEvent {
         prompt: Prompt,
         tools: Vec<OfferedTool>,
     },
-    /// A tool returned.
     ToolAnswered {
         content: PrivateText,
         ended: bool,

@@ -314,7 +314,6 @@ enum Next {
     Ended(Box<SessionFacts>),
 }
 
-/// The name of a limit in an end.
 pub(crate) fn within(limit: Duration, at: Duration) -> Result<(), EndReason> {
     if at < limit {
         Ok(())

@@ -287,7 +287,6 @@ fn spec_5_1_what_differs_is_not_formatted() {
     assert!(!format!("{found:?}").contains("Kanarienvogel"));
 }
 
-/// All pairs, each with each.
 fn by_comparing_all(memories: &[Memory]) -> u64 {
     let sets = looks::looks(memories.iter().map(|memory| memory.content.expose()));
     let mut count = 0;

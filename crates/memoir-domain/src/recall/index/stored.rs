@@ -215,7 +215,6 @@ impl RecallIndex {
     }
 }
 
-/// What is written.
 struct Bytes(Wiped<u8>);
 
 impl Bytes {

@@ -51,7 +51,6 @@ impl SessionKind {
         }
     }
 
-    /// The kind of a session, for its prompt.
     fn what(self) -> &'static str {
         match self {
             Self::WithinBudget => include_str!("what_within.md"),

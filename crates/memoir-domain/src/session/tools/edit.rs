@@ -893,7 +893,6 @@ impl Written {
     }
 }
 
-/// The tokens of all of them.
 fn sum(memories: &[&Memory]) -> u64 {
     memories.iter().map(|memory| memory.tokens()).sum()
 }

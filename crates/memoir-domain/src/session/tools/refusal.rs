@@ -267,7 +267,6 @@ mod tests {
     /// The most characters of a refusal's sentence, without lists (SPEC 3.8).
     const REFUSAL_LIMIT: usize = 300;
 
-    /// One of each rule.
     fn every_refusal() -> Vec<Refusal> {
         let numbers = || vec![Number(123_456)];
         let names = "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement";
