@@ -14,8 +14,8 @@ use memoir_domain::{
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, agent_of, assert_ended, call, check_cap, complete, enqueue, handle_by, input,
-    new_folder, person, save_by,
+    MEMORIES, TestAgent, agent_of, assert_ended, call, check_cap, complete, enqueue, handle_by,
+    input, new_folder, person, save_by,
 };
 
 async fn opened(wren: &TestAgent) -> SessionId {
