@@ -51,7 +51,7 @@ mod webhooks;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
 use tracing_subscriber::{
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     // First, before any secret is read.
     forbid_core_dumps();
     hush_panics();
-    let arguments = match typed() {
+    let arguments = match typed(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
     };
@@ -133,17 +133,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the arguments. Help pages are built only where one of them is shown, since that takes longer than parsing a
-/// command.
-fn typed() -> clap::error::Result<Arguments> {
-    let typed = match Arguments::command().try_get_matches() {
+/// Parses a command line, whose first word is the program. Help pages are built only where one of them is shown, since
+/// that takes longer than parsing a command.
+fn typed(words: impl Iterator<Item = OsString>) -> clap::error::Result<Arguments> {
+    let words: Vec<OsString> = words.collect();
+    let typed = match Arguments::command().try_get_matches_from(&words) {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
             let command = help::reading_negatives(help::with_examples(
                 commands::agent::with_settings(Arguments::command()),
             ));
             let mut command = help::grouped(command);
-            let typed = command.try_get_matches_from_mut(std::env::args_os());
-            typed.map_err(|error| help::with_closest(error, &command))
+            let typed = command.try_get_matches_from_mut(&words);
+            typed.map_err(|error| help::with_closest(error, &command, &words))
         }
         typed => typed,
     };
@@ -243,4 +244,68 @@ fn start_log(traces: Option<&Traces>, verbose: u8) {
         .with(log)
         .with(traces.map(Traces::layer))
         .init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(line: &str) -> clap::Error {
+        let words = ["memoir"].into_iter().chain(line.split_whitespace());
+        typed(words.map(OsString::from)).expect_err(line)
+    }
+
+    #[test]
+    fn wrong_usage_is_status_2_and_help_is_status_0() {
+        for line in [
+            "",
+            "forget",
+            "agent set wren model",
+            "agent set wren model a:b --default",
+            "access ask wren",
+            "access ask wren --purpose why --scope journal",
+            "access ask wren --purpose why --scope session:1",
+            "access ask wren --purpose why --minutes 0",
+            "access ask wren --purpose why --minutes 61",
+            "access ask wren --purpose why --token --minutes 5",
+            "access ask wren --purpose why --expires-at 2030-01-01",
+            "access ask wren --purpose why --shred 0",
+            "audit list wren --action dream",
+            "audit verify wren --all",
+            "audit verify wren --public-key x+00000000+AA==",
+            "audit verify --checkpoint note --public-key x",
+            "audit checkpoint wren",
+            "import wren file --format csv",
+            "rewind wren --to 2026-02-30",
+            "rewind wren --to=",
+        ] {
+            assert_eq!(error_of(line).exit_code(), 2, "{line}");
+        }
+        for line in ["--help", "refine --help", "--version"] {
+            assert_eq!(error_of(line).exit_code(), 0, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_of_other_programs_lead_to_the_command_that_is_meant() {
+        for (word, meant) in [
+            ("list", "`memoir ledger`"),
+            ("show", "`memoir history"),
+            ("search", "`memoir recall`"),
+            ("add", "`memoir remember`"),
+            ("delete", "`memoir discard`"),
+            ("forget", "`memoir shred`"),
+            ("undo", "`memoir rollback last`"),
+            ("status", "`memoir doctor`"),
+            ("version", "`memoir --version`"),
+        ] {
+            for line in [word, &format!("--json {word}"), &format!("help {word}")] {
+                let told = error_of(line).to_string();
+                assert!(told.contains(meant), "{line}: {told}");
+            }
+        }
+        // Below a command the word is not one of the first level.
+        let told = error_of("agent search").to_string();
+        assert!(!told.contains("memoir recall"), "{told}");
+    }
 }

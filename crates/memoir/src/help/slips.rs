@@ -1,5 +1,7 @@
 //! Suggestions for a command line that cannot be parsed.
 
+use std::ffi::OsString;
+
 use clap::{
     Command,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -52,18 +54,22 @@ const MEANT: [(&[&str], &str); 8] = [
 ];
 
 /// Whether the word stands where a command of the first level does, after options at most, or after `help`.
-fn is_first(typed: &str, commands: &Command) -> bool {
-    let mut before = std::env::args().skip(1).take_while(|word| word != typed);
-    before.all(|word| word == "help" || commands.find_subcommand(&word).is_none())
+fn is_first(typed: &str, commands: &Command, words: &[OsString]) -> bool {
+    let mut before = words.iter().skip(1).take_while(|word| *word != typed);
+    before.all(|word| word == "help" || commands.find_subcommand(word).is_none())
 }
 
-/// The error with the closest command to an unknown one whose help was requested.
-pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::Error {
+/// The error of a command line with the closest command to an unknown one whose help was requested.
+pub(crate) fn with_closest(
+    mut error: clap::Error,
+    commands: &Command,
+    words: &[OsString],
+) -> clap::Error {
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
         && let Some((_, meant)) = MEANT
             .iter()
             .find(|(words, _)| words.contains(&typed.as_str()))
-        && is_first(typed, commands)
+        && is_first(typed, commands, words)
     {
         error.remove(ContextKind::SuggestedSubcommand);
         let meant = ContextValue::StyledStrs(vec![(*meant).into()]);
@@ -75,15 +81,14 @@ pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::
     if error.kind() != ErrorKind::InvalidSubcommand || is_named {
         return error;
     }
-    let typed: Vec<String> = std::env::args().collect();
-    let words = typed.iter().skip_while(|word| *word != "help").skip(1);
+    let words = words.iter().skip_while(|word| *word != "help").skip(1);
     let mut command = commands;
     for word in words {
         match command.find_subcommand(word) {
             Some(below) => command = below,
             None => {
                 let names = command.get_subcommands().map(Command::get_name);
-                if let Some(close) = closest(word, names) {
+                if let Some(close) = closest(&word.to_string_lossy(), names) {
                     let close = ContextValue::Strings(vec![close.to_owned()]);
                     error.insert(ContextKind::SuggestedSubcommand, close);
                 }

@@ -3,15 +3,13 @@
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, script};
+use crate::installation::{Installation, MadeOnce, script};
 
 /// An agent with the default loss guard and the smallest budget.
 fn installation() -> Installation {
     let installation = Installation::new();
-    installation.create(
-        "wren",
-        &["--model=builtin:careful", "--core-token-budget=1000"],
-    );
+    let options = ["--model=builtin:careful", "--core-token-budget=1000"];
+    installation.create("wren", &options);
     installation
 }
 
@@ -26,25 +24,16 @@ fn long(words: &str) -> String {
 
 /// With twelve memories of a hundred tokens: over the budget.
 fn over_the_budget() -> Installation {
-    let installation = installation();
-    let words = [
-        "The kiln is fired",
-        "Paper comes",
-        "Marta sewed",
-        "Marta glued",
-        "The cat slept",
-        "Tea was served",
-        "The press was oiled",
-        "Books were sold",
-        "The roof leaked",
-        "Bread was baked",
-        "The bell rang",
-        "Snow fell",
-    ];
-    for words in words {
-        installation.ok(&["remember", "wren", &long(words)]);
-    }
-    installation
+    static MADE: MadeOnce = MadeOnce::new();
+    MADE.copy(|| {
+        let installation = installation();
+        let words = "The kiln is fired, Paper comes, Marta sewed, Marta glued, The cat slept, Tea was served, \
+                     The press was oiled, Books were sold, The roof leaked, Bread was baked, The bell rang, Snow fell";
+        for words in words.split(", ") {
+            installation.remember(&[&long(words)]);
+        }
+        installation
+    })
 }
 
 fn numbers(listed: &Value) -> Vec<u64> {
@@ -57,15 +46,8 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
     let installation = installation();
     installation.remember(&["Marta prefers linen thread.", "Marta binds on Mondays."]);
     installation.ok(&["protect", "wren", "2"]);
-    let ran = installation.run(&[
-        "remember",
-        "wren",
-        "Marta prefers silk thread now.",
-        "--replaces",
-        "1",
-        "--replaces",
-        "#2,9",
-    ]);
+    let ran = installation
+        .run("remember wren 'Marta prefers silk thread now.' --replaces 1 --replaces #2,9");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "3\n"), "{ran:?}");
     for note in [
         "replaced, now in the archive: #1\n",
@@ -78,14 +60,11 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
     context.tells("silk");
     context.omits("linen");
     let archive = installation.ok(&["archive", "wren"]);
-    let lines: Vec<Vec<&str>> = archive
+    let lines = archive
         .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    assert_eq!(
-        lines[0],
-        ["number", "date", "under", "now", "origin", "text"]
-    );
+        .map(|line| line.split_whitespace().collect());
+    let lines: Vec<Vec<&str>> = lines.collect();
+    assert_eq!(lines[0].join(" "), "number date under now origin text");
     assert_eq!((lines[1][0], lines[1][2], lines[1][3]), ("#1", "#3", "#3"));
     archive.tells("Marta prefers linen thread.");
     let shown = installation.json(&["archive", "wren"]);
@@ -100,10 +79,8 @@ fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
 fn spec_2_8_recall_marks_what_was_replaced() {
     let installation = installation();
     installation.remember_with("Marta prefers linen thread.", &["--at", "2026-01-01"]);
-    installation.remember_with(
-        "Marta prefers silk thread.",
-        &["--at", "2026-03-01", "--replaces", "1"],
-    );
+    let silk = "Marta prefers silk thread.";
+    installation.remember_with(silk, &["--at", "2026-03-01", "--replaces", "1"]);
     let found = installation.json(&["recall", "wren", "Which thread does Marta prefer?"]);
     assert_eq!(numbers(&found), [2, 1]);
     let old = &found["items"][1];
@@ -122,10 +99,8 @@ fn spec_2_4_promoting_brings_memories_back_into_the_prompt() {
     installation.remember(&["Marta prefers linen thread."]);
     installation.ok(&["remember", "Silk thread now.", "--replaces", "1"]);
     installation.remember_with("Old bills are in the loft.", &["--kind", "archival"]);
-    assert_eq!(
-        installation.ok(&["promote", "wren", "1", "#3"]),
-        "promoted #1 #3\n"
-    );
+    let promoted = installation.ok("promote wren 1 #3");
+    assert_eq!(promoted, "promoted #1 #3\n");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])), [0; 0]);
     assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [1, 2, 3]);
     let core = installation.refused(&["promote", "wren", "2"]);
@@ -165,28 +140,27 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
 }
 
 /// A session that writes one summary and moves one memory alone.
-pub(crate) fn summarised() -> (Installation, String) {
-    let installation = over_the_budget();
-    let summary = "Marta sewed and glued.";
-    let server = installation.scripted(script(&[
-        (
-            "consolidate_memories",
-            json!({"ids": [3, 4], "content": summary}),
-        ),
-        ("delete_memory", json!({"ids": [5]})),
-    ]));
-    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
-    drop(server);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    ran.reports("consolidated #3 #4 #13");
-    ran.reports("(2 archived)");
-    let session = installation.last_session();
-    (installation, session)
+pub(crate) fn summarised() -> Installation {
+    static MADE: MadeOnce = MadeOnce::new();
+    MADE.copy(|| {
+        let installation = over_the_budget();
+        let summary = json!({"ids": [3, 4], "content": "Marta sewed and glued."});
+        let _server = installation.scripted(script(&[
+            ("consolidate_memories", summary),
+            ("delete_memory", json!({"ids": [5]})),
+        ]));
+        let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.reports("consolidated #3 #4 #13");
+        ran.reports("(2 archived)");
+        installation
+    })
 }
 
 #[test]
 fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_the_owner() {
-    let (installation, session) = summarised();
+    let installation = summarised();
+    let session = installation.last_session();
     let measured = ["recall", "wren", "--eval", "--sessions"];
     let listed = installation.json(&measured);
     let one = &listed["items"][0];
@@ -223,26 +197,23 @@ fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_th
 
 #[test]
 fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
-    let (installation, session) = summarised();
+    let installation = summarised();
+    let session = installation.last_session();
     let shown = installation.json(&["session", &session]);
     shown.has(json!({"archived": 3, "summaries": 1, "state": "completed"}));
     let text = installation.ok(&["session", &session, "--text"]);
-    for part in [
-        "archived  2 memories under 1 summary, 1 alone",
-        "to the archive: #5",
-        "+ Marta sewed and glued.",
-    ] {
-        text.tells(part);
-    }
+    text.tells("archived  2 memories under 1 summary, 1 alone");
+    text.tells("to the archive: #5");
+    text.tells("+ Marta sewed and glued.");
     let sessions = installation.ok(&["sessions", "wren"]);
     sessions.tells("archived");
     sessions.tells("summaries");
     let archive = installation.items(&["archive", "wren"]);
-    let links: Vec<(u64, Value)> = archive
+    let links = archive
         .iter()
-        .map(|memory| (memory["number"].as_u64().unwrap(), memory["now"].clone()))
-        .collect();
-    assert_eq!(links, [(3, json!(13)), (4, json!(13)), (5, Value::Null)]);
+        .map(|memory| [&memory["number"], &memory["now"]]);
+    let links = json!(links.collect::<Vec<_>>());
+    assert_eq!(links, json!([[3, 13], [4, 13], [5, null]]));
     let ledger = installation.ok(&["ledger", "wren"]);
     ledger.tells("summary of 2");
     let context = installation.ok(&["context", "wren"]);
@@ -252,17 +223,15 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
     verified.tells("12 originals: 9 in the prompt, 3 in the archive, 0 lost");
     // The undo returns all of it.
     installation.ok(&["rollback", &session]);
-    assert_eq!(
-        numbers(&installation.json(&["ledger", "wren"])),
-        (1..=12).collect::<Vec<u64>>()
-    );
+    let all: Vec<u64> = (1..=12).collect();
+    assert_eq!(numbers(&installation.json(&["ledger", "wren"])), all);
     let verified = installation.ok(&["audit", "verify", "wren"]);
     verified.tells("12 originals: 12 in the prompt, 0 in the archive, 0 lost");
 }
 
 #[test]
 fn spec_4_4_shredding_names_the_summaries_over_a_text_and_shreds_them_where_that_is_requested() {
-    let (installation, _) = summarised();
+    let installation = summarised();
     let ran = installation.run(&["shred", "wren", "3", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran.reports("summaries that were written over it: #13");
@@ -319,9 +288,8 @@ fn spec_3_5_a_session_in_which_nothing_can_be_done_is_not_started_and_says_why()
 #[test]
 fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
     let installation = installation();
-    let lines: Vec<String> = (1..=12)
-        .map(|at| json!({"content": long(&format!("Fact {at}"))}).to_string())
-        .collect();
+    let lines = (1..=12).map(|at| json!({"content": long(&format!("Fact {at}"))}).to_string());
+    let lines: Vec<String> = lines.collect();
     let file = installation.write("facts.jsonl", lines.join("\n"));
     let tried = installation.run(&["import", "wren", &file, "--dry-run"]);
     tried.reports("core would be 1,200 of 1,000 tokens: 200 over the budget");
@@ -329,10 +297,8 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
     told.has(json!({"imported": 12, "core_tokens": 1200, "over_budget": 200}));
     installation.ok(&["import", "wren", "--undo"]);
     let ran = installation.run(&["import", "wren", &file, "--to", "archival"]);
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (Some(0), "imported 12 memories\n")
-    );
+    let imported = (Some(0), "imported 12 memories\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), imported);
     ran.stderr.omits("over the budget");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])).len(), 12);
     assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [0; 0]);
@@ -340,7 +306,7 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
 
 #[test]
 fn spec_2_4_an_export_carries_the_archive_into_another_agent() {
-    let (installation, _) = summarised();
+    let installation = summarised();
     let file = installation.path("wren.jsonl").display().to_string();
     installation.ok(&["export", "wren", "-o", &file]);
     installation.ok(&["agent", "create", "robin"]);
@@ -372,13 +338,8 @@ fn spec_4_4_a_summary_that_came_with_an_import_is_named_at_shredding() {
         let memory = numbered.iter().find(|memory| memory["content"] == content);
         memory.unwrap()["number"].to_string()
     };
-    installation.ok(&[
-        "shred",
-        "wren",
-        &of("Ada keeps bees."),
-        "--yes",
-        "--derived",
-    ]);
+    let bees = of("Ada keeps bees.");
+    installation.ok(&["shred", "wren", &bees, "--yes", "--derived"]);
     let left = installation.ok(&["export", "wren"]);
     left.omits("Ada");
     left.tells("Bo paints boats.");

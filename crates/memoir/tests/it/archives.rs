@@ -14,9 +14,7 @@ fn with_a_past() -> Installation {
     let installation = Installation::with_agent();
     installation.remember(&["Kanarienvogel", "Kanarienvogel", "kanarienvogel!", "once"]);
     installation.ok(&["refine", "wren"]);
-    installation.ok(&[
-        "remember", "wren", "A day.", "--kind", "journal", "--tag", "a",
-    ]);
+    installation.ok("remember wren 'A day.' --kind journal --tag a");
     installation
 }
 
@@ -141,9 +139,7 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
     }
     // A reader that has closed the pipe before any output.
     let mut child = installation
-        .command(&[
-            "export", "wren", "--format", "archive", "--output", "x", "--json",
-        ])
+        .command("export wren --format archive --output x --json")
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())
         .spawn()

@@ -1,34 +1,37 @@
 //! A closed installation: commands show an agent's texts with its token only (SPEC 5.5).
 
-use memoir_testkit::TestedText;
+use memoir_testkit::{ServerStep, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran, script};
+use crate::installation::{Installation, MadeOnce, Ran, rows, script};
 
 const WORD: &str = "Zwitscher";
 
 /// With an agent that has memories, two sessions and prompts of its own, and its token. Still open.
 fn installation() -> (Installation, String) {
+    static MADE: MadeOnce = MadeOnce::new();
+    let installation = MADE.copy(made);
+    let token = std::fs::read_to_string(installation.path("token")).unwrap();
+    (installation, token.trim_end().to_owned())
+}
+
+fn made() -> Installation {
     let installation = Installation::with_agent();
-    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let token = installation.ok("token create --role agent --agent wren");
+    installation.write("token", token);
     for at in 0..6 {
         let text = format!("Note {at} says {WORD} and some more words, so that it is long enough.");
         installation.ok(&["remember", "wren", &text, "--tag", WORD, "--source", WORD]);
     }
+    let content = format!("{WORD} stays, and so do the words that make it long enough.");
     let mut steps = script(&[
-        (
-            "update_memory",
-            json!({"id": 1, "content": format!("{WORD} stays, and so do the words that make it long enough.")}),
-        ),
+        ("update_memory", json!({"id": 1, "content": content})),
         ("delete_memory", json!({"id": 6})),
     ]);
     steps.pop();
     let summary = json!({"summary": format!("{WORD} was put in order.")});
-    steps.push(memoir_testkit::ServerStep::call(
-        "complete_refinement",
-        summary,
-    ));
-    steps.push(memoir_testkit::ServerStep::text(&format!("No. {WORD}!")));
+    steps.push(ServerStep::call("complete_refinement", summary));
+    steps.push(ServerStep::text(&format!("No. {WORD}!")));
     let server = installation.scripted(steps);
     installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
     installation.ok(&["refine", "wren"]);
@@ -36,7 +39,7 @@ fn installation() -> (Installation, String) {
     drop(server);
     let archived = format!("An old note says {WORD}.");
     installation.ok(&["remember", "wren", &archived, "--kind", "archival"]);
-    (installation, token.trim_end().to_owned())
+    installation
 }
 
 fn close(installation: &Installation) {
@@ -49,41 +52,58 @@ fn first_session(installation: &Installation) -> String {
     sessions["items"][1]["id"].as_str().unwrap().to_owned()
 }
 
-/// A command shows the agent's texts with its token only: without it the command is refused, or shows no text.
-fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
+/// Without the agent's token a command that shows texts is refused, or shows the rest alone.
+#[test]
+fn spec_5_5_what_shows_texts_is_for_the_agent() {
     let (installation, token) = installation();
     let session = first_session(&installation);
-    let arguments: Vec<&str> = arguments
-        .iter()
-        .map(|argument| {
-            if *argument == "SESSION" {
-                &session
-            } else {
-                *argument
-            }
+    let lines = rows(
+        "
+        recall wren Note | refused
+        context wren | refused
+        history wren | refused
+        history wren --json | refused
+        export wren | refused
+        audit export wren | refused
+        session SESSION --text | refused
+        ledger wren --all | shown
+        ledger wren --json | shown
+        archive wren | shown
+        archive wren --json | shown
+        sessions wren --json | shown
+        session SESSION | shown
+        session SESSION --json | shown
+        audit list wren --json | shown",
+    );
+    let lines = lines.map(|[line, without]| (line.replace("SESSION", &session), without));
+    let lines: Vec<(String, &str, String)> = lines
+        .map(|(line, without)| {
+            let open = installation.ok(&line);
+            assert!(open.contains(WORD), "on a machine of one's own: {open}");
+            (line, without, open)
         })
         .collect();
-    let open = installation.ok(&arguments);
-    assert!(open.contains(WORD), "on a machine of one's own: {open}");
     close(&installation);
-    let admin = installation.ok(&["token", "create", "--role", "admin"]);
-    installation.ok(&["agent", "create", "kite"]);
-    let kite = installation.ok(&["token", "create", "--role", "agent", "--agent", "kite"]);
-    let others = [String::new(), admin, kite];
-    for other in &others {
-        let ran = installation.with_token(other.trim_end(), &arguments);
-        assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
-        if is_refused {
-            assert!(ran.error().contains("MEMOIR_TOKEN"));
-        } else {
-            assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-            assert!(!ran.stdout.is_empty());
+    let admin = installation.ok("token create --role admin");
+    installation.ok("agent create kite");
+    let kite = installation.ok("token create --role agent --agent kite");
+    for (line, without, open) in lines {
+        for other in ["", &admin, &kite] {
+            let ran = installation.with_token(other, &line);
+            format!("{ran:?}").omits(WORD);
+            match without {
+                "refused" => ran.error().tells("MEMOIR_TOKEN"),
+                _ => assert_ne!(ran.ok(&line), ""),
+            }
         }
+        let wrong = installation.with_token("memoir_wrong", &line).error();
+        wrong.tells("is invalid");
+        let own = installation.with_token(&token, &line);
+        assert_eq!(own.ok(&line), open);
     }
-    let wrong = installation.with_token("memoir_wrong", &arguments).error();
-    wrong.tells("is invalid");
-    let own = installation.with_token(&token, &arguments);
-    assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
+    let kept = installation.ok("kept wren");
+    kept.tells("in the archive");
+    kept.omits(WORD);
 }
 
 /// SPEC 5.5: a configuration closes an installation, and opens none.
@@ -92,12 +112,9 @@ fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
     let (installation, _) = installation();
     close(&installation);
     let other = installation.write("open.toml", "closed = false\n");
-    for arguments in [
-        &["--config", &other, "ledger", "wren"][..],
-        &["--config", &other, "context", "wren"],
-    ] {
-        let ran = installation.run(arguments);
-        assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
+    for command in ["ledger", "context"] {
+        let ran = installation.run(&["--config", &other, command, "wren"]);
+        format!("{ran:?}").omits(WORD);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         ran.reports("`closed` can only be true");
     }
@@ -135,9 +152,8 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
         .collect::<Result<_, _>>()
         .unwrap();
     for (name, _) in &triggers {
-        database
-            .execute_batch(&format!("DROP TRIGGER {name}"))
-            .unwrap();
+        let drop = format!("DROP TRIGGER {name}");
+        database.execute_batch(&drop).unwrap();
     }
     database.execute("DELETE FROM users", []).unwrap();
     for (_, sql) in &triggers {
@@ -145,61 +161,9 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
     }
     drop(database);
     refused(&installation);
-    assert_eq!(
-        installation.with_token(&token, &["context", "wren"]).code,
-        Some(0)
-    );
-}
-
-#[test]
-fn spec_5_5_recall_is_for_the_agent() {
-    shown_to_the_agent_only(&["recall", "wren", "Note"], true);
-}
-
-#[test]
-fn spec_5_5_context_is_for_the_agent() {
-    shown_to_the_agent_only(&["context", "wren"], true);
-}
-
-#[test]
-fn spec_5_5_history_is_for_the_agent() {
-    shown_to_the_agent_only(&["history", "wren"], true);
-    shown_to_the_agent_only(&["history", "wren", "--json"], true);
-}
-
-#[test]
-fn spec_5_5_export_is_for_the_agent() {
-    shown_to_the_agent_only(&["export", "wren"], true);
-    shown_to_the_agent_only(&["audit", "export", "wren"], true);
-}
-
-#[test]
-fn spec_5_5_a_ledger_without_words_is_numbers_and_flags() {
-    shown_to_the_agent_only(&["ledger", "wren", "--all"], false);
-    shown_to_the_agent_only(&["ledger", "wren", "--json"], false);
-}
-
-#[test]
-fn spec_5_5_the_archive_without_words_is_numbers_dates_and_links() {
-    shown_to_the_agent_only(&["archive", "wren"], false);
-    shown_to_the_agent_only(&["archive", "wren", "--json"], false);
-    let (installation, _) = installation();
-    close(&installation);
-    let kept = installation.ok(&["kept", "wren"]);
-    assert!(kept.contains("in the archive") && !kept.contains(WORD));
-}
-
-#[test]
-fn spec_5_5_sessions_without_words_are_states_and_counts() {
-    shown_to_the_agent_only(&["sessions", "wren", "--json"], false);
-    shown_to_the_agent_only(&["session", "SESSION"], false);
-    shown_to_the_agent_only(&["session", "SESSION", "--json"], false);
-    shown_to_the_agent_only(&["session", "SESSION", "--text"], true);
-}
-
-#[test]
-fn spec_5_5_an_audit_without_words_is_actions_and_counts() {
-    shown_to_the_agent_only(&["audit", "list", "wren", "--json"], false);
+    installation
+        .with_token(&token, "context wren")
+        .ok("context");
 }
 
 #[test]
@@ -207,33 +171,23 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
     let (installation, _) = installation();
     close(&installation);
     let session = first_session(&installation);
-    let server = installation.scripted(vec![memoir_testkit::ServerStep::text(&format!(
-        "No. {WORD}!"
-    ))]);
-    for arguments in [
-        &["refine", "wren"][..],
-        &["agent", "show", "wren", "--json"],
-        &[
-            "agent",
-            "set",
-            "wren",
-            "core_token_budget",
-            "1900",
-            "--json",
-        ],
-        &["rollback", &session, "--json"],
-        &["restore", "wren", "6", "--json"],
-        &["agent", "list", "--json"],
-        &["audit", "verify", "wren", "--json"],
-        &["doctor"],
+    let no = || [ServerStep::text(&format!("No. {WORD}!"))];
+    let server = installation.scripted(no());
+    for line in [
+        "refine wren",
+        "agent show wren --json",
+        "agent set wren core_token_budget 1900 --json",
+        "rollback SESSION --json",
+        "restore wren 6 --json",
+        "agent list --json",
+        "audit verify wren --json",
+        "doctor",
     ] {
-        let ran = installation.run(arguments);
-        assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
+        let ran = installation.run(&line.replace("SESSION", &session));
+        format!("{ran:?}").omits(WORD);
     }
     drop(server);
-    let server = installation.scripted(vec![memoir_testkit::ServerStep::text(&format!(
-        "No. {WORD}!"
-    ))]);
+    let server = installation.scripted(no());
     // Another agent: the first one has refused, and is not asked again today.
     installation.ok(&["agent", "create", "robin"]);
     installation.ok(&["agent", "set", "robin", "model", "lab:small"]);
@@ -248,39 +202,19 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
 fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
     let (installation, token) = installation();
     close(&installation);
-    let archive = [
-        "export",
-        "wren",
-        "--format",
-        "archive",
-        "--output",
-        "a.archive",
-    ];
-    for arguments in [
-        &["shred", "wren", "2", "--yes"][..],
-        &["mcp", "--agent", "wren"],
-        &archive,
-        &["token", "create", "--role", "agent", "--agent", "wren"],
-    ] {
-        let ran = installation.run(arguments);
-        assert_eq!(
-            (ran.code, ran.stdout.as_str()),
-            (Some(1), ""),
-            "{arguments:?}: {ran:?}"
-        );
+    let (shred, make) = (
+        "shred wren 2 --yes",
+        "token create --role agent --agent wren",
+    );
+    let archive = "export wren --format archive --output a.archive";
+    for line in [shred, "mcp --agent wren", archive, make] {
+        let ran = installation.run(line);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{line}");
     }
     assert!(!installation.path("a.archive").exists());
-    let made = installation.with_token(
-        &token,
-        &["token", "create", "--role", "agent", "--agent", "wren"],
-    );
-    assert_eq!(
-        (made.code, made.stdout.lines().count()),
-        (Some(0), 1),
-        "{made:?}"
-    );
-    let shredded = installation.with_token(&token, &["shred", "wren", "2", "--yes"]);
-    assert_eq!(shredded.code, Some(0), "{shredded:?}");
+    let made = installation.with_token(&token, make).ok(make);
+    assert_eq!(made.lines().count(), 1, "{made}");
+    installation.with_token(&token, shred).ok(shred);
 }
 
 #[test]
@@ -296,14 +230,11 @@ fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
     installation.write(".config/memoir/config.toml", "closed = true\n");
     assert!(access(&installation).starts_with("closed"));
     installation.refused(&["context", "wren"]);
-    assert_eq!(
-        installation.with_token(&token, &["context", "wren"]).code,
-        Some(0)
-    );
-    assert!(
-        installation.ok(&["demo"]).contains("completed"),
-        "it shows no agent's texts"
-    );
+    installation
+        .with_token(&token, "context wren")
+        .ok("context");
+    // It shows no agent's texts.
+    installation.ok("demo").tells("completed");
 }
 
 #[test]
@@ -324,9 +255,8 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
     let wrong = installation.write("wrong", "another horse battery\n");
     let right = installation.path("password").display().to_string();
     let open = |password: &str| -> Ran {
-        let file = ["--password-file", password];
-        let command = ["installation", "open", "--user", "Ada"];
-        installation.run(&[&command[..], &file].concat())
+        let line = format!("installation open --user Ada --password-file {password}");
+        installation.run(&line)
     };
     assert!(open(&wrong).error().contains("no administrator"));
     installation.refused(&["context", "wren"]);
@@ -335,13 +265,9 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
     installation.ok(&["installation", "close"]).begins("closed");
     installation.refused(&["context", "wren"]);
     installation.ok(&["installation", "open"]).begins("open");
-    assert_eq!(
-        installation.json(&["installation", "show"])["closed"],
-        false
-    );
-    let log = installation
-        .run(&["audit", "list", "--own", "--json"])
-        .lines();
+    let shown = installation.json("installation show");
+    assert_eq!(shown["closed"], false);
+    let log = installation.run("audit list --own --json").lines();
     let told: Vec<(&str, &str)> = log
         .iter()
         .map(|record| {

@@ -2,85 +2,44 @@
 
 use memoir_testkit::{ServerStep, TestedText};
 
-use crate::installation::{Installation, Ran, names_in};
+use crate::installation::{Installation, Ran, names_in, rows};
 
 #[test]
 fn each_limit_is_reported_with_the_given_size() {
     let installation = Installation::with_agent();
-    let long = |characters: usize| "x".repeat(characters);
-    let tags: Vec<String> = (0..17).map(|number| format!("tag{number}")).collect();
-    let many: Vec<&str> = ["remember", "wren", "x"]
-        .into_iter()
-        .chain(tags.iter().flat_map(|tag| ["--tag", tag]))
+    let tags: String = (0..17)
+        .map(|number| format!(" --tag tag{number}"))
         .collect();
-    for (arguments, told) in [
-        (
-            &["remember", "wren", &long(10_001)][..],
-            "content: is 10001 characters long, and the limit is 10000",
-        ),
-        (&["remember", "wren", "  "], "content: is empty"),
-        (
-            &["remember", "wren", "a\u{1b}b"],
-            "control character U+001B at character 2",
-        ),
-        (
-            &["remember", "wren", "x", "--tag", &long(51)],
-            "tags: is 51 characters long, and the limit is 50",
-        ),
-        (&many, "tags: has 17 tags, and the limit is 16"),
-        (
-            &["remember", "wren", "x", "--source", &long(201)],
-            "source: is 201 characters long",
-        ),
-        (
-            &["agent", "create", &long(101)],
-            "name: is 101 characters long, and the limit is 100",
-        ),
-        (
-            &["agent", "create", "x", "--refinement-threshold", "1.5"],
-            "refinement_threshold: must be a number over 0",
-        ),
-        (
-            &["agent", "create", "x", "--refinement-threshold", "-1"],
-            "refinement_threshold: must be a number over 0",
-        ),
-        (
-            &["agent", "create", "x", "--core-token-budget", "0"],
-            "core_token_budget: must be a whole number",
-        ),
-        (
-            &["agent", "create", "x", "--loss-guard", "loud"],
-            "loss_guard: must be `archive`, `refuse` or `off`",
-        ),
-        (
-            &["agent", "create", "x", "--model", "small"],
-            "names no provider",
-        ),
-        (&["agent", "create", "WREN"], "the name `WREN` is taken"),
-        (
-            &["agent", "set", "wren", "refinement_prompt", &long(10_001)],
-            "refinement_prompt: is 10001 characters long",
-        ),
-        (
-            &["agent", "set", "wren", "refinement_threshold", "high"],
-            "refinement_threshold: must be",
-        ),
-        (
-            &["agent", "set", "wren", "colour", "blue"],
-            "no setting of an agent; the settings are name, model",
-        ),
-        (
-            &["agent", "set", "wren", "name", "null"],
-            "name: has no default",
-        ),
-        (
-            &["account", "create", "default"],
-            "the name `default` is taken",
-        ),
-    ] {
-        let refused = installation.refused(arguments);
-        refused.tells(told);
+    for [line, told] in rows(
+        r"
+        remember wren {10001} | content: is 10001 characters long, and the limit is 10000
+        remember wren '  ' | content: is empty
+        remember wren x --tag {51} | tags: is 51 characters long, and the limit is 50
+        remember wren x{tags} | tags: has 17 tags, and the limit is 16
+        remember wren x --source {201} | source: is 201 characters long
+        agent create {101} | name: is 101 characters long, and the limit is 100
+        agent create x --refinement-threshold 1.5 | refinement_threshold: must be a number over 0
+        agent create x --refinement-threshold -1 | refinement_threshold: must be a number over 0
+        agent create x --core-token-budget 0 | core_token_budget: must be a whole number
+        agent create x --loss-guard loud | loss_guard: must be `archive`, `refuse` or `off`
+        agent create x --model small | names no provider
+        agent create WREN | the name `WREN` is taken
+        agent set wren refinement_prompt {10001} | refinement_prompt: is 10001 characters long
+        agent set wren refinement_threshold high | refinement_threshold: must be
+        agent set wren colour blue | no setting of an agent; the settings are name, model
+        agent set wren name null | name: has no default
+        account create default | the name `default` is taken",
+    ) {
+        let longs = [51, 101, 201, 10_001_usize];
+        let line = longs
+            .iter()
+            .fold(line.replace("{tags}", &tags), |line, length| {
+                line.replace(&format!("{{{length}}}"), &"x".repeat(*length))
+            });
+        installation.refused(&line).tells(told);
     }
+    let control = installation.refused(&["remember", "wren", "a\u{1b}b"]);
+    control.tells("control character U+001B at character 2");
     assert_eq!(installation.texts(), Vec::<String>::new());
     assert_eq!(installation.items(&["agent", "list"]).len(), 1);
 }
@@ -88,70 +47,22 @@ fn each_limit_is_reported_with_the_given_size() {
 #[test]
 fn unknown_accounts_agents_sessions_and_memories_are_reported_with_a_hint() {
     let installation = Installation::with_agent();
-    let unknown = "01890c5e-0000-7000-8000-000000000000";
-    for (arguments, told, hint) in [
-        (
-            &["ledger", "robin"][..],
-            "there is no agent `robin`",
-            "memoir agent list",
-        ),
-        (
-            &["remember", "robin", "x"],
-            "there is no agent `robin`",
-            "memoir agent list",
-        ),
-        (
-            &["refine", "robin"],
-            "there is no agent `robin`",
-            "memoir agent list",
-        ),
-        (
-            &["session", unknown],
-            "there is no session",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["session", "17"],
-            "there is no session `17`",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["cancel", unknown],
-            "there is no session",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["rollback", unknown],
-            "there is no session",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["apply", unknown],
-            "there is no session",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["audit", "list", "wren", "--session", unknown],
-            "there is no session",
-            "memoir sessions AGENT",
-        ),
-        (
-            &["restore", "wren", "17"],
-            "there is no memory #17",
-            "memoir ledger AGENT --all",
-        ),
-        (
-            &["agent", "list", "--account", "lab"],
-            "there is no account `lab`",
-            "memoir account list",
-        ),
-        (
-            &["refine", "wren"],
-            "there is nothing to refine",
-            "memoir remember",
-        ),
-    ] {
-        let refused = installation.refused(arguments);
+    for [line, told, hint] in rows(
+        "
+        ledger robin | there is no agent `robin` | memoir agent list
+        remember robin x | there is no agent `robin` | memoir agent list
+        refine robin | there is no agent `robin` | memoir agent list
+        session 01890c5e-0000-7000-8000-000000000000 | there is no session | memoir sessions AGENT
+        session 17 | there is no session `17` | memoir sessions AGENT
+        cancel 01890c5e-0000-7000-8000-000000000000 | there is no session | memoir sessions AGENT
+        rollback 01890c5e-0000-7000-8000-000000000000 | there is no session | memoir sessions AGENT
+        apply 01890c5e-0000-7000-8000-000000000000 | there is no session | memoir sessions AGENT
+        audit list wren --session 01890c5e-0000-7000-8000-000000000000 | there is no session | memoir sessions AGENT
+        restore wren 17 | there is no memory #17 | memoir ledger AGENT --all
+        agent list --account lab | there is no account `lab` | memoir account list
+        refine wren | there is nothing to refine | memoir remember",
+    ) {
+        let refused = installation.refused(line);
         refused.tells(told);
         let (_, last) = refused.split_once("\n\nhint: ").unwrap();
         assert!(last.contains(hint), "{hint}: {refused}");
@@ -202,19 +113,14 @@ fn a_database_from_a_newer_version_stays_as_it_is() {
 #[test]
 fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
     let installation = Installation::new();
-    for (url, told) in [
-        (
-            "no/such/folder/m.db",
-            "cannot open the database `no/such/folder/m.db`: there is no folder `no/such/folder`",
-        ),
-        ("tmp", "cannot open the database `tmp`"),
-        (
-            "postgres://127.0.0.1:1/memoir",
-            "cannot open the database `postgres://127.0.0.1:1/memoir`",
-        ),
-        ("mysql://localhost", "no kind of database `mysql`"),
-        ("sqlite:", "has no path"),
-    ] {
+    for [url, told] in rows(
+        "
+        no/such/folder/m.db | cannot open the database `no/such/folder/m.db`: there is no folder `no/such/folder`
+        tmp | cannot open the database `tmp`
+        postgres://127.0.0.1:1/memoir | cannot open the database `postgres://127.0.0.1:1/memoir`
+        mysql://localhost | no kind of database `mysql`
+        sqlite: | has no path",
+    ) {
         let refused = installation.refused(&["--database", url, "agent", "list"]);
         assert!(
             refused.contains(told) && refused.contains("\n\nhint: "),
@@ -297,20 +203,15 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["something"]);
-    for (model, told) in [
-        (None, "or try `--model builtin:careful`"),
-        (
-            Some("openai:gpt-5"),
-            "set the environment variable `OPENAI_API_KEY`",
-        ),
-        (Some("nowhere:model"), "there is no provider `nowhere`"),
-        (Some("builtin:bold"), "there is only `builtin:careful`"),
-        (Some("careful"), "names no provider"),
-    ] {
-        let mut arguments = vec!["refine", "wren"];
-        arguments.extend(model.into_iter().flat_map(|model| ["--model", model]));
-        let refused = installation.refused(&arguments);
-        refused.tells(told);
+    for [line, told] in rows(
+        "
+        refine wren | or try `--model builtin:careful`
+        refine wren --model openai:gpt-5 | set the environment variable `OPENAI_API_KEY`
+        refine wren --model nowhere:model | there is no provider `nowhere`
+        refine wren --model builtin:bold | there is only `builtin:careful`
+        refine wren --model careful | names no provider",
+    ) {
+        installation.refused(line).tells(told);
     }
     assert_eq!(installation.items(&["sessions", "wren"]).len(), 0);
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
@@ -367,35 +268,24 @@ fn spec_6_2_nothing_is_written_into_a_home_that_is_no_folder_of_a_user() {
     };
     let before = at_root();
     for home in ["/", "relative"] {
-        for arguments in [
-            &["remember", "wren", "Kiln."][..],
-            &["agent", "list"],
-            &["setup", "claude-code", "--agent", "wren", "--yes"],
-            &["embeddings", "status"],
+        for line in [
+            "remember wren Kiln.",
+            "agent list",
+            "setup claude-code --agent wren --yes",
+            "embeddings status",
         ] {
-            let ran = Ran::of(installation.command(arguments).env("HOME", home));
+            let ran = Ran::of(installation.command(line).env("HOME", home));
             let is_named = ran.stderr.contains(&format!("home is `{home}`"))
                 || ran.stderr.contains("set HOME");
-            assert!(
-                ran.code == Some(1) && is_named,
-                "{home} {arguments:?}: {ran:?}"
-            );
+            assert!(ran.code == Some(1) && is_named, "{home} {line}: {ran:?}");
         }
         // Named folders work whatever the home is, and a hook ends well without its state.
         let name = if home == "/" { "wren" } else { "robin" };
-        let created = ["agent", "create", name, "--database", &database];
-        let hook = [
-            "hook",
-            "session-start",
-            "--client",
-            "claude-code",
-            "--agent",
-            name,
-        ];
-        let hook = [&hook[..], &["--database", &database]].concat();
-        for arguments in [&created[..], &hook] {
-            let ran = Ran::of(installation.command(arguments).env("HOME", home));
-            assert_eq!(ran.code, Some(0), "{home} {arguments:?}: {ran:?}");
+        for line in [
+            format!("agent create {name} --database {database}"),
+            format!("hook session-start --client claude-code --agent {name} --database {database}"),
+        ] {
+            Ran::of(installation.command(&line).env("HOME", home)).ok(&line);
         }
         let mut elsewhere = installation.command(&["agent", "list"]);
         elsewhere

@@ -24,25 +24,19 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
     }
     assert_eq!(installation.texts(), ["one", SECRET]);
     let ran = installation.run_with_input(&["shred", "wren", "#2"], " #2 \n");
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (
-            Some(0),
-            "shredded #2: its text is removed, also from 1 record\n"
-        ),
-        "{ran:?}"
-    );
-    for arguments in [
-        &["ledger", "wren", "--all"][..],
-        &["ledger", "wren", "--all", "--json"],
-        &["history", "wren"],
-        &["history", "wren", "2", "--json"],
-        &["audit", "list", "wren", "--json"],
-        &["export", "wren"],
-        &["recall", "wren", "Kanarienvogel", "--json"],
+    let shredded = "shredded #2: its text is removed, also from 1 record\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), shredded));
+    for line in [
+        "ledger wren --all",
+        "ledger wren --all --json",
+        "history wren",
+        "history wren 2 --json",
+        "audit list wren --json",
+        "export wren",
+        "recall wren Kanarienvogel --json",
     ] {
-        let shown = installation.ok(arguments);
-        assert!(!shown.contains("Kanarienvogel"), "{arguments:?}: {shown}");
+        let shown = installation.ok(line);
+        assert!(!shown.contains("Kanarienvogel"), "{line}: {shown}");
     }
     let history = installation.ok(&["history", "wren", "2"]);
     history.tells("shredded: its text is removed  owner (command line)");
@@ -58,15 +52,8 @@ fn shredding_takes_a_reason_and_needs_no_confirmation_with_yes() {
     installation.remember(&["one", SECRET]);
     let shredded = installation.json(&["shred", "wren", "2", "--yes", "--reason", "a leaked key"]);
     shredded.has(json!({"number": 2, "redacted_records": 1}));
-    let list = [
-        "audit",
-        "list",
-        "wren",
-        "--action",
-        "memory_shredded",
-        "--json",
-    ];
-    let records = installation.run(&list).lines();
+    let list = "audit list wren --action memory_shredded --json";
+    let records = installation.run(list).lines();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0]["data"]["reason_text"], "a leaked key");
     let missing = installation.refused(&["shred", "wren", "17", "--yes"]);
@@ -103,24 +90,16 @@ fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it(
         let note = "finished erasing 1 agent: the keys are destroyed";
         ran.stderr.contains(note)
     };
-    for command in [
-        &["account", "list"][..],
-        &["agent", "list"],
-        &["audit", "verify", "--all"],
-        &["sweep"],
-    ] {
+    for command in ["account list", "agent list", "audit verify --all", "sweep"] {
         fs::write(&keys, &old).unwrap();
         let doctor = installation.run(&["doctor"]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
         doctor.prints(&unfinished);
         let ran = installation.run(command);
-        assert!(
-            ran.code == Some(0) && finished(&ran),
-            "{command:?}: {ran:?}"
-        );
+        assert!(ran.code == Some(0) && finished(&ran), "{command}: {ran:?}");
         let doctor = installation.ok(&["doctor"]);
         doctor.tells("nothing was left half-done");
-        assert!(!finished(&installation.run(command)), "{command:?}");
+        assert!(!finished(&installation.run(command)), "{command}");
     }
     fs::write(&keys, &old).unwrap();
     let serving = Running::start(&installation, &[]);
@@ -152,38 +131,36 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
         .begins("erased `wren`: its key is destroyed, and its ");
     ran.reports("`memoir key rotate`");
 
-    let file = installation.write("in.jsonl", "{\"content\": \"x\"}");
-    for arguments in [
-        &["agent", "show", "wren"][..],
-        &["agent", "set", "wren", "paused", "true"],
-        &["agent", "pause", "wren"],
-        &["agent", "resume", "wren"],
-        &["agent", "erase", "wren", "--yes"],
-        &["remember", "wren", "more"],
-        &["recall", "wren", "one"],
-        &["context", "wren"],
-        &["ledger", "wren"],
-        &["ledger", "wren", "--all"],
-        &["refine", "wren", "--model", "builtin:careful"],
-        &["apply", &session],
-        &["session", &session],
-        &["cancel", &session],
-        &["rollback", &session],
-        &["restore", "wren", "1"],
-        &["rewind", "wren", "--to", "2026-01-01"],
-        &["shred", "wren", "1", "--yes"],
-        &["history", "wren"],
-        &["history", "wren", "1"],
-        &["import", "wren", &file],
-        &["export", "wren"],
-        &["export", "wren", "--format", "archive", "--output", "x"],
+    installation.write("in.jsonl", "{\"content\": \"x\"}");
+    for line in [
+        "agent show wren",
+        "agent set wren paused true",
+        "agent pause wren",
+        "agent resume wren",
+        "agent erase wren --yes",
+        "remember wren more",
+        "recall wren one",
+        "context wren",
+        "ledger wren",
+        "ledger wren --all",
+        "refine wren --model builtin:careful",
+        "apply SESSION",
+        "session SESSION",
+        "cancel SESSION",
+        "rollback SESSION",
+        "restore wren 1",
+        "rewind wren --to 2026-01-01",
+        "shred wren 1 --yes",
+        "history wren",
+        "history wren 1",
+        "import wren in.jsonl",
+        "export wren",
+        "export wren --format archive --output x",
     ] {
-        let error = installation.run(arguments).error();
-        assert!(
-            error.starts_with("error: the agent `wren` was erased on ")
-                && error.contains("hint: `memoir audit verify NAME` still checks its log"),
-            "{arguments:?}: {error}"
-        );
+        let line = line.replace("SESSION", &session);
+        let error = installation.run(&line).error();
+        error.begins("error: the agent `wren` was erased on ");
+        error.tells("hint: `memoir audit verify NAME` still checks its log");
     }
     assert!(!installation.path("x").exists());
     // The list of actions and times remains.

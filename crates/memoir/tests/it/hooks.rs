@@ -12,7 +12,7 @@ use proptest::{
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{Installation, Ran, names_in, wait_until},
+    installation::{Installation, Ran, names_in, rows, wait_until},
     serving::Running,
 };
 
@@ -109,22 +109,17 @@ fn spec_2_3_a_session_begins_with_the_context_once() {
 #[test]
 fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let installation = Installation::with_agent();
-    for at in 0..60 {
-        let text = format!("Note {at}: {}", "long enough to count ".repeat(12));
-        installation.ok(&["remember", "wren", &text]);
-    }
+    let long = "long enough to count ".repeat(12);
+    installation.import((0..60).map(|at| format!("Note {at}: {long}")));
     let ran = begin(&installation, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     text.tells("(Left out for want of room: ");
     let shown = text.matches("\"Note ").count();
-    let line = format!(
-        "\n(shown {shown}, left out {}, recall finds them)\n",
-        60 - shown
-    );
-    assert!(shown > 20 && text.contains(&line), "{line}: {text}");
-    let logged = format!("shown {shown}, left out {}, ", 60 - shown);
-    assert!(log(&installation).contains(&logged));
+    assert!(shown > 20, "{shown}");
+    let counts = format!("shown {shown}, left out {}, ", 60 - shown);
+    text.tells(&format!("\n({counts}recall finds them)\n"));
+    log(&installation).tells(&counts);
     // An omitted memory is found by a matching prompt.
     let ran = ask(&installation, "s-1", "What is in note 15?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 15: "));
@@ -139,31 +134,20 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     let begun = begin(&installation, "s-1", "startup");
     assert!(injected(&begun, "SessionStart").contains("bees"));
     let asked = |session: &str, text: &str| ask(&installation, session, text).stdout;
-    assert_eq!(
-        asked("s-1", "Where are the bees?"),
-        "",
-        "it has them before it"
-    );
+    // It has them before it.
+    assert_eq!(asked("s-1", "Where are the bees?"), "");
     installation.remember_with("The bees swarmed in May.\nTwice.", &["--at", "2026-05-03"]);
     let ran = ask(&installation, "s-1", "Tell me of the bees!");
     let text = injected(&ran, "UserPromptSubmit");
-    assert!(
-        text.ends_with("\n#2 2026-05-03 \"The bees swarmed in May.\\nTwice.\"\n"),
-        "{text}"
-    );
+    let line = "\n#2 2026-05-03 \"The bees swarmed in May.\\nTwice.\"\n";
+    assert!(text.ends_with(line), "{text}");
     assert_eq!(asked("s-1", "And the bees once more?"), "");
-    assert_ne!(
-        asked("s-2", "Where are the bees?"),
-        "",
-        "another session has nothing before it"
-    );
+    // Another session has nothing before it.
+    assert_ne!(asked("s-2", "Where are the bees?"), "");
     assert_eq!(asked("s-1", "Is it on?"), "", "nothing bears on that");
     // As recall finds: by stems, and for a prompt of any length.
     assert_ne!(asked("s-3", "Did a bee swarm?"), "");
-    let long = format!(
-        "{} Where are the \"bees\" now?",
-        "lorem ipsum ".repeat(5_000)
-    );
+    let long = "lorem ipsum ".repeat(5_000) + " Where are the \"bees\" now?";
     assert_ne!(asked("s-4", &long), "");
     // After its conversation was summed up, the session begins with the context again.
     let ran = begin(&installation, "s-1", "compact");
@@ -195,11 +179,8 @@ fn spec_2_3_a_plugin_and_a_setup_show_everything_once() {
     let both = |event: &str, payload: &Value| {
         let [plugin, setup] = [&[][..], &by_setup]
             .map(|more| send_with(&installation, "claude-code", event, payload, more).stdout);
-        assert!(
-            plugin.is_empty() != setup.is_empty(),
-            "{plugin}\n{setup}\n{}",
-            log(&installation)
-        );
+        let is_one = plugin.is_empty() != setup.is_empty();
+        assert!(is_one, "{plugin}\n{setup}\n{}", log(&installation));
         plugin + &setup
     };
     let begun = both("session-start", &start("s-1", "startup"));
@@ -240,12 +221,9 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let late = "hook session-start --client claude-code --agent wren --within 500 --url";
-    let late: Vec<&str> = late.split(' ').chain([url.as_str()]).collect();
-    let mut command = installation.command(&late);
-    let ran = Ran::with_input(
-        command.env("MEMOIR_TOKEN", "memoir_any"),
-        &start("s-1", "startup").to_string(),
-    );
+    let mut command = installation.command(&format!("{late} {url}"));
+    let told = start("s-1", "startup").to_string();
+    let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), &told);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert!(log(&installation).contains("no response within 500 ms"));
     // And a start that fails.
@@ -283,9 +261,7 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
 fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
     let installation = Installation::with_agent();
     let bees = "🐝".repeat(100);
-    for at in 0..60 {
-        installation.remember(&[&format!("蜜蜂{at} {bees}")]);
-    }
+    installation.import((0..60).map(|at| format!("蜜蜂{at} {bees}")));
     let text = injected(&begin(&installation, "s-1", "startup"), "SessionStart");
     let units = text.encode_utf16().count();
     assert!((5_000..=10_000).contains(&units), "{units}");
@@ -302,31 +278,22 @@ fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
 #[test]
 fn spec_2_3_protected_memories_do_not_overflow_a_program_either() {
     let installation = Installation::with_agent();
-    let numbers: Vec<String> = (1..=60).map(|number: u64| number.to_string()).collect();
-    for number in &numbers {
-        let text = format!("Vow {number}: {}", "I keep my word ".repeat(20));
-        installation.remember(&[&text]);
-    }
-    let protect = ["protect", "wren"].into_iter();
-    let protect: Vec<&str> = protect.chain(numbers.iter().map(String::as_str)).collect();
-    installation.ok(&protect);
+    let long = "I keep my word ".repeat(20);
+    installation.import((1..=60).map(|number| format!("Vow {number}: {long}")));
+    let numbers: String = (1..=60).map(|number| format!(" {number}")).collect();
+    installation.ok(&format!("protect wren{numbers}"));
     let text = injected(&begin(&installation, "s-1", "startup"), "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     let shown = (1..=60).take_while(|number| text.contains(&format!("Vow {number}: ")));
     let shown = shown.count();
     assert!((25..35).contains(&shown), "{shown}");
-    assert_eq!(
-        text.matches("Vow ").count(),
-        shown,
-        "the newest are left out"
-    );
+    // The newest are left out.
+    assert_eq!(text.matches("Vow ").count(), shown);
     let left_out = 60 - shown;
-    for line in [
-        format!("{left_out} constitutional memories"),
-        format!("\n(shown {shown}, left out {left_out}, recall finds them)\n"),
-    ] {
-        text.tells(&line);
-    }
+    text.tells(&format!("{left_out} constitutional memories"));
+    text.tells(&format!(
+        "\n(shown {shown}, left out {left_out}, recall finds them)\n"
+    ));
 }
 
 #[test]
@@ -350,12 +317,9 @@ fn spec_2_8_stop_words_alone_show_no_memory_at_a_prompt() {
 #[test]
 fn spec_3_1_a_session_shows_pending_work() {
     let installation = Installation::with_agent();
-    for at in 0..40 {
-        let text = format!("Note {at}: {}", "long enough to count ".repeat(30));
-        installation.ok(&["remember", "wren", &text]);
-    }
-    installation.ok(&["remember", "wren", "Ann likes tea."]);
-    installation.ok(&["remember", "wren", "ann likes tea"]);
+    let long = "long enough to count ".repeat(30);
+    installation.import((0..40).map(|at| format!("Note {at}: {long}")));
+    installation.remember(&["Ann likes tea.", "ann likes tea"]);
     installation.ok(&["access", "ask", "wren", "--purpose=a look", "--minutes=5"]);
     installation.ok(&["refine", "wren", "--rehearse"]);
     let file = installation.write("said.txt", "Ines: I have moved to Bremen.\n");
@@ -407,11 +371,7 @@ fn index_parts(installation: &Installation) -> i64 {
 #[test]
 fn spec_5_3_a_prompt_among_many_memories_stores_their_index_and_a_rotation_deletes_it() {
     let installation = Installation::with_agent();
-    let lines: String = (0..600)
-        .map(|at| format!("{{\"content\": \"Customer {at} asked for laid paper.\"}}\n"))
-        .collect();
-    let file = installation.write("many.jsonl", &lines);
-    installation.ok(&["import", "wren", &file]);
+    installation.import((0..600).map(|at| format!("Customer {at} asked for laid paper.")));
     assert!(index_parts(&installation) > 0, "the import stores it");
     let path = installation.path(".local/share/memoir/memoir.db");
     let database = rusqlite::Connection::open(path).unwrap();
@@ -452,21 +412,15 @@ fn spec_2_6_new_messages_are_passed_on_once_for_repeated_events() {
         }
     });
     wait_until(|| log(&installation).matches("handed over").count() == 3);
-    assert_eq!(
-        pending(&installation),
-        8,
-        "the last line was not whole: {}",
-        log(&installation)
-    );
+    // The last line was not whole.
+    assert_eq!(pending(&installation), 8, "{}", log(&installation));
     fs::write(&file, &whole).unwrap();
     send(&installation, "claude-code", "session-end", &stop);
     wait_until(|| log(&installation).contains("handed over 1 message; 0 known before"));
     assert_eq!(pending(&installation), 9);
     let taken = installation.json(&["absorb", "wren", &file, "--later"]);
-    assert_eq!(
-        taken["file"]["known"], 9,
-        "by hand they are the same messages"
-    );
+    // By hand they are the same messages.
+    assert_eq!(taken["file"]["known"], 9);
 }
 
 #[test]
@@ -489,26 +443,16 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     assert_eq!(pending(&installation), 12, "{}", log(&installation));
     assert!(log(&installation).contains("handed over 9 messages; 3 known before"));
     // And from its end on.
-    fs::write(
-        &file,
-        format!(
-            "{}\n{}\n",
-            anew.join("\n"),
-            lines[11].replace("u-11", "u-12")
-        ),
-    )
-    .unwrap();
+    let last = lines[11].replace("u-11", "u-12");
+    fs::write(&file, format!("{}\n{last}\n", anew.join("\n"))).unwrap();
     hand_over();
     assert!(log(&installation).contains("handed over 1 message; 0 known before"));
 }
 
 /// A tool's result over standard input and output.
 fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Value {
-    tool_of(
-        &mut installation.command(&["mcp", "--agent", "wren"]),
-        name,
-        arguments,
-    )
+    let mut server = installation.command("mcp --agent wren");
+    tool_of(&mut server, name, arguments)
 }
 
 /// The result of that server's tool.
@@ -540,10 +484,8 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
     assert_eq!(beside, r#"{"part":"1-3/3","waiting":3}"#);
     let notes = json!({"part": "1-3/3", "core": ["The user counts from 0."]});
     let read = call_tool(&installation, "read_messages", &notes);
-    assert_eq!(
-        read["structuredContent"],
-        json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0})
-    );
+    let expected = json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0});
+    assert_eq!(read["structuredContent"], expected);
     assert_eq!(installation.core(), ["The user counts from 0."]);
     // Read messages are not passed on again, and none is pending for the next session.
     send(&installation, "claude-code", "session-end", &stop);
@@ -567,38 +509,20 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["Ines keeps bees."]);
     // Errors in the command line or in the event.
-    for (arguments, told) in [
-        (
-            &[
-                "hook",
-                "session-start",
-                "--client",
-                "claude-code",
-                "--agent",
-                "nobody",
-            ][..],
-            "{}",
-        ),
-        (&["hook", "no-such-event", "--client", "claude-code"], "{}"),
-        (
-            &["hook", "session-start", "--client", "no-such-client"],
-            "{}",
-        ),
-        (
-            &["hook", "user-prompt", "--client", "claude-code"],
-            "no JSON",
-        ),
-        (&["hook", "stop", "--client", "claude-code"], "[1, 2]"),
-    ] {
-        let ran = installation.run_with_input(arguments, told);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+    for [line, told] in rows(
+        "
+        hook session-start --client claude-code --agent nobody | {}
+        hook no-such-event --client claude-code | {}
+        hook session-start --client no-such-client | {}
+        hook user-prompt --client claude-code | no JSON
+        hook stop --client claude-code | [1, 2]",
+    ) {
+        let ran = installation.run_with_input(line, told);
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
         // Only an agent that is not found under its name is the model's to know.
-        let is_named = arguments.contains(&"nobody");
-        assert_eq!(
-            ran.stdout.contains("no memory: there is no agent"),
-            is_named
-        );
-        assert!(is_named || ran.stdout.is_empty(), "{arguments:?}: {ran:?}");
+        let is_told = ran.stdout.contains("no memory: there is no agent");
+        assert_eq!(is_told, line.contains("nobody"), "{line}: {ran:?}");
+        assert!(is_told || ran.stdout.is_empty(), "{line}: {ran:?}");
     }
     let stop = json!({"session_id": "s", "transcript_path": "/no/such"});
     assert_eq!(send(&installation, "claude-code", "stop", &stop).stdout, "");
@@ -727,13 +651,9 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     // The session gets a notice with both remedies, and nothing else.
     let ran = send(&installation, "claude-code", "session-start", &begun);
     let told = injected(&ran, "SessionStart");
-    for part in [
-        "this installation is closed",
-        "MEMOIR_TOKEN",
-        "`memoir installation open`",
-    ] {
-        told.tells(part);
-    }
+    told.tells("this installation is closed");
+    told.tells("MEMOIR_TOKEN");
+    told.tells("`memoir installation open`");
     told.omits("bees");
     let other = ["--agent", "wren"];
     let again = begin_with(&installation, &begun, &other);
@@ -746,7 +666,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
         command.env("MEMOIR_TOKEN", token.trim()),
         &begun.to_string(),
     );
-    assert!(injected(&ran, "SessionStart").contains("bees"));
+    injected(&ran, "SessionStart").tells("bees");
 }
 
 #[test]
@@ -768,12 +688,8 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     };
     let begun = start("s-1", "startup");
     let text = injected(&ask("session-start", &begun), "SessionStart");
-    assert_eq!(
-        text,
-        installation.ok(&["context", "wren"]),
-        "{}",
-        log(&away)
-    );
+    let context = installation.ok(&["context", "wren"]);
+    assert_eq!(text, context, "{}", log(&away));
     installation.remember(&["The bees swarmed in May."]);
     let ran = ask("user-prompt", &prompt("s-1", "Where are the bees?"));
     let text = injected(&ran, "UserPromptSubmit");
@@ -791,10 +707,8 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     fs::write(&file, transcript(4)).unwrap();
     ask("stop", &stop);
     wait_until(|| log(&away).contains("is it running?"));
-    assert_eq!(
-        ask("user-prompt", &prompt("s-1", "Where are the bees now?")).stdout,
-        ""
-    );
+    let asked = ask("user-prompt", &prompt("s-1", "Where are the bees now?"));
+    assert_eq!(asked.stdout, "");
     assert!(!away.path(".local/share").exists(), "no database was made");
 }
 
@@ -814,29 +728,26 @@ fn spec_2_8_semantic_matches_are_the_same_from_a_service_and_a_database() {
     );
     let config = installation.write("meaning.toml", meaning);
     let config = config.as_str();
-    installation.remember(&[
+    let texts = [
         "Ines has bees.",
         "The kiln is hot.",
         "A lamp",
         "Linen",
         "Wool",
-    ]);
+    ];
+    installation.remember(&texts);
     installation.ok(&["recall", "wren", "--index", "--config", config]);
     let asked = prompt("s-1", "Where can I buy honey?");
     let here = ask_with(&installation, &asked, &["--config", config]);
     let here = injected(&here, "UserPromptSubmit");
     let told = ["Ines", "Wool", "Linen", "lamp", "kiln"].map(|word| here.contains(word));
-    assert_eq!(
-        told,
-        [true, true, true, false, false],
-        "the three nearest: {here}"
-    );
+    // The three nearest.
+    assert_eq!(told, [true, true, true, false, false], "{here}");
     let token = crate::serving::agents_token(&installation);
     let service = Running::start(&installation, &["--config", config]);
     let away = Installation::new();
-    let arguments = "hook user-prompt --client claude-code --agent wren --within 20000";
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    let mut command = away.command(&arguments);
+    let hook = "hook user-prompt --client claude-code --agent wren --within 20000";
+    let mut command = away.command(hook);
     let url = format!("http://{}", service.address);
     command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
     let ran = Ran::with_input(&mut command, &asked.to_string());
@@ -864,10 +775,8 @@ fn spec_2_8_a_prompt_waits_for_no_late_vector_and_shows_a_missed_start_without_i
     let service = format!("http://{}", running.address);
     let away = Installation::new();
     let sent = |event: &str, payload: &Value, url: &str| {
-        let arguments = "--client claude-code --agent wren --within 2000 --url";
-        let arguments = arguments.split(' ').chain([url]);
-        let arguments: Vec<&str> = ["hook", event].into_iter().chain(arguments).collect();
-        let mut command = away.command(&arguments);
+        let options = "--client claude-code --agent wren --within 2000 --url";
+        let mut command = away.command(&format!("hook {event} {options} {url}"));
         command.env("MEMOIR_TOKEN", &token);
         Ran::with_input(&mut command, &payload.to_string())
     };
@@ -933,32 +842,22 @@ fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
         digest
     };
     // Of two agents, which differ by their keys alone.
-    assert_ne!(
-        kept(&Installation::with_agent()),
-        kept(&Installation::with_agent())
-    );
+    let other = Installation::with_agent_of_its_own();
+    assert_ne!(kept(&Installation::with_agent()), kept(&other));
 }
 
 #[test]
 fn a_service_that_still_works_on_a_call_is_distinguished_from_one_that_is_down() {
     let installation = Installation::new();
-    let service = ScriptedServer::always(ServerStep::Raw {
-        status: 503,
-        headers: vec![(
-            "content-type".to_owned(),
-            "application/problem+json".to_owned(),
-        )],
-        body: json!({"code": "still_running"}).to_string().into_bytes(),
-    });
+    let running = ServerStep::status(503).with_body(r#"{"code": "still_running"}"#);
+    let service = ScriptedServer::always(running);
     let url = format!("http://{}", service.address());
     let mut command = installation.command(&["mcp", "--agent", "wren", "--url", &url]);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "reflect", "arguments": {}}});
-    let ran = Ran::with_input(
-        command.env("MEMOIR_TOKEN", "memoir_any"),
-        &format!("{call}\n"),
-    );
+    let call = format!("{call}\n");
+    let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), &call);
     let told = ran.lines()[0]["error"]["message"].to_string();
-    assert!(told.contains("is still processing it"), "{ran:?}");
+    told.tells("is still processing it");
 }
 
 #[test]
@@ -976,11 +875,8 @@ fn spec_6_4_an_unencrypted_service_is_reported_once() {
         // Without a message nothing is sent.
         let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), "");
         let told = ran.stderr.matches("is not encrypted").count();
-        assert_eq!(
-            (told, ran.code),
-            (usize::from(is_told), Some(0)),
-            "{url}: {ran:?}"
-        );
+        let expected = (usize::from(is_told), Some(0));
+        assert_eq!((told, ran.code), expected, "{url}: {ran:?}");
     }
 }
 
@@ -993,9 +889,8 @@ fn spec_6_4_no_proxy_sees_what_is_sent_to_a_service_in_the_open() {
     let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     proxy.set_nonblocking(true).unwrap();
     let away = Installation::new();
-    let arguments = "hook session-start --client claude-code --agent wren --within 20000";
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    let mut command = away.command(&arguments);
+    let hook = "hook session-start --client claude-code --agent wren --within 20000";
+    let mut command = away.command(hook);
     command
         .env("MEMOIR_URL", format!("http://{}", service.address))
         .env("MEMOIR_TOKEN", &token);
@@ -1073,24 +968,16 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
 #[test]
 fn spec_5_1_a_project_has_an_agent_of_its_own_made_at_its_first_session() {
     let installation = Installation::with_agent();
-    let folders: Vec<String> = ["shop", "other"]
-        .iter()
-        .map(|name| {
-            installation
-                .write(&format!("{name}/.git/HEAD"), "")
-                .replace("/.git/HEAD", "")
-        })
-        .collect();
-    for folder in &folders {
+    for name in ["shop", "other"] {
+        let folder = installation.write(&format!("{name}/.git/HEAD"), "");
+        let folder = folder.replace("/.git/HEAD", "");
         let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
         begin_with(&installation, &begun, &["--per-project"]);
     }
     let mut names = agents(&installation);
     names.sort_unstable();
-    assert!(
-        names[0].starts_with("other-") && names[1].starts_with("shop-"),
-        "{names:?}"
-    );
+    names[0].begins("other-");
+    names[1].begins("shop-");
 }
 
 /// The text for a session in that folder at its beginning.
@@ -1142,11 +1029,8 @@ fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
     installation.ok(&["remember", &made, "HUNTER-4821"]);
     fs::remove_file(installation.path(".local/state/memoir/projects.json")).unwrap();
     assert!(!begin_in(&installation, &other, "s-5").contains("HUNTER"));
-    assert!(
-        agents(&installation)
-            .iter()
-            .any(|name| name.starts_with(&made) || name.len() == made.len() + 6)
-    );
+    let is_other = |name: &String| name.starts_with(&made) || name.len() == made.len() + 6;
+    assert!(agents(&installation).iter().any(is_other));
 }
 
 /// A moved or renamed project is offered its memory, and adopts it by one command.
@@ -1186,10 +1070,8 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
 #[test]
 fn each_program_is_answered_in_its_own_dialect() {
     let installation = Installation::with_agent();
-    installation.remember_with(
-        "Ines keeps bees behind the greenhouse.",
-        &["--at", "2026-05-03"],
-    );
+    let text = "Ines keeps bees behind the greenhouse.";
+    installation.remember_with(text, &["--at", "2026-05-03"]);
     let mut answers = String::new();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
     let mut fixtures: Vec<_> = fs::read_dir(folder)
@@ -1202,9 +1084,7 @@ fn each_program_is_answered_in_its_own_dialect() {
         let payloads: Value = serde_json::from_slice(&fs::read(&fixture).unwrap()).unwrap();
         for (event, payload) in payloads.as_object().unwrap() {
             // A program that reads the hooks of another.
-            let typed = client
-                .split_once(" as ")
-                .map_or(client.as_str(), |(_, typed)| typed);
+            let typed = client.split(" as ").last().unwrap();
             let ran = send(&installation, typed, event, payload);
             answers.push_str(&format!("{client} {event}: {}\n", ran.stdout.trim_end()));
         }
@@ -1225,16 +1105,12 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
         told["timestamp"] = json!("2026-11-23T12:23:47.199Z");
         let ran = Ran::with_input(&mut command, &told.to_string());
         let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(
-            answer["additionalContext"],
-            installation.ok(&["context", "wren"])
-        );
+        let context = installation.ok(&["context", "wren"]);
+        assert_eq!(answer["additionalContext"], context);
         // Its own hook sends the same session.
         let own = json!({"sessionId": session, "cwd": "/", "source": "new"});
-        assert_eq!(
-            send(&installation, "copilot", "session-start", &own).stdout,
-            ""
-        );
+        let again = send(&installation, "copilot", "session-start", &own);
+        assert_eq!(again.stdout, "");
     }
 }
 
@@ -1287,30 +1163,16 @@ fn spec_6_2_no_input_of_a_program_stops_it_or_is_a_fault() {
     let installation = Installation::with_agent();
     installation.remember(&["Ines prefers small functions.", "The greenhouse has bees."]);
     let corpus = Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/hooks"));
-    let clients = [
-        "claude-code",
-        "codex",
-        "copilot",
-        "cursor",
-        "gemini",
-        "goose",
-        "qwen",
-        "vscode",
-    ];
+    let clients = "claude-code codex copilot cursor gemini goose qwen vscode";
+    let clients: Vec<&str> = clients.split(' ').collect();
     // A process each, so that the default of 256 is an eighth.
     let config = Config::default();
     let cases = config.cases / 8;
     let mut runner = TestRunner::new(Config { cases, ..config });
-    let events = ["session-start", "user-prompt"];
-    let inputs = (
-        any::<u64>(),
-        select(clients.to_vec()),
-        select(events.to_vec()),
-    );
+    let events = vec!["session-start", "user-prompt"];
+    let inputs = (any::<u64>(), select(clients), select(events));
     let outcome = runner.run(&inputs, |(seed, client, event)| {
-        let arguments = [
-            "hook", event, "--client", client, "--agent", "wren", "--within", "20000",
-        ];
+        let arguments = [&event_of(client, event)[..], &["--agent", "wren"]].concat();
         let mut command = installation.command(&arguments);
         let ran = Ran::with_bytes(&mut command, &corpus.changed(seed));
         prop_assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));

@@ -2,9 +2,11 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::OnceLock,
     time::Duration,
 };
 
@@ -14,6 +16,62 @@ use serde_json::{Value, json};
 /// A user's home, empty at first.
 pub(crate) struct Installation {
     home: tempfile::TempDir,
+}
+
+/// The files of a home that is made once, by many processes, and of which each test gets a copy.
+pub(crate) struct MadeOnce(OnceLock<BTreeMap<PathBuf, Vec<u8>>>);
+
+impl MadeOnce {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    pub(crate) fn copy(&self, make: impl FnOnce() -> Installation) -> Installation {
+        Installation::of_files(self.0.get_or_init(|| make().files()))
+    }
+}
+
+/// What is typed behind `memoir`: its words, or a line in which quotes hold the words of one together.
+pub(crate) trait Typed {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Typed for str {
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        // What is in quotes and what is outside of them take turns.
+        for (place, part) in self.split('\'').enumerate() {
+            match place % 2 {
+                1 => words.push(part.to_owned()),
+                _ => words.extend(part.split_whitespace().map(str::to_owned)),
+            }
+        }
+        words
+    }
+}
+
+impl Typed for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<W: AsRef<str>> Typed for [W] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<W: AsRef<str>, const N: usize> Typed for [W; N] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<W: AsRef<str>> Typed for Vec<W> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
 }
 
 /// The result of one run of the binary.
@@ -27,19 +85,56 @@ pub(crate) struct Ran {
 impl Installation {
     pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        std::fs::create_dir(home.path().join("tmp")).unwrap();
+        fs::create_dir(home.path().join("tmp")).unwrap();
         Self { home }
     }
 
-    /// With the agent `wren`, whose model needs no network.
+    /// With the agent `wren`, whose model needs no network. All of these have the same keys and identifiers.
     pub(crate) fn with_agent() -> Self {
+        static MADE: MadeOnce = MadeOnce::new();
+        MADE.copy(Self::with_agent_of_its_own)
+    }
+
+    /// As [`Installation::with_agent`], made now, with keys and identifiers of its own.
+    pub(crate) fn with_agent_of_its_own() -> Self {
         let installation = Self::new();
         // The archive is tested by itself; elsewhere its limits must not restrict scripted edits.
-        installation.create(
-            "wren",
-            &["--model", "builtin:careful", "--loss-guard", "off"],
-        );
+        installation.create("wren", &["--model=builtin:careful", "--loss-guard=off"]);
         installation
+    }
+
+    /// Another home with the same files.
+    pub(crate) fn copied(&self) -> Self {
+        Self::of_files(&self.files())
+    }
+
+    /// With these files, each for its owner only.
+    fn of_files(files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
+        let (mut folder, mut file) = (fs::DirBuilder::new(), fs::OpenOptions::new());
+        folder.recursive(true);
+        file.create_new(true).write(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+            folder.mode(0o700);
+            file.mode(0o600);
+        }
+        let installation = Self::new();
+        for (name, bytes) in files {
+            let path = installation.home.path().join(name);
+            folder.create(path.parent().unwrap()).unwrap();
+            file.open(path).unwrap().write_all(bytes).unwrap();
+        }
+        installation
+    }
+
+    /// All files of the home, by their paths in it.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let home = self.home.path();
+        let files = files_in(home).into_iter();
+        files
+            .map(|(path, bytes)| (path.strip_prefix(home).unwrap().to_owned(), bytes))
+            .collect()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -48,16 +143,16 @@ impl Installation {
 
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
     /// The binary, in this home and without the tester's environment.
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &(impl Typed + ?Sized)) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_memoir"));
         command
-            .args(arguments)
+            .args(arguments.words())
             .env_clear()
             .env("HOME", self.home.path())
             .env("TMPDIR", self.path("tmp"))
@@ -66,60 +161,56 @@ impl Installation {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &(impl Typed + ?Sized)) -> Ran {
         Ran::of(&mut self.command(arguments))
     }
 
     /// As the agent or administrator with that token.
-    pub(crate) fn with_token(&self, token: &str, arguments: &[&str]) -> Ran {
+    pub(crate) fn with_token(&self, token: &str, arguments: &(impl Typed + ?Sized)) -> Ran {
         let mut command = self.command(arguments);
         Ran::of(command.env("MEMOIR_TOKEN", token.trim_end()))
     }
 
     /// Starts the binary without waiting for its end.
-    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+    pub(crate) fn start(&self, arguments: &(impl Typed + ?Sized)) -> Child {
         let mut command = self.command(arguments);
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
 
-    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_with_input(&self, arguments: &(impl Typed + ?Sized), input: &str) -> Ran {
         Ran::with_input(&mut self.command(arguments), input)
     }
 
     /// Runs a command that must succeed, and returns its stdout.
-    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        ran.stdout
+    pub(crate) fn ok(&self, arguments: &(impl Typed + ?Sized)) -> String {
+        self.run(arguments).ok(arguments)
     }
 
     /// The one JSON document that a command prints.
-    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        let stdout = self.ok(&[arguments, &["--json"]].concat());
-        serde_json::from_str(&stdout)
-            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {stdout}"))
+    pub(crate) fn json(&self, arguments: &(impl Typed + ?Sized)) -> Value {
+        let mut words = arguments.words();
+        words.push("--json".to_owned());
+        let stdout = self.ok(&words);
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {stdout}"))
     }
 
     /// Runs a command that must be refused with status 1, a message and nothing on stdout.
-    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments);
-        assert_eq!(
-            (ran.code, ran.stdout.as_str()),
-            (Some(1), ""),
-            "{arguments:?}: {ran:?}"
-        );
-        assert!(ran.stderr.starts_with("error: "), "{arguments:?}: {ran:?}");
+    pub(crate) fn refused(&self, arguments: &(impl Typed + ?Sized)) -> String {
+        let (ran, words) = (self.run(arguments), arguments.words());
+        let is_refused = (ran.code, ran.stdout.as_str()) == (Some(1), "");
+        let is_named = ran.stderr.starts_with("error: ");
+        assert!(is_refused && is_named, "{words:?}: {ran:?}");
         ran.stderr
     }
 
     /// The items of the list that a command prints.
-    pub(crate) fn items(&self, arguments: &[&str]) -> Vec<Value> {
+    pub(crate) fn items(&self, arguments: &(impl Typed + ?Sized)) -> Vec<Value> {
         self.json(arguments)["items"].as_array().unwrap().clone()
     }
 
     /// A field of each of those items.
-    pub(crate) fn each(&self, arguments: &[&str], field: &str) -> Vec<String> {
+    pub(crate) fn each(&self, arguments: &(impl Typed + ?Sized), field: &str) -> Vec<String> {
         let items = self.items(arguments).into_iter();
         items
             .map(|item| item[field].as_str().unwrap().to_owned())
@@ -142,6 +233,14 @@ impl Installation {
         for text in texts {
             self.remember_with(text, &[]);
         }
+    }
+
+    /// Saves many memories by one process, as an import of lines.
+    pub(crate) fn import(&self, texts: impl IntoIterator<Item = String>) {
+        let lines = texts.into_iter();
+        let lines = lines.map(|text| format!("{}\n", json!({"content": text})));
+        let file = self.write("many.jsonl", lines.collect::<String>());
+        self.ok(&["import", "wren", &file]);
     }
 
     /// Saves a memory with these options.
@@ -202,6 +301,13 @@ pub(crate) fn script(calls: &[(&str, Value)]) -> Vec<ServerStep> {
 }
 
 impl Ran {
+    /// Its stdout, where the command succeeded.
+    #[track_caller]
+    pub(crate) fn ok(self, arguments: &(impl Typed + ?Sized)) -> String {
+        assert_eq!(self.code, Some(0), "{:?}: {self:?}", arguments.words());
+        self.stdout
+    }
+
     pub(crate) fn of(command: &mut Command) -> Self {
         Self::from_output(command.output().unwrap())
     }
@@ -264,6 +370,15 @@ impl Ran {
     }
 }
 
+/// The rows of a table: a line each, with ` | ` between its cells.
+pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    let lines = table.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(|line| {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        cells.try_into().unwrap_or_else(|_| panic!("{line}"))
+    })
+}
+
 /// All files below a folder, with their bytes.
 pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -272,7 +387,7 @@ pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         if path.is_dir() {
             files.extend(files_in(&path));
         } else {
-            let bytes = std::fs::read(&path).unwrap();
+            let bytes = fs::read(&path).unwrap();
             files.insert(path, bytes);
         }
     }
@@ -281,7 +396,7 @@ pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// The names in a folder.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
+    let entries = fs::read_dir(folder).unwrap();
     entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect()

@@ -1,18 +1,23 @@
 //! The master key and the key store: created, found, rotated and missing.
 
-use std::{fs, path::Path, process::Stdio, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use memoir_testkit::{ServerStep, TestedText};
 use serde_json::json;
 
-use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
+use crate::installation::{Installation, Ran, files_in, names_in, rows, script, wait_until};
 
 /// A master key in the format of the variable.
 const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 /// An agent with a memory in a named database, alone in its folder.
-fn in_folder() -> (Installation, std::path::PathBuf) {
+fn in_folder() -> (Installation, PathBuf) {
     let installation = Installation::new();
     let folder = installation.path("data");
     fs::create_dir(&folder).unwrap();
@@ -41,7 +46,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn spec_5_3_keys_are_made_on_first_use_for_their_owner_only() {
-    let installation = Installation::with_agent();
+    let installation = Installation::with_agent_of_its_own();
     let data = installation.path(".local/share/memoir");
     let configuration = installation.path(".config/memoir");
     assert_eq!(sorted(&data), ["memoir.db", "memoir.db.keys"]);
@@ -79,13 +84,7 @@ fn the_users_own_database_finds_its_key_however_it_is_named() {
     );
 
     let installation = Installation::new();
-    installation.ok(&[
-        "agent",
-        "create",
-        "wren",
-        "--database",
-        ".local/share/memoir/memoir.db",
-    ]);
+    installation.ok("agent create wren --database .local/share/memoir/memoir.db");
     installation.ok(&["agent", "show", "wren"]);
 }
 
@@ -149,95 +148,60 @@ fn a_master_key_that_is_given_is_kept_in_no_file() {
 
 #[test]
 fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes() {
-    type Fault = fn(&Path);
-    // The fault of the folder, its message, and the hint.
-    let faults: &[(&str, Fault, &str, &str)] = &[
-        (
-            "another key",
-            |folder| fs::write(folder.join("m.db.master-key"), OTHER).unwrap(),
-            "the wrong master key: the key store `data/m.db.keys` needs key ",
-            "last rotated with",
-        ),
-        (
-            "no key file",
-            |folder| fs::remove_file(folder.join("m.db.master-key")).unwrap(),
-            "and `data/m.db.master-key` does not exist",
-            "restore the file",
-        ),
-        (
-            "no key store",
-            |folder| fs::remove_file(folder.join("m.db.keys")).unwrap(),
-            "the key store `data/m.db.keys` does not exist",
-            "restore it",
-        ),
-        (
-            "neither",
-            |folder| {
-                fs::remove_file(folder.join("m.db.keys")).unwrap();
-                fs::remove_file(folder.join("m.db.master-key")).unwrap();
-            },
-            "the key store `data/m.db.keys` does not exist",
-            "restore it",
-        ),
-        (
-            "an empty key store",
-            |folder| fs::write(folder.join("m.db.keys"), b"").unwrap(),
-            "the key store `data/m.db.keys` does not exist",
-            "restore it",
-        ),
-        (
-            "rubbish for a key",
-            |folder| fs::write(folder.join("m.db.master-key"), "rubbish-canary").unwrap(),
-            "`data/m.db.master-key` holds no master key: ",
-            "restore the key",
-        ),
-        (
-            "rubbish for a key store",
-            |folder| fs::write(folder.join("m.db.keys"), "rubbish-canary ".repeat(100)).unwrap(),
-            "`data/m.db.keys` is not a key store of Memoir",
-            "restore the key store",
-        ),
-        #[cfg(unix)]
-        (
-            "a key that others can read",
-            |folder| set_mode(&folder.join("m.db.master-key"), 0o644),
-            "`data/m.db.master-key` can be used by others than its owner (mode 644)",
-            "`chmod 600 data/m.db.master-key`",
-        ),
-        #[cfg(unix)]
-        (
-            "a key store that others can read",
-            |folder| set_mode(&folder.join("m.db.keys"), 0o640),
-            "`data/m.db.keys` can be used by others than its owner (mode 640)",
-            "`chmod 600 data/m.db.keys`",
-        ),
-    ];
-    for (name, fault, told, hint) in faults {
-        let (installation, folder) = in_folder();
-        fault(&folder);
-        let before = files_in(&folder);
-        for arguments in [
-            &["agent", "list"][..],
-            &["remember", "wren", "more"],
-            &["refine", "wren", "--model", "builtin:careful"],
-            &["audit", "verify", "--all"],
-            &["agent", "erase", "wren", "--yes"],
-            &["key", "rotate"],
-        ] {
-            let arguments = [&["--database", "data/m.db"], arguments].concat();
-            let error = installation.run(&arguments).error();
-            let (problem, advice) = error.split_once("\n\nhint: ").unwrap();
-            assert!(problem.contains(told), "{name}: {arguments:?}: {error}");
-            assert!(advice.contains(hint), "{name}: {arguments:?}: {error}");
-            assert!(!error.contains("canary"), "{name}: {arguments:?}: {error}");
+    let remove = |path: PathBuf| fs::remove_file(path).unwrap();
+    let write = |path: PathBuf, text: &str| fs::write(path, text).unwrap();
+    let (sound, _) = in_folder();
+    for [fault, told, hint] in rows(
+        "
+        another key | the wrong master key: the key store `data/m.db.keys` needs key | last rotated with
+        no key file | and `data/m.db.master-key` does not exist | restore the file
+        no key store | the key store `data/m.db.keys` does not exist | restore it
+        neither | the key store `data/m.db.keys` does not exist | restore it
+        an empty key store | the key store `data/m.db.keys` does not exist | restore it
+        rubbish for a key | `data/m.db.master-key` holds no master key: | restore the key
+        rubbish for a key store | `data/m.db.keys` is not a key store of Memoir | restore the key store
+        an open key | `data/m.db.master-key` can be used by others than its owner (mode 644) | `chmod 600 data/m.db.master-key`
+        an open key store | `data/m.db.keys` can be used by others than its owner (mode 640) | `chmod 600 data/m.db.keys`",
+    ) {
+        let installation = sound.copied();
+        let folder = installation.path("data");
+        let (key, store) = (folder.join("m.db.master-key"), folder.join("m.db.keys"));
+        match fault {
+            "another key" => write(key, OTHER),
+            "no key file" => remove(key),
+            "no key store" => remove(store),
+            "neither" => [key, store].into_iter().for_each(remove),
+            "an empty key store" => write(store, ""),
+            "rubbish for a key" => write(key, "rubbish-canary"),
+            "rubbish for a key store" => write(store, &"rubbish-canary ".repeat(100)),
+            #[cfg(unix)]
+            "an open key" => set_mode(&key, 0o644),
+            #[cfg(unix)]
+            "an open key store" => set_mode(&store, 0o640),
+            // Other systems have no such modes.
+            _ => continue,
         }
-        let doctor = installation.run(&["--database", "data/m.db", "doctor"]);
-        assert_eq!(doctor.code, Some(1), "{name}: {doctor:?}");
-        assert!(
-            doctor.stdout.contains("problem  key") && doctor.stdout.contains(told),
-            "{name}: {doctor:?}"
-        );
-        assert_eq!(files_in(&folder), before, "{name}");
+        let before = files_in(&folder);
+        for command in [
+            "agent list",
+            "remember wren more",
+            "refine wren --model builtin:careful",
+            "audit verify --all",
+            "agent erase wren --yes",
+            "key rotate",
+        ] {
+            let line = format!("--database data/m.db {command}");
+            let error = installation.run(&line).error();
+            let (problem, advice) = error.split_once("\n\nhint: ").unwrap();
+            assert!(problem.contains(told), "{fault}: {command}: {error}");
+            assert!(advice.contains(hint), "{fault}: {command}: {error}");
+            assert!(!error.contains("canary"), "{fault}: {command}: {error}");
+        }
+        let doctor = installation.run("--database data/m.db doctor");
+        assert_eq!(doctor.code, Some(1), "{fault}: {doctor:?}");
+        doctor.prints("problem  key");
+        doctor.prints(told);
+        assert_eq!(files_in(&folder), before, "{fault}");
     }
 }
 
@@ -454,10 +418,9 @@ fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
 fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
     let (installation, folder) = in_folder();
     let database = folder.join("m.db");
-    let in_folder =
-        |arguments: &[&str]| installation.run(&[&["--database", "data/m.db"], arguments].concat());
+    let in_folder = |line: &str| installation.run(&format!("--database data/m.db {line}"));
     let with_one_agent = fs::read(&database).unwrap();
-    assert_eq!(in_folder(&["agent", "create", "robin"]).code, Some(0));
+    in_folder("agent create robin").ok("");
     for remains in [true, false] {
         match remains {
             true => fs::write(&database, b"").unwrap(),
@@ -465,14 +428,14 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
         }
         let before = sorted(&folder);
         for command in [
-            &["context", "wren"][..],
-            &["doctor"],
-            &["agent", "list"],
+            "context wren",
+            "doctor",
+            "agent list",
             // Nor does a command that makes an installation where there is none.
-            &["agent", "create", "wren"],
-            &["mcp", "--agent", "wren"],
-            &["serve", "--listen", "127.0.0.1:0"],
-            &["ui", "--no-browser"],
+            "agent create wren",
+            "mcp --agent wren",
+            "serve --listen 127.0.0.1:0",
+            "ui --no-browser",
         ] {
             let ran = in_folder(command);
             assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -480,13 +443,13 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
             told.tells("its key store has the keys of 2 agents");
             told.tells("hint: restore a backup");
         }
-        let hook = ["hook", "session-start", "--client", "claude-code"];
-        assert_eq!(in_folder(&hook).code, Some(0), "a host is never stopped");
+        let hook = "hook session-start --client claude-code";
+        assert_eq!(in_folder(hook).code, Some(0), "a host is never stopped");
         assert_eq!(sorted(&folder), before);
     }
     // Also where only some of them are lost.
     fs::write(&database, with_one_agent).unwrap();
-    let doctor = in_folder(&["doctor"]).stdout;
+    let doctor = in_folder("doctor").stdout;
     doctor.tells("keys of agents that are not in this database: 1");
 }
 

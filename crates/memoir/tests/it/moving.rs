@@ -114,14 +114,7 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     let context = installation.ok(&["context", "wren"]);
     let file = installation.write("mem0.json", mem0().to_string());
     installation.ok(&["import", "wren", &file]);
-    let records = installation.ok(&[
-        "audit",
-        "list",
-        "wren",
-        "--action",
-        "memories_imported",
-        "--json",
-    ]);
+    let records = installation.ok("audit list wren --action memories_imported --json");
     let [record] = records.lines().collect::<Vec<_>>()[..] else {
         panic!("{records}")
     };

@@ -7,15 +7,13 @@ use crate::installation::Installation;
 
 /// The time of the agent's last record.
 fn now(installation: &Installation) -> String {
-    last_record(installation)["recorded_at"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    let record = last_record(installation);
+    record["recorded_at"].as_str().unwrap().to_owned()
 }
 
 fn last_record(installation: &Installation) -> Value {
-    let list = ["audit", "list", "wren", "--last", "1", "--json"];
-    installation.run(&list).lines().remove(0)
+    let list = "audit list wren --last 1 --json";
+    installation.run(list).lines().remove(0)
 }
 
 #[test]
@@ -57,32 +55,11 @@ fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
     rewound.has(json!({"to": "2020-02-29T00:00:00Z", "to_seq": 0, "discarded": 2}));
     assert_eq!(installation.texts(), Vec::<String>::new());
     let again = installation.run(&["rewind", "wren", "--to", "2020-02-29"]);
-    assert_eq!(
-        (again.code, again.stdout.as_str(), again.stderr.as_str()),
-        (
-            Some(0),
-            "nothing differs from 2020-02-29 00:00:00Z, before the first record\n",
-            ""
-        )
-    );
+    assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
+    let same = "nothing differs from 2020-02-29 00:00:00Z, before the first record\n";
+    assert_eq!(again.stdout, same);
     let json = installation.json(&["rewind", "wren", "--to", "2020-02-29", "--dry-run"]);
     assert_eq!((&json["changed"], &json["seq"]), (&json!(0), &Value::Null));
     let list = installation.ok(&["audit", "list", "wren", "--last", "1"]);
     list.tells("to: 2020-02-29T00:00:00Z");
-}
-
-#[test]
-fn a_time_that_is_none_is_wrong_usage() {
-    let installation = Installation::with_agent();
-    for arguments in [
-        &["rewind", "wren"][..],
-        &["rewind", "wren", "--to", "someday"],
-        &["rewind", "wren", "--to", "2026-02-30"],
-        &["rewind", "wren", "--to", ""],
-    ] {
-        let ran = installation.run(arguments);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
-    }
-    let refused = installation.refused(&["rewind", "robin", "--to", "2026-01-01"]);
-    refused.tells("there is no agent `robin`");
 }

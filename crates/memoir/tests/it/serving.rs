@@ -292,14 +292,7 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
     let told = |configuration: &str| {
         installation.write("config.toml", configuration);
         let mut child = installation
-            .command(&[
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--json",
-                "--config",
-                "config.toml",
-            ])
+            .command("serve --listen 127.0.0.1:0 --json --config config.toml")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -330,14 +323,7 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     assert!(secret.starts_with("memoir_") && !made.stderr.contains(secret));
     assert_eq!(service.get("/v1/agents/wren", secret).0, 200);
 
-    let made = installation.json(&[
-        "token",
-        "create",
-        "--role",
-        "admin",
-        "--expires-at",
-        "2999-01-01",
-    ]);
+    let made = installation.json("token create --role admin --expires-at 2999-01-01");
     let admin = made["token"].as_str().unwrap();
     assert_eq!(
         (&made["role"], service.get("/v1/agents", admin).0),
@@ -362,14 +348,7 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     installation.refused(&["token", "create", "--role", "admin", "--agent", "wren"]);
     let nameless = installation.run(&["token", "create", "--role", "agent"]);
     assert_eq!(nameless.code, Some(2));
-    installation.refused(&[
-        "token",
-        "create",
-        "--role",
-        "admin",
-        "--expires-at",
-        "2001-01-01",
-    ]);
+    installation.refused("token create --role admin --expires-at 2001-01-01");
 }
 
 #[test]

@@ -171,14 +171,7 @@ fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     installation.remember(&TEXTS);
     let step = || script(&[("delete_memory", json!({"id": 3}))]);
     let _server = installation.scripted([step(), step()].concat());
-    let rehearsed = installation.run(&[
-        "refine",
-        "wren",
-        "--model",
-        "lab:small",
-        "--rehearse",
-        "--json",
-    ]);
+    let rehearsed = installation.run("refine wren --model lab:small --rehearse --json");
     let lines = rehearsed.lines();
     let rehearsal = lines.last().unwrap();
     assert_eq!(rehearsal["changes"][0]["number"], 3);

@@ -3,12 +3,12 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use memoir_testkit::{TestedObject, TestedText};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::{
     hooks::{begin_in, event_of},
-    installation::{Installation, Ran, files_in},
+    installation::{Installation, Ran, rows},
     serving::Running,
     users::browse,
 };
@@ -88,12 +88,9 @@ fn with_settings() -> Installation {
 /// Every file in the home that is not Memoir's own.
 fn others(installation: &Installation) -> BTreeMap<PathBuf, Vec<u8>> {
     let own = [".local/", ".config/memoir/", "tmp/"];
-    let home = installation.path("");
-    files_in(&home)
-        .into_iter()
-        .map(|(path, bytes)| (path.strip_prefix(&home).unwrap().to_owned(), bytes))
-        .filter(|(path, _)| !own.iter().any(|own| path.starts_with(own)))
-        .collect()
+    let mut files = installation.files();
+    files.retain(|path, _| !own.iter().any(|own| path.starts_with(own)));
+    files
 }
 
 #[test]
@@ -101,21 +98,14 @@ fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
     for (installation, is_new) in [(with_settings(), false), (Installation::with_agent(), true)] {
         let before = others(&installation);
         for program in PROGRAMS {
-            let ran = installation.run(&["setup", program, "--yes"]);
-            assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
-            assert!(
-                ran.stdout.contains("the memory of `wren`"),
-                "{program}: {ran:?}"
-            );
+            let made = installation.ok(&["setup", program, "--yes"]);
+            made.tells("the memory of `wren`");
         }
         let after = others(&installation);
         for (path, bytes) in &after {
             let text = String::from_utf8_lossy(bytes);
-            assert!(
-                text.contains("memoir") || path.ends_with(".goosehints"),
-                "{}",
-                path.display()
-            );
+            let has_own = text.contains("memoir") || path.ends_with(".goosehints");
+            assert!(has_own, "{}", path.display());
         }
         assert!(after.len() >= before.len() && after != before);
         for (path, _) in before.iter().filter(|(_, bytes)| bytes.contains(&b'\r')) {
@@ -134,14 +124,12 @@ fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
             installation.ok(&["setup", program, "--remove", "--yes"]);
         }
         assert_eq!(others(&installation), before);
-        if is_new {
-            assert!(
-                !installation.path(".agents").exists() && !installation.path(".copilot").exists()
-            );
+        for folder in [".agents", ".copilot"] {
+            assert!(!is_new || !installation.path(folder).exists());
         }
         for program in PROGRAMS {
-            let ran = installation.ok(&["setup", program, "--remove", "--yes"]);
-            assert!(ran.contains("has nothing of Memoir"), "{program}: {ran}");
+            let again = installation.ok(&["setup", program, "--remove", "--yes"]);
+            again.tells("has nothing of Memoir");
         }
     }
 }
@@ -152,13 +140,9 @@ fn spec_6_2_a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environmen
     let before = others(&installation);
     installation.ok(&["setup", "claude-code", "--yes"]);
     assert_ne!(others(&installation), before);
-    let remove = ["setup", "claude-code", "--remove", "--yes", "--agent=wren"];
-    let ran = Ran::of(
-        installation
-            .command(&remove)
-            .env("MEMOIR_URL", "http://127.0.0.1:9"),
-    );
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let remove = "setup claude-code --remove --yes --agent=wren";
+    let mut command = installation.command(remove);
+    Ran::of(command.env("MEMOIR_URL", "http://127.0.0.1:9")).ok(remove);
     assert_eq!(others(&installation), before);
 }
 
@@ -187,16 +171,13 @@ fn spec_6_2_other_changes_stay_when_a_setup_is_undone() {
     }
     let after = others(&installation);
     for (path, bytes) in &expected {
-        let (now, then) = (
-            String::from_utf8_lossy(&after[path]),
-            String::from_utf8_lossy(bytes),
-        );
-        if path.ends_with("config.toml") {
-            // Others may need an enabled feature by now.
-            assert_eq!(now.replace("hooks = true\n", ""), then);
-        } else {
-            assert_eq!(now, then, "{}", path.display());
-        }
+        let [now, then] = [&after[path], bytes].map(|bytes| String::from_utf8_lossy(bytes));
+        // Others may need an enabled feature by now.
+        let now = match path.ends_with("config.toml") {
+            true => now.replace("hooks = true\n", ""),
+            false => now.into_owned(),
+        };
+        assert_eq!(now, then, "{}", path.display());
     }
     assert_eq!(after.len(), expected.len());
 }
@@ -212,15 +193,8 @@ fn spec_5_5_the_hooks_that_are_written_are_those_that_answer() {
     let servers = json_in(&installation, ".claude.json");
     let server = &servers["mcpServers"]["memoir"];
     let database = installation.path(".local/share/memoir/memoir.db");
-    let words = [
-        "mcp",
-        "--client",
-        "claude-code",
-        "--agent",
-        "assistant",
-        "--database",
-        database.to_str().unwrap(),
-    ];
+    let words = "mcp --client claude-code --agent assistant --database";
+    let words: Vec<&str> = words.split(' ').chain(database.to_str()).collect();
     assert_eq!(server["args"], json!(words));
 }
 
@@ -233,14 +207,11 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     refused.prints("hook session-start --client claude-code");
     refused.reports("hint: check the differences, and give `--yes`");
     assert_eq!(others(&installation), before);
-    for (path, text, told) in [
-        (
-            ".claude/settings.json",
-            "{ oops",
-            "it is no JSON from line 1 on",
-        ),
-        (".claude.json", "[]", "it is not an object"),
-    ] {
+    for [path, text, told] in rows(
+        "
+        .claude/settings.json | { oops | it is no JSON from line 1 on
+        .claude.json | [] | it is not an object",
+    ) {
         installation.write(path, text);
         let error = installation.refused(&["setup", "claude-code", "--yes"]);
         error.tells(told);
@@ -263,13 +234,11 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     installation.write(".claude/settings.json", "{}");
     assert_eq!(others(&installation), before);
     installation.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
-    installation
-        .refused(&["setup", "codex", "--yes"])
-        .tells("it is no TOML");
+    let refused = installation.refused("setup codex --yes");
+    refused.tells("it is no TOML");
     installation.write(".config/goose/config.yaml", "extensions: {}\n");
-    installation
-        .refused(&["setup", "goose", "--yes"])
-        .tells("is written on one line");
+    let refused = installation.refused("setup goose --yes");
+    refused.tells("is written on one line");
 }
 
 #[test]
@@ -280,39 +249,19 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
     installation.remember(&["Ines keeps bees."]);
     let away = Installation::new();
     let url = format!("http://{}", service.address);
-    let setup = [
-        "setup",
-        "claude-code",
-        "--url",
-        &url,
-        "--agent",
-        "wren",
-        "--yes",
-    ];
-    let mut command = away.command(&setup);
-    let ran = Ran::of(command.env("MEMOIR_TOKEN", "memoir_wrong"));
+    let setup = format!("setup claude-code --url {url} --agent wren --yes");
+    let ran = away.with_token("memoir_wrong", &setup);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(
-        others(&away).is_empty(),
-        "nothing is written for a token that opens nothing"
-    );
-    let mut command = away.command(&setup);
-    let ran = Ran::of(command.env("MEMOIR_TOKEN", &token));
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    for (path, bytes) in files_in(&away.path(".")) {
+    // Nothing is written for a token that opens nothing.
+    assert_eq!(others(&away), BTreeMap::new());
+    away.with_token(&token, &setup).ok(&setup);
+    let tokens = ".config/memoir/tokens.json";
+    for (path, bytes) in away.files() {
         let is_kept = String::from_utf8_lossy(&bytes).contains(&token);
-        assert_eq!(
-            is_kept,
-            path.ends_with(".config/memoir/tokens.json"),
-            "{}",
-            path.display()
-        );
+        assert_eq!(is_kept, path.ends_with(tokens), "{}", path.display());
     }
-    let tokens = away.path(".config/memoir/tokens.json");
-    assert_eq!(
-        fs::metadata(tokens).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    let found = fs::metadata(away.path(tokens)).unwrap();
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
     // Without the token in the environment, hooks and tools use the stored one.
     let hook = event_of("claude-code", "session-start");
     let whose = ["--agent", "wren", "--url", &url];
@@ -382,9 +331,8 @@ fn spec_6_2_removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
         installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
         let hooks = hooks_of(&installation, path, event);
         assert_eq!(hooks.len(), own.len() + 1, "{program}: {hooks:?}");
-        for hook in &own {
-            assert!(hooks.contains(hook), "{program}: {hook}: {hooks:?}");
-        }
+        let is_kept = own.iter().all(|hook| hooks.contains(hook));
+        assert!(is_kept, "{program}: {hooks:?}");
         let is_set_up = |hook: &&String| !own.contains(*hook);
         let set_up = hooks.iter().find(is_set_up).unwrap();
         assert!(set_up.contains("--agent robin"), "{program}: {set_up}");
@@ -416,12 +364,9 @@ fn spec_6_2_a_setup_without_its_record_is_removed_and_the_users_own_hooks_stay()
             }
             let ran = installation.run(&["setup", program, "--remove", "--yes"]);
             assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
-            let named = format!("did not certainly write them: the hook of `{event}` in `");
-            assert!(ran.stderr.contains(&named), "{program}: {ran:?}");
-            assert!(
-                ran.stdout.contains("what setup wrote is removed from"),
-                "{program}: {ran:?}"
-            );
+            let event = format!("the hook of `{event}` in `");
+            ran.reports(&format!("did not certainly write them: {event}"));
+            ran.prints("what setup wrote is removed from");
             let hooks = hooks_of(&installation, path, event);
             assert_eq!(hooks, own, "{program}: {is_set_up_again}");
             let is_clean = |bytes: &Vec<u8>| !String::from_utf8_lossy(bytes).contains("--database");
@@ -434,39 +379,22 @@ fn spec_6_2_a_setup_without_its_record_is_removed_and_the_users_own_hooks_stay()
 /// A server or a file of Memoir's name that setup did not write stays where there is no record.
 #[test]
 fn spec_6_2_without_a_record_no_foreign_server_or_file_is_removed() {
-    for (program, path, own) in [
-        (
-            "claude-code",
-            ".claude.json",
-            "{\"mcpServers\": {\"memoir\": {\"command\": \"mine\"}}}\n",
-        ),
-        (
-            "codex",
-            ".codex/config.toml",
-            "[mcp_servers.memoir]\ncommand = \"mine\"\n",
-        ),
-        (
-            "goose",
-            ".config/goose/config.yaml",
-            "extensions:\n  memoir:\n    type: stdio\n    cmd: mine\n",
-        ),
-        ("opencode", ".config/opencode/plugin/memoir.js", "// mine\n"),
-        (
-            "copilot",
-            ".copilot/hooks/memoir-cli.json",
-            "{\"hooks\": {\"sessionStart\": []}}\n",
-        ),
-    ] {
+    for [program, path, own] in rows(
+        r#"
+        claude-code | .claude.json | {"mcpServers": {"memoir": {"command": "mine"}}}
+        codex | .codex/config.toml | [mcp_servers.memoir]\ncommand = "mine"
+        goose | .config/goose/config.yaml | extensions:\n  memoir:\n    type: stdio\n    cmd: mine
+        opencode | .config/opencode/plugin/memoir.js | // mine
+        copilot | .copilot/hooks/memoir-cli.json | {"hooks": {"sessionStart": []}}"#,
+    ) {
         let installation = Installation::with_agent();
-        installation.write(path, own);
+        let own = own.replace(r"\n", "\n") + "\n";
+        installation.write(path, &own);
         let ran = installation.run(&["setup", program, "--remove", "--yes"]);
         assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
         let is_server = !path.contains("memoir");
-        assert_eq!(
-            ran.stderr.contains("the server `memoir` in "),
-            is_server,
-            "{program}: {ran:?}"
-        );
+        let is_named = ran.stderr.contains("the server `memoir` in ");
+        assert_eq!(is_named, is_server, "{program}: {ran:?}");
         let left = fs::read_to_string(installation.path(path)).unwrap();
         assert_eq!(left, own, "{program}");
     }
@@ -485,10 +413,9 @@ fn spec_6_2_removing_a_repeated_setup_leaves_nothing_of_the_first() {
         installation.ok(&["agent", "create", "robin"]);
         installation.ok(&["setup", program, "--agent", "wren", "--yes"]);
         let text = fs::read_to_string(installation.path(path)).unwrap();
-        let mine = if path.ends_with("json") {
-            " "
-        } else {
-            "# mine\n"
+        let mine = match path.ends_with("json") {
+            true => " ",
+            false => "# mine\n",
         };
         installation.write(path, format!("{text}{mine}"));
         installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
@@ -531,26 +458,16 @@ fn spec_6_2_removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_
 /// A user's own server under setup's name is restored, also where the file was changed since.
 #[test]
 fn spec_6_2_removing_a_setup_brings_the_users_own_server_back() {
-    for (program, path, own) in [
-        (
-            "claude-code",
-            ".claude.json",
-            "{\n  \"mcpServers\": {\n    \"memoir\": {\n      \"command\": \"mine\"\n    }\n  }\n}\n",
-        ),
-        (
-            "codex",
-            ".codex/config.toml",
-            "[features]\nhooks = true\n\n[mcp_servers.memoir]\ncommand = \"mine\"\n",
-        ),
-        (
-            "goose",
-            ".config/goose/config.yaml",
-            "extensions:\n  memoir:\n    type: stdio\n    cmd: mine\n",
-        ),
-        ("opencode", ".config/opencode/plugin/memoir.js", "// mine\n"),
-    ] {
+    for [program, path, own] in rows(
+        r#"
+        claude-code | .claude.json | {\n  "mcpServers": {\n    "memoir": {\n      "command": "mine"\n    }\n  }\n}
+        codex | .codex/config.toml | [features]\nhooks = true\n\n[mcp_servers.memoir]\ncommand = "mine"
+        goose | .config/goose/config.yaml | extensions:\n  memoir:\n    type: stdio\n    cmd: mine
+        opencode | .config/opencode/plugin/memoir.js | // mine"#,
+    ) {
         let installation = Installation::with_agent();
-        installation.write(path, own);
+        let own = own.replace(r"\n", "\n") + "\n";
+        installation.write(path, &own);
         installation.ok(&["setup", program, "--yes"]);
         let text = fs::read_to_string(installation.path(path)).unwrap();
         assert!(!text.contains("mine"), "{program}: {text}");
@@ -610,15 +527,9 @@ fn spec_6_2_setup_writes_no_path_that_vanishes() {
         let hooks = hooks_of(&installation, ".claude/settings.json", "SessionStart");
         let copy = installation.path(".local/share/memoir/bin/memoir");
         assert!(hooks[0].starts_with(copy.to_str().unwrap()), "{hooks:?}");
-        assert_eq!(
-            run_at(&installation, &copy, &["agent", "list"]).code,
-            Some(0)
-        );
-        run_at(
-            &installation,
-            &program,
-            &["setup", "claude-code", "--remove", "--yes"],
-        );
+        run_at(&installation, &copy, &["agent", "list"]).ok("agent list");
+        let remove = ["setup", "claude-code", "--remove", "--yes"];
+        run_at(&installation, &program, &remove);
         assert!(!copy.exists());
 
         // The path by which `PATH` finds it lasts: its target changes with the next version.
@@ -652,22 +563,15 @@ fn spec_6_2_a_hook_whose_program_is_gone_ends_with_success() {
     for (name, path, event) in SHARED_HOOKS {
         for hook in hooks_of(&installation, path, event) {
             let ran = Ran::of(std::process::Command::new("sh").args(["-c", &hook]));
-            assert_eq!(
-                (ran.code, ran.stdout.as_str()),
-                (Some(0), ""),
-                "{name}: {hook}"
-            );
+            assert_eq!(ran.ok(&hook), "", "{name}");
         }
     }
 }
 
 /// The lines of `setup` and `doctor` about the programs that are set up, each with its hint.
 fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
-    let text = |arguments: &[&str]| {
-        let ran = installation.run(&[more, arguments].concat());
-        ran.stdout
-    };
-    let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
+    let [setup, doctor] =
+        ["setup", "doctor"].map(|command| installation.run(&[more, &[command]].concat()).stdout);
     // A finding is followed by the lines of its hint.
     let mut is_found = false;
     let of_programs = doctor.lines().filter(|line| {
@@ -677,13 +581,8 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
         is_found
     });
     let doctor = of_programs.collect::<Vec<_>>().join("\n");
-    let setup = setup
-        .split("\n\n")
-        .nth(1)
-        .unwrap_or_default()
-        .trim_end()
-        .to_owned();
-    (setup, doctor)
+    let setup = setup.split("\n\n").nth(1).unwrap_or_default();
+    (setup.trim_end().to_owned(), doctor)
 }
 
 /// Asserts that both outputs contain all of these parts.
@@ -768,8 +667,7 @@ fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
         format!("#!/bin/sh\ntouch {}\n", started.display()),
     )
     .unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&foreign, mode).unwrap();
+    fs::set_permissions(&foreign, fs::Permissions::from_mode(0o755)).unwrap();
     let server = json!({"mcpServers": {"memoir": {"command": foreign, "args": ["mcp"]}}});
     installation.write(".claude.json", server.to_string());
     installation.both_say(&[
@@ -780,13 +678,8 @@ fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     assert!(!started.exists());
 
     let missing = installation.path("missing.db");
-    let words = [
-        "mcp",
-        "--agent",
-        "wren",
-        "--database",
-        missing.to_str().unwrap(),
-    ];
+    let place = missing.to_str().unwrap();
+    let words = ["mcp", "--agent", "wren", "--database", place];
     let program = env!("CARGO_BIN_EXE_memoir");
     let server = json!({"mcpServers": {"memoir": {"command": program, "args": words}}});
     installation.write(".claude.json", server.to_string());
@@ -832,11 +725,8 @@ fn spec_5_5_hooks_are_checked_beside_a_foreign_server_and_without_a_record() {
             let program = env!("CARGO_BIN_EXE_memoir");
             let gone = hook.replace(program, "/nowhere/memoir");
             installation.write(path, text.replace(hook.as_str(), &gone));
-            installation.both_say(&[
-                "problem ",
-                "calls `/nowhere/memoir`, which is gone",
-                "hint: ",
-            ]);
+            let told = "calls `/nowhere/memoir`, which is gone";
+            installation.both_say(&["problem ", told, "hint: "]);
         }
     }
 }
@@ -882,21 +772,13 @@ fn spec_5_5_setup_and_doctor_check_every_hook_with_the_programs_own_environment(
     installation.both_say(&["warning ", "has no hook of Memoir for `PreCompact`"]);
 
     // A hook that setup wrote, with an option that a person appended: it is run, whichever it is.
-    for event in [
-        "SessionStart",
-        "UserPromptSubmit",
-        "Stop",
-        "PreCompact",
-        "SessionEnd",
-    ] {
+    for event in "SessionStart UserPromptSubmit Stop PreCompact SessionEnd".split(' ') {
         installation.write(path, &text);
         let hook = &hooks_of(&installation, path, event)[0];
         let broken = hook.replace(" || true", " --within soon || true");
         installation.write(path, text.replace(hook.as_str(), &broken));
-        installation.both_say(&[
-            "problem ",
-            "does not reach its memory: its hook does not respond: ",
-        ]);
+        let told = "does not reach its memory: its hook does not respond: ";
+        installation.both_say(&["problem ", told]);
     }
 
     installation.write(path, text);
@@ -977,16 +859,22 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_another_database_is_called() {
     installation.ok(&["setup", "claude-code", "--yes"]);
     let other = installation.path("other.db").display().to_string();
     installation.ok(&["--database", &other, "agent", "create", "wren"]);
-    both_say_with(
-        &installation,
-        &["--database", &other],
-        &[
-            "warning ",
-            "memoir/memoir.db`, and this command opens `",
-            "hint: `memoir --database '",
-            "`memoir setup claude-code` sets the program up with this one",
-        ],
-    );
+    let told = [
+        "warning ",
+        "memoir/memoir.db`, and this command opens `",
+        "hint: `memoir --database '",
+        "`memoir setup claude-code` sets the program up with this one",
+    ];
+    both_say_with(&installation, &["--database", &other], &told);
+}
+
+/// The response of a service to the form by which the first administrator is made.
+fn follow_first_link(installation: &Installation) -> String {
+    let service = Running::start(installation, &[]);
+    let link = service.first_link.as_str().unwrap();
+    let path = link.split_once("/first/").unwrap().1;
+    let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
+    browse(&service, "POST", &format!("/first/{path}"), form)
 }
 
 /// SPEC 5.5: closing keeps every program's memory, whichever way it is closed and however the program was set up.
@@ -1003,12 +891,7 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
             ran.reports("keep the memory of `robin`, `wren`");
         }),
         ("the first link", |installation| {
-            let service = Running::start(installation, &[]);
-            let link = service.first_link.as_str().unwrap();
-            let path = link.split_once("/first/").unwrap().1;
-            let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
-            let made = browse(&service, "POST", &format!("/first/{path}"), form);
-            assert!(made.starts_with("HTTP/1.1 303 "), "{made}");
+            follow_first_link(installation).begins("HTTP/1.1 303 ");
         }),
     ];
     for (name, close) in closings {
@@ -1028,15 +911,14 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
         assert!(ran.stdout.contains("goats"), "{name}: {ran:?}");
         installation.both_say(&["ok ", "Claude Code works with the memory of `wren`"]);
         // Other commands still need the token in their environment.
-        for refused in [
-            &["context", "wren"][..],
-            &["recall", "wren", "bees"],
-            &["token", "create", "--role", "agent", "--agent", "wren"],
+        for line in [
+            "context wren",
+            "recall wren bees",
+            "token create --role agent --agent wren",
         ] {
-            let error = installation.refused(refused);
-            for way in ["MEMOIR_TOKEN", "`memoir installation open`"] {
-                assert!(error.contains(way), "{name}: {refused:?}: {error}");
-            }
+            let error = installation.refused(line);
+            error.tells("MEMOIR_TOKEN");
+            error.tells("`memoir installation open`");
         }
     }
 }
@@ -1103,19 +985,12 @@ fn spec_5_5_an_installation_is_not_closed_where_a_programs_token_cannot_be_store
     installation.ok(&["setup", "claude-code", "--yes"]);
     installation.write(".config/memoir/tokens.json", "no tokens");
     let password = installation.write("password", "correct horse battery\n");
-    for closing in [
-        &["installation", "close"][..],
-        &["user", "add", "Ada", "--password-file", &password],
-    ] {
+    let add = format!("user add Ada --password-file {password}");
+    for closing in ["installation close", &add] {
         let error = installation.refused(closing);
         error.tells("tokens.json` holds no tokens");
     }
-    let service = Running::start(&installation, &[]);
-    let link = service.first_link.as_str().unwrap();
-    let path = link.split_once("/first/").unwrap().1;
-    let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
-    let made = browse(&service, "POST", &format!("/first/{path}"), form);
-    assert!(made.starts_with("HTTP/1.1 500 "), "{made}");
+    follow_first_link(&installation).begins("HTTP/1.1 500 ");
     let shown = installation.json(&["installation", "show"]);
     assert_eq!(shown["closed"], false);
 }
@@ -1167,10 +1042,8 @@ fn spec_5_5_no_environment_redirects_the_hooks_that_setup_wrote() {
             .envs(environment.iter().map(|(name, value)| (name, value)));
         let told = json!({"session_id": session}).to_string();
         let ran = Ran::with_input(&mut shell, &told);
-        assert!(
-            ran.stdout.contains("bees") && !ran.stdout.contains("ALWAYS"),
-            "{line}: {ran:?}"
-        );
+        ran.prints("bees");
+        ran.stdout.omits("ALWAYS");
     }
     // The tools likewise.
     let words = ["mcp", "--client", "claude-code"];
@@ -1197,13 +1070,9 @@ fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
         assert_eq!(ran.stdout, "");
         let _ = fs::remove_file(installation.path(".local/state/memoir/hook.log"));
     }
-    let service = memoir_testkit::ScriptedServer::always(memoir_testkit::ServerStep::Raw {
-        status: 404,
-        headers: Vec::new(),
-        body: Vec::new(),
-    });
+    let service = ScriptedServer::always(ServerStep::status(404).with_body(""));
     let url = format!("http://{}", service.address());
-    let mut command = installation.command(&["mcp", "--agent", "wren"]);
+    let mut command = installation.command("mcp --agent wren");
     command
         .env("MEMOIR_URL", &url)
         .env("MEMOIR_TOKEN", "memoir_any");
@@ -1245,15 +1114,7 @@ fn spec_5_5_no_password_of_a_database_stands_in_a_programs_settings() {
         "postgres://ada:secret@127.0.0.1:1/memoir",
         "postgres://127.0.0.1:1/memoir?password=secret",
     ] {
-        let setup = [
-            "--database",
-            url,
-            "setup",
-            "codex",
-            "--agent",
-            "wren",
-            "--yes",
-        ];
+        let setup = format!("--database {url} setup codex --agent wren --yes");
         let error = installation.refused(&setup);
         error.tells("has a password");
         error.omits("secret");

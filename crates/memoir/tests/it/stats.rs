@@ -125,14 +125,7 @@ fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
         .ok(&["stats", "wren"])
         .tells("0 originals: 0 in the prompt, 0 in the archive");
     installation.remember(&["Tea at 5"]);
-    let told = installation.json(&[
-        "stats",
-        "wren",
-        "--since",
-        "2020-01-01",
-        "--until",
-        "2020-02-01",
-    ]);
+    let told = installation.json("stats wren --since 2020-01-01 --until 2020-02-01");
     assert_eq!(
         (
             &told["causes"],
@@ -140,13 +133,6 @@ fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
         ),
         (&json!({}), &json!(0))
     );
-    let ran = installation.run(&[
-        "stats",
-        "wren",
-        "--since",
-        "2020-02-01",
-        "--until",
-        "2020-01-01",
-    ]);
+    let ran = installation.run("stats wren --since 2020-02-01 --until 2020-01-01");
     assert_eq!(ran.code, Some(1));
 }

@@ -19,14 +19,12 @@ fn commands(help: &str) -> Vec<String> {
         .collect()
 }
 
-fn pages(installation: &Installation, path: &[String], pages: &mut String) {
-    let mut words: Vec<&str> = path.iter().map(String::as_str).collect();
-    words.push("--help");
-    let help = Ran::of(installation.command(&words).env("COLUMNS", "80"));
-    assert_eq!(help.code, Some(0), "{words:?}");
-    writeln!(pages, "$ memoir {}\n{}", words.join(" "), help.stdout).unwrap();
-    for name in commands(&help.stdout) {
-        self::pages(installation, &[path, &[name]].concat(), pages);
+fn pages(installation: &Installation, path: &str, pages: &mut String) {
+    let line = format!("{path}--help");
+    let help = Ran::of(installation.command(&line).env("COLUMNS", "80")).ok(&line);
+    writeln!(pages, "$ memoir {line}\n{help}").unwrap();
+    for name in commands(&help) {
+        self::pages(installation, &format!("{path}{name} "), pages);
     }
 }
 
@@ -34,7 +32,7 @@ fn pages(installation: &Installation, path: &[String], pages: &mut String) {
 fn every_page_of_help_fits_80_columns() {
     let installation = Installation::new();
     let mut all = String::new();
-    pages(&installation, &[], &mut all);
+    pages(&installation, "", &mut all);
     assert!(all.matches("$ memoir ").count() > 50);
     for line in all.lines() {
         assert!(line.chars().count() <= 80, "{line}");
@@ -122,19 +120,6 @@ const WRONG: [&str; 76] = [
     "hook session-start --client emacs",
 ];
 
-/// Splits a line as a shell does.
-fn words(line: &str) -> Vec<String> {
-    let quoted = line.split('\'').enumerate();
-    let mut words = Vec::new();
-    for (place, part) in quoted {
-        match place % 2 {
-            1 => words.push(part.to_owned()),
-            _ => words.extend(part.split_whitespace().map(str::to_owned)),
-        }
-    }
-    words
-}
-
 #[test]
 fn typing_errors_are_reported() {
     let installation = Installation::with_agent();
@@ -143,19 +128,12 @@ fn typing_errors_are_reported() {
     let home = home.to_str().unwrap();
     let mut all = String::new();
     for line in WRONG {
-        let words = words(line);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ran = Ran::of(installation.command(&words).env("COLUMNS", "80"));
+        let ran = Ran::of(installation.command(line).env("COLUMNS", "80"));
         assert_eq!(ran.stdout, "", "{line}");
         assert!(!ran.stderr.trim().is_empty(), "{line}");
         let told = ran.stderr.replace(home, "HOME");
-        writeln!(
-            all,
-            "$ memoir {line}\n{}\n[{}]\n",
-            told.trim_end(),
-            ran.code.unwrap()
-        )
-        .unwrap();
+        let (told, code) = (told.trim_end(), ran.code.unwrap());
+        writeln!(all, "$ memoir {line}\n{told}\n[{code}]\n").unwrap();
     }
     insta::assert_snapshot!(all);
 }

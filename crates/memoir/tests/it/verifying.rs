@@ -10,7 +10,7 @@ use memoir_testkit::TestedText;
 
 use crate::{
     archival::summarised,
-    installation::{Installation, Ran},
+    installation::{Installation, Ran, rows},
 };
 
 /// A file or folder of the project.
@@ -44,7 +44,7 @@ struct Exported {
 /// The log of an agent with a session that wrote a summary, a second agent's entry in the log over all heads, and all
 /// that changes memories outside of sessions. The checkpoint is of a moment before the shredding.
 fn exported() -> Exported {
-    let (installation, _) = summarised();
+    let installation = summarised();
     installation.ok(&["agent", "create", "robin"]);
     installation.ok(&["protect", "wren", "6"]);
     installation.remember_with("“Tee” um vier — wie immer!", &["--replaces", "7"]);
@@ -134,114 +134,39 @@ fn spec_4_2_each_kind_of_tampering_with_an_exported_log_is_named() {
         return;
     }
     let exported = exported();
-    let cases = [
-        // A word.
-        (
-            "memories[0]['memory']['content'] += ' not'",
-            "memory 1: is not as recorded: text",
-        ),
-        (
-            "edit(doing('memory_saved'), lambda text: text['changes'][0]['created'].update(content='x'))",
-            "record 2: its text is not the one that was recorded",
-        ),
-        (
-            "record = next(r for r in records if r['text_version'] > 1)\n\
-             record['text'] = record['text'].replace('core', 'gone')",
-            "its text is not the one that took its place when a memory was shredded",
-        ),
-        (
-            "records[2]['seal']['key'] = records[3]['seal']['key']",
-            "record 3: its text is not the one",
-        ),
-        (
-            "records[2].update(text=None, seal=None)",
-            "record 3: has no text",
-        ),
-        // A record.
-        (
-            "lines.remove(records[4])",
-            "record 5: is missing; record 6 is in its place",
-        ),
-        (
-            "a = lines.index(records[4]); lines[a], lines[a + 1] = lines[a + 1], lines[a]",
-            "record 5: is missing; record 6 is in its place",
-        ),
-        (
-            "insert(records[4], records[4])",
-            "record 6: is missing; record 5 is in its place",
-        ),
-        (
-            "records[4]['actor_name'] = 'ada'",
-            "record 5: it was changed, or the one before it",
-        ),
-        (
-            "records[4]['recorded_at'] += 1",
-            "record 5: it was changed, or the one before it",
-        ),
-        (
-            "records[4]['memory'] += 1",
-            "record 5: it was changed, or the one before it",
-        ),
-        (
-            "records[4]['facts'] = '{}'",
-            "record 5: it was changed, or the one before it",
-        ),
-        (
-            "records[4]['action'] = 'memory_discarded'",
-            "record 5: it was changed, or the one before it",
-        ),
-        // The file.
-        ("del lines[-1]", "the file: is cut off: it has no end"),
-        ("del lines[8:]", "the file: is cut off: it has no end"),
-        (
-            "lines[8:] = [json.dumps(lines[8])[:200]]",
-            "line 9: is not as the format has it",
-        ),
-        (
-            "lines[8] = lines[8].__repr__()",
-            "line 9: is not as the format has it",
-        ),
-        (
-            "lines[8] = json.dumps(lines[8])[:-1] + ', \"memory\": 3}'",
-            "line 9: is not as the format has it",
-        ),
-        ("lines.append(memories[0])", "stands after the end"),
-        (
-            "lines.insert(5, {'type': 'note'})",
-            "line 6: is of no kind that the format knows",
-        ),
-        ("end['records'] += 1", "the end: there are "),
-        // A memory.
-        ("lines.remove(memories[4])", "memory 5: is lost"),
-        (
-            "memories[4]['memory']['number'] = 99",
-            "memory 99: no record made it",
-        ),
-        (
-            "memories[4]['memory']['place'] = 'journal'",
-            "memory 5: is not as recorded: place",
-        ),
-        (
-            "del memories[5]['memory']['protected_seq']",
-            "memory 6: is not as recorded: protected_seq",
-        ),
-        (
-            "del memories[7]['memory']['discarded_at']",
-            "memory 8: is not as recorded: discarded_at",
-        ),
-        (
-            "memories[0]['memory']['created_at'] = '1999-01-01T00:00:00Z'",
-            "memory 1: is not as recorded: created_at",
-        ),
-        // The log over all heads.
-        (
-            "own[0]['head'] = records[0]['hash']",
-            "of the log over all heads has another hash",
-        ),
-        ("own[0]['seq'] = 900", "record 900: is missing; entry"),
-        ("lines.remove(own[0])", "stands where entry "),
-    ];
-    for (change, finding) in cases {
+    for [change, finding] in rows(
+        r#"
+        memories[0]['memory']['content'] += ' not' | memory 1: is not as recorded: text
+        edit(doing('memory_saved'), lambda text: text['changes'][0]['created'].update(content='x')) | record 2: its text is not the one that was recorded
+        record = next(r for r in records if r['text_version'] > 1); record['text'] = record['text'].replace('core', 'gone') | its text is not the one that took its place when a memory was shredded
+        records[2]['seal']['key'] = records[3]['seal']['key'] | record 3: its text is not the one
+        records[2].update(text=None, seal=None) | record 3: has no text
+        lines.remove(records[4]) | record 5: is missing; record 6 is in its place
+        a = lines.index(records[4]); lines[a], lines[a + 1] = lines[a + 1], lines[a] | record 5: is missing; record 6 is in its place
+        insert(records[4], records[4]) | record 6: is missing; record 5 is in its place
+        records[4]['actor_name'] = 'ada' | record 5: it was changed, or the one before it
+        records[4]['recorded_at'] += 1 | record 5: it was changed, or the one before it
+        records[4]['memory'] += 1 | record 5: it was changed, or the one before it
+        records[4]['facts'] = '{}' | record 5: it was changed, or the one before it
+        records[4]['action'] = 'memory_discarded' | record 5: it was changed, or the one before it
+        del lines[-1] | the file: is cut off: it has no end
+        del lines[8:] | the file: is cut off: it has no end
+        lines[8:] = [json.dumps(lines[8])[:200]] | line 9: is not as the format has it
+        lines[8] = lines[8].__repr__() | line 9: is not as the format has it
+        lines[8] = json.dumps(lines[8])[:-1] + ', "memory": 3}' | line 9: is not as the format has it
+        lines.append(memories[0]) | stands after the end
+        lines.insert(5, {'type': 'note'}) | line 6: is of no kind that the format knows
+        end['records'] += 1 | the end: there are
+        lines.remove(memories[4]) | memory 5: is lost
+        memories[4]['memory']['number'] = 99 | memory 99: no record made it
+        memories[4]['memory']['place'] = 'journal' | memory 5: is not as recorded: place
+        del memories[5]['memory']['protected_seq'] | memory 6: is not as recorded: protected_seq
+        del memories[7]['memory']['discarded_at'] | memory 8: is not as recorded: discarded_at
+        memories[0]['memory']['created_at'] = '1999-01-01T00:00:00Z' | memory 1: is not as recorded: created_at
+        own[0]['head'] = records[0]['hash'] | of the log over all heads has another hash
+        own[0]['seq'] = 900 | record 900: is missing; entry
+        lines.remove(own[0]) | stands where entry"#,
+    ) {
         let ran = verified(&exported.changed(change, false), &[]);
         let lines = ran.stdout.lines().collect::<Vec<_>>();
         assert!(
@@ -260,46 +185,19 @@ fn spec_3_11_3_12_a_log_that_was_hashed_anew_still_shows_what_no_session_may_do(
     }
     let exported = exported();
     let delete = "record = doing('memory_refinement_delete')\n";
-    let cases = [
-        (
-            "[insert(record, record) for _ in range(9)]",
-            "edit 11 of session ",
-        ),
-        (
-            "insert(doing('memory_refinement_complete'), record)",
-            "was over before",
-        ),
-        (
-            "record['session'] = None",
-            "an act of a session belongs to none",
-        ),
-        (
-            "edit(record, lambda text: text['changes'][0]['altered']['patch'].update(discarded_at={'set': 'now'}))",
-            "takes away memory 5, which is an original",
-        ),
-        (
-            "edit(record, lambda text: text['changes'][0]['altered']['patch'].update(content='x'))",
-            "changes the text of memory 5, which is an original",
-        ),
-        (
-            "edit(record, lambda text: text['changes'][0]['altered']['before'].update(protected_seq=1))",
-            "a session changes memory 5, which is constitutional",
-        ),
-        (
-            "edit(record, lambda text: text['changes'][0]['altered']['before'].update(number=90))",
-            "changes memory 90, which was never made",
-        ),
-        (
-            "edit(doing('memory_saved', 3), lambda text: text['changes'][0]['created'].update(number=90))",
-            "makes memory 90 where memory 4 is next",
-        ),
-        (
-            "lines.remove(doing('memory_saved', 4))",
-            "changes memory 5, which was never made",
-        ),
-        ("lines.remove(record)", "from a state that it was not in: "),
-    ];
-    for (change, finding) in cases {
+    for [change, finding] in rows(
+        r#"
+        [insert(record, record) for _ in range(9)] | edit 11 of session
+        insert(doing('memory_refinement_complete'), record) | was over before
+        record['session'] = None | an act of a session belongs to none
+        edit(record, lambda text: text['changes'][0]['altered']['patch'].update(discarded_at={'set': 'now'})) | takes away memory 5, which is an original
+        edit(record, lambda text: text['changes'][0]['altered']['patch'].update(content='x')) | changes the text of memory 5, which is an original
+        edit(record, lambda text: text['changes'][0]['altered']['before'].update(protected_seq=1)) | a session changes memory 5, which is constitutional
+        edit(record, lambda text: text['changes'][0]['altered']['before'].update(number=90)) | changes memory 90, which was never made
+        edit(doing('memory_saved', 3), lambda text: text['changes'][0]['created'].update(number=90)) | makes memory 90 where memory 4 is next
+        lines.remove(doing('memory_saved', 4)) | changes memory 5, which was never made
+        lines.remove(record) | from a state that it was not in:"#,
+    ) {
         let ran = verified(&exported.changed(&format!("{delete}{change}"), true), &[]);
         assert!(
             ran.code == Some(1) && ran.stdout.contains(finding) && !ran.stdout.contains("hash"),
@@ -354,20 +252,17 @@ fn spec_4_2_a_log_that_was_rewritten_whole_is_found_by_a_checkpoint() {
     let forged = exported
         .installation
         .write("forged", note.replacen('\n', "\n1", 1));
-    let ran = verified(
-        &exported.file,
-        &["--checkpoint", &forged, "--public-key", key],
-    );
-    assert!(ran.code == Some(1), "{ran:?}");
-    ran.prints("the signature does not fit");
     let unsigned = note.split("\n\n").next().unwrap().to_owned() + "\n\n";
     let unsigned = exported.installation.write("unsigned", unsigned);
-    let ran = verified(
-        &exported.file,
-        &["--checkpoint", &unsigned, "--public-key", key],
-    );
-    assert!(ran.code == Some(1), "{ran:?}");
-    ran.prints("is not signed by the public key");
+    for (note, told) in [
+        (&forged, "the signature does not fit"),
+        (&unsigned, "is not signed by the public key"),
+    ] {
+        let options = ["--checkpoint", note, "--public-key", key];
+        let ran = verified(&exported.file, &options);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        ran.prints(told);
+    }
 }
 
 #[test]
