@@ -5,12 +5,17 @@ use std::fs;
 use memoir_testkit::TestedText;
 use serde_json::json;
 
-use crate::installation::{Installation, Ran, files_in};
+use crate::installation::{Installation, MadeOnce, Ran, files_in, rows};
 
 const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
 const PASSPHRASE: &str = "correct horse battery";
 
 fn with_a_past() -> Installation {
+    static MADE: MadeOnce = MadeOnce::new();
+    MADE.copy(made)
+}
+
+fn made() -> Installation {
     let installation = Installation::with_agent();
     installation.remember(&["Kanarienvogel", "Kanarienvogel", "kanarienvogel!", "once"]);
     installation.ok(&["refine", "wren"]);
@@ -38,10 +43,8 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
     let file = sealed.to_str().unwrap();
     let export = ["export", "wren", "--format", "archive", "--output", file];
     let ran = with_passphrase(&from, PASSPHRASE, &export);
-    assert_eq!(
-        (ran.code, ran.stdout.as_str(), ran.stderr),
-        (Some(0), "", format!("wrote `wren` to `{file}`\n"))
-    );
+    assert_eq!(ran.stderr, format!("wrote `wren` to `{file}`\n"));
+    assert_eq!(ran.ok(&export), "");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -51,14 +54,10 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
     let bytes = fs::read(&sealed).unwrap();
     assert!(!bytes.windows(13).any(|part| part == b"Kanarienvogel"));
 
-    let ran = with_passphrase(&to, PASSPHRASE, &["import", "wren", file]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stdout
-            .starts_with("created the agent `wren` from the archive: ")
-            && ran.stdout.ends_with(" core tokens, and its whole log\n"),
-        "{ran:?}"
-    );
+    let import = ["import", "wren", file];
+    let told = with_passphrase(&to, PASSPHRASE, &import).ok(&import);
+    told.begins("created the agent `wren` from the archive: ");
+    told.tells(" core tokens, and its whole log\n");
     assert_eq!(to.ok(&["export", "wren"]), from.ok(&["export", "wren"]));
     let (old, new) = (actions(&from), actions(&to));
     assert_eq!(old, new[..old.len()]);
@@ -105,12 +104,12 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
     assert_eq!((made.len(), made.split('-').count()), (39, 8), "{made}");
     let imported = with_passphrase(&installation, made, &["import", "robin", "x"]);
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    let kept = files_in(&installation.path(""));
-    assert!(kept.values().all(|bytes| {
-        !bytes
+    let has_it = |bytes: &Vec<u8>| {
+        bytes
             .windows(made.len())
             .any(|part| part == made.as_bytes())
-    }));
+    };
+    assert!(!installation.files().values().any(has_it));
 
     let json = installation.json(&["export", "wren", "--format", "archive", "--output", "y"]);
     assert_eq!(json["file"], "y");
@@ -146,10 +145,8 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
         .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    let error = in_shell(
-        &installation,
-        "\"$0\" export wren --format archive --output x --json >/dev/null",
-    );
+    let line = "\"$0\" export wren --format archive --output x --json >/dev/null";
+    let error = in_shell(&installation, line);
     error.reports("and nothing was written");
     error.reports("hint: give");
     let after = files_in(&installation.path(""));
@@ -165,17 +162,15 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
 /// Runs a line of the shell, in which `$0` is the program.
 #[cfg(target_os = "linux")]
 fn in_shell(installation: &Installation, line: &str) -> Ran {
-    let program = installation.command(&[]);
+    let program = installation.command("");
+    let variables = program.get_envs();
+    let variables = variables.filter_map(|(name, value)| Some((name, value?)));
     let mut shell = std::process::Command::new("sh");
     shell
         .args(["-c", line])
         .arg(program.get_program())
         .env_clear()
-        .envs(
-            program
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
+        .envs(variables)
         .env("PATH", std::env::var_os("PATH").unwrap())
         .current_dir(installation.path(""));
     Ran::of(&mut shell)
@@ -194,7 +189,7 @@ fn an_archive_goes_to_a_pipe_whole_and_not_among_json() {
     let ran = with_passphrase(&installation, PASSPHRASE, &["import", "robin", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let error = installation
-        .run(&["export", "wren", "--format", "archive", "--json"])
+        .run("export wren --format archive --json")
         .error();
     error.tells("an archive is not JSON");
     error.tells("`--output FILE`");
@@ -213,24 +208,19 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
     installation.write("cut", &good[..good.len() - 100]);
     installation.write("more", [&good[..], b"x"].concat());
     installation.write("other", "{\"content\": \"x\"}");
-    for (file, passphrase, told) in [
-        ("good", "another passphrase", "the passphrase does not open"),
-        (
-            "good",
-            "Correct horse battery",
-            "the passphrase does not open",
-        ),
-        ("changed", PASSPHRASE, "the archive was changed"),
-        ("cut", PASSPHRASE, "the archive"),
-        ("more", PASSPHRASE, "the archive"),
-        ("other", PASSPHRASE, "not an archive of Memoir"),
-    ] {
+    for [file, passphrase, told] in rows(
+        "
+        good | another passphrase | the passphrase does not open
+        good | Correct horse battery | the passphrase does not open
+        changed | correct horse battery | the archive was changed
+        cut | correct horse battery | the archive
+        more | correct horse battery | the archive
+        other | correct horse battery | not an archive of Memoir",
+    ) {
         let import = ["import", "robin", file, "--format", "archive"];
         let error = with_passphrase(&installation, passphrase, &import).error();
-        assert!(
-            error.contains(told) && !error.contains(passphrase),
-            "{file}: {told}: {error}"
-        );
+        error.tells(told);
+        error.omits(passphrase);
     }
     for (passphrase, told) in [
         (Some("short"), "must have at least 8 characters"),
@@ -251,8 +241,6 @@ fn lines_written_to_a_file_are_reported_in_json() {
     let installation = with_a_past();
     let json = installation.json(&["export", "wren", "--output", "lines.jsonl"]);
     let lines = fs::read_to_string(installation.path("lines.jsonl")).unwrap();
-    assert_eq!(
-        json,
-        json!({"file": "lines.jsonl", "memories": lines.lines().count()})
-    );
+    let count = lines.lines().count();
+    assert_eq!(json, json!({"file": "lines.jsonl", "memories": count}));
 }

@@ -3,22 +3,18 @@
 use memoir_testkit::TestedText;
 use serde_json::Value;
 
-use crate::installation::{Installation, Ran};
+use crate::installation::{Installation, Ran, rows};
 
 #[test]
 fn the_users_configuration_is_read_where_there_is_one() {
     let installation = Installation::new();
-    installation.write(
-        ".config/memoir/config.toml",
-        "model = \"builtin:careful\"\n",
-    );
-    installation.ok(&["agent", "create", "wren"]);
+    let careful = "model = \"builtin:careful\"\n";
+    installation.write(".config/memoir/config.toml", careful);
+    installation.ok("agent create wren");
     // Without core memories it is never asked.
     installation.ok(&["remember", "wren", "I like rain."]);
-    assert_eq!(
-        installation.json(&["agent", "show", "wren"])["effective_model"],
-        "builtin:careful"
-    );
+    let shown = installation.json("agent show wren");
+    assert_eq!(shown["effective_model"], "builtin:careful");
     let other = installation.write("other.toml", "model = \"ollama:small\"\n[schedule]\nweekly = \"Sun 23:30\"\ntime_zone = \"Europe/Berlin\"\n");
     let agent = installation.json(&["agent", "show", "wren", "--config", &other]);
     assert_eq!(agent["effective_model"], "ollama:small");
@@ -29,29 +25,18 @@ fn the_users_configuration_is_read_where_there_is_one() {
 #[test]
 fn an_error_names_file_key_and_limit() {
     let installation = Installation::new();
-    for (text, told) in [
-        ("modle = \"a:b\"", "line 1: unknown field `modle`"),
-        ("model = \"careful\"", "names no provider"),
-        ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
-        ("[loss]\nyear_percent = 21", "line 1: unknown field `loss`"),
-        (
-            "[keys]\nurl = \"mysql://wren:Zwitscher@127.0.0.1/keys\"",
-            "`keys.url` must be the URL of a database of PostgreSQL",
-        ),
-        (
-            "[providers.lab]\nkind = \"openai\"",
-            "`[providers.lab]`: `base_url` is missing",
-        ),
-        (
-            "[providers.builtin]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"",
-            "`[providers.builtin]`: `builtin` is built in and cannot be configured",
-        ),
-        (
-            "[providers.lab]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"sk-1\"",
-            "`[providers.lab]`: `key_env` must be the name of an environment variable",
-        ),
-    ] {
-        let path = installation.write("wrong.toml", text);
+    for [text, told] in rows(
+        r#"
+        modle = "a:b" | line 1: unknown field `modle`
+        model = "careful" | names no provider
+        [limits]\nturns = 0 | `limits.turns` is 0; it must be 1
+        [loss]\nyear_percent = 21 | line 1: unknown field `loss`
+        [keys]\nurl = "mysql://wren:Zwitscher@127.0.0.1/keys" | `keys.url` must be the URL of a database of PostgreSQL
+        [providers.lab]\nkind = "openai" | `[providers.lab]`: `base_url` is missing
+        [providers.builtin]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1" | `[providers.builtin]`: `builtin` is built in and cannot be configured
+        [providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\nkey_env = "sk-1" | `[providers.lab]`: `key_env` must be the name of an environment variable"#,
+    ) {
+        let path = installation.write("wrong.toml", text.replace(r"\n", "\n"));
         let refused = installation.refused(&["agent", "list", "--config", &path]);
         refused.tells("wrong.toml`");
         refused.tells(told);
@@ -83,18 +68,13 @@ fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
          [[webhooks]]\nurl = \"https://example.org/Zwitscher\"\nsecret_env = \"HOOK\"\n",
     );
     let set = shown(&installation);
-    assert_eq!(
-        of(&key(&set, "limits.turns")),
-        ["\"7\"", "\"file\"", "\"40\""]
-    );
+    let turns = key(&set, "limits.turns");
+    assert_eq!(of(&turns), ["\"7\"", "\"file\"", "\"40\""]);
     assert_eq!(key(&set, "providers.lab.base_url")["source"], "file");
     assert_eq!(key(&set, "webhooks[0].secret_env")["value"], "\"HOOK\"");
-    let mut command = installation.command(&["config", "--json"]);
-    command.env(
-        "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "http://ada:Zwitscher@127.0.0.1:4318",
-    );
-    let ran = Ran::of(&mut command);
+    let mut command = installation.command("config --json");
+    let endpoint = "http://ada:Zwitscher@127.0.0.1:4318";
+    let ran = Ran::of(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint));
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     let endpoint = key(&told, "telemetry.otlp_endpoint");
     assert_eq!(endpoint["source"], "OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -110,17 +90,17 @@ fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
 fn spec_6_7_config_has_paths_a_check_and_an_example_that_is_a_file() {
     let installation = Installation::new();
     let paths = installation.json(&["config", "path"]);
-    for (name, end) in [
-        ("database", "memoir.db"),
-        ("key_store", "memoir.db.keys"),
-        ("master_key", "master.key"),
-        ("configuration", "config.toml"),
-    ] {
+    for [name, end] in rows(
+        "
+        database | memoir.db
+        key_store | memoir.db.keys
+        master_key | master.key
+        configuration | config.toml",
+    ) {
         assert!(paths[name].as_str().unwrap().ends_with(end), "{paths}");
     }
-    installation
-        .ok(&["config", "check"])
-        .tells("there is no file");
+    let checked = installation.ok("config check");
+    checked.tells("there is no file");
     let example = installation.ok(&["config", "example"]);
     let file = installation.write("example.toml", &example);
     let checked = installation.ok(&["--config", &file, "config", "check"]);
@@ -142,18 +122,14 @@ fn doctor_and_setup_name_another_program_that_is_first_on_the_path() {
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
     let own = own.parent().unwrap().display();
     let folder = installation.path("bin").display().to_string();
-    let told = |path: String, arguments: &[&str]| {
-        let mut command = installation.command(arguments);
+    let told = |path: String, line: &str| {
+        let mut command = installation.command(line);
         let ran = Ran::of(command.env("PATH", path));
         (ran.stdout + &ran.stderr).contains("comes first on the PATH")
     };
-    for arguments in [
-        &["doctor"][..],
-        &["setup"],
-        &["setup", "claude-code", "--yes"],
-    ] {
-        assert!(told(format!("{folder}:{own}"), arguments), "{arguments:?}");
-        assert!(!told(format!("{own}:{folder}"), arguments), "{arguments:?}");
+    for line in ["doctor", "setup", "setup claude-code --yes"] {
+        assert!(told(format!("{folder}:{own}"), line), "{line}");
+        assert!(!told(format!("{own}:{folder}"), line), "{line}");
     }
     // It is not run.
     assert!(!installation.path("run").exists());

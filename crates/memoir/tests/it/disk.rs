@@ -6,14 +6,9 @@
 //! write and read, from another one on in each run; `MEMOIR_TEST_EVERY_FAULT=1` takes each.
 #![cfg(target_os = "linux")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::LazyLock,
-};
+use std::{fs, path::PathBuf, process::Command, sync::LazyLock};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
 
@@ -50,42 +45,16 @@ fn installation() -> Installation {
     installation
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for file in fs::read_dir(from).unwrap() {
-        let file = file.unwrap();
-        let to = to.join(file.file_name());
-        if file.file_type().unwrap().is_dir() {
-            copy(&file.path(), &to);
-        } else {
-            fs::copy(file.path(), to).unwrap();
-        }
-    }
-}
-
-fn copied(installation: &Installation) -> Installation {
-    let copy = Installation::new();
-    self::copy(&installation.path(""), &copy.path(""));
-    copy
-}
-
 /// Every memory with its text, where it is, and whether it is active. Reports hold identifiers and times.
-fn state(installation: &Installation) -> Vec<(Value, Value, Value, bool)> {
+fn state(installation: &Installation) -> Vec<Value> {
     let ledger = installation.json(&["ledger", "wren", "--all"]);
     let items = ledger["items"].as_array().unwrap().iter();
     items
         .map(|memory| {
-            let text = match memory["kind"] == "journal" {
-                true => Value::Null,
-                false => memory["content"].clone(),
-            };
+            let [number, kind, text] = ["number", "kind", "content"].map(|part| &memory[part]);
+            let text = Some(text).filter(|_| kind != "journal");
             let is_active = memory["discarded_at"].is_null();
-            (
-                memory["number"].clone(),
-                text,
-                memory["kind"].clone(),
-                is_active,
-            )
+            json!([number, kind, text, is_active])
         })
         .collect()
 }
@@ -121,7 +90,7 @@ fn each_fault(start: &Installation, arguments: &[&str], check: impl Fn(&Installa
         };
         let mut runs = 0;
         for at in (first..).step_by(step) {
-            let installation = copied(start);
+            let installation = start.copied();
             let counted = installation.path("counted");
             let mut command = installation.command(arguments);
             command
@@ -154,7 +123,7 @@ fn each_fault(start: &Installation, arguments: &[&str], check: impl Fn(&Installa
 /// `is_whole` says that the command is done whole or not at all.
 fn check(start: &Installation, arguments: &[&str], is_whole: bool) {
     let (before, secret) = (state(start), sealed(start));
-    let undisturbed = copied(start);
+    let undisturbed = start.copied();
     undisturbed.ok(arguments);
     let after = state(&undisturbed);
     let is_shredding = arguments[0] == "shred";

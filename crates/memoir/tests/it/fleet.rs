@@ -147,9 +147,7 @@ impl Fleet {
 
     fn ok(&self, arguments: &[&str]) -> String {
         let mut command = self.installation.command(arguments);
-        let ran = Ran::of(command.env("MEMOIR_DATABASE", &self.url));
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        ran.stdout
+        Ran::of(command.env("MEMOIR_DATABASE", &self.url)).ok(arguments)
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
@@ -286,6 +284,13 @@ fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Ackno
     let mut acknowledged = Acknowledged::default();
     let mut open: Vec<KeyedRequest> = Vec::new();
     let of = |what: &str| format!("/v1/agents/agent-{agent}/{what}");
+    let mut try_all = |open: &mut Vec<KeyedRequest>, acknowledged: &mut Acknowledged| {
+        open.retain(|request| {
+            let node = chance.below(NODES as u64) as usize;
+            !acknowledged.ask(fleet, node, token, request)
+        });
+        thread::sleep(Duration::from_millis(200));
+    };
     for at in 0.. {
         if is_over.load(Ordering::SeqCst) {
             break;
@@ -304,20 +309,12 @@ fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Ackno
             content: None,
         });
         acknowledged.keys += 2;
-        open.retain(|request| {
-            let node = chance.below(NODES as u64) as usize;
-            !acknowledged.ask(fleet, node, token, request)
-        });
-        thread::sleep(Duration::from_millis(200));
+        try_all(&mut open, &mut acknowledged);
     }
     // No more faults from here on.
     let begun = Instant::now();
     while !open.is_empty() && begun.elapsed() < PATIENCE {
-        open.retain(|request| {
-            let node = chance.below(NODES as u64) as usize;
-            !acknowledged.ask(fleet, node, token, request)
-        });
-        thread::sleep(Duration::from_millis(200));
+        try_all(&mut open, &mut acknowledged);
     }
     let unresolved = open.into_iter().map(|request| request.key);
     acknowledged.unresolved.extend(unresolved);
@@ -368,26 +365,15 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
             model.base_url()
         ),
     );
-    let migrated = Ran::of(
-        installation
-            .command(&["migrate", "--database", &direct])
-            .env("MEMOIR_LOG", "error"),
-    );
-    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    let mut migrate = installation.command(&["migrate", "--database", &direct]);
+    Ran::of(migrate.env("MEMOIR_LOG", "error")).ok("migrate");
     let fleet = Fleet::new(installation, server, url);
     fleet.ok(&["installation", "open"]);
     let mut tokens = Vec::new();
     for agent in 0..AGENTS {
         let name = format!("agent-{agent}");
-        fleet.ok(&[
-            "agent",
-            "create",
-            &name,
-            "--model",
-            "lab:small",
-            "--loss-guard",
-            "off",
-        ]);
+        let options = ["--model=lab:small", "--loss-guard=off"];
+        fleet.ok(&[&["agent", "create", &name][..], &options].concat());
         let made = fleet.ok(&["token", "create", "--role", "agent", "--agent", &name]);
         let token = made.trim_end().to_owned();
         for number in 1..=6 {
@@ -435,11 +421,7 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
         }
         for content in &acknowledged.memories {
             let times = kept.get(&**content).copied();
-            assert_eq!(
-                times,
-                Some(1),
-                "{name}: what was acknowledged is there once"
-            );
+            assert_eq!(times, Some(1), "{name}: acknowledged, and not there once");
         }
         let sessions = fleet.query(&format!(
             "SELECT string_agg(encode(sessions.id, 'hex') || ' ' || state || ' ' || (ended_at IS NOT NULL), ',') \
@@ -453,10 +435,8 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
             known.insert(parts[0].to_owned());
         }
         for session in &acknowledged.sessions {
-            assert!(
-                known.contains(&session.replace('-', "")),
-                "{name} lost a session"
-            );
+            let is_known = known.contains(&session.replace('-', ""));
+            assert!(is_known, "{name} lost a session");
         }
         assert!(!acknowledged.memories.is_empty() && !acknowledged.sessions.is_empty());
     }

@@ -3,6 +3,8 @@
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::json;
 
+#[cfg(unix)]
+use crate::installation::names_in;
 use crate::installation::{Installation, Ran};
 
 #[test]
@@ -10,9 +12,8 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
     installation.ok(&["remember", "wren", "I like rain."]);
-    installation
-        .ok(&["protect", "wren", "1"])
-        .begins("protected #1");
+    let protected = installation.ok("protect wren 1");
+    protected.begins("protected #1");
     let protected = installation.json(&["ledger", "wren", "--protected"]);
     assert_eq!(protected["items"][0]["constitutional"], true);
     let others = installation.items(&["ledger", "wren", "--protected=false"]);
@@ -24,10 +25,8 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
     assert!(!installation.ok(&["context", "wren"]).contains("rain"));
     installation.ok(&["restore", "wren", "1"]);
     let actions = "memory_protected,memory_unprotected,memory_discarded";
-    let done = installation.ok(&[
-        "audit", "list", "wren", "--action", actions, "--memory", "1", "--json",
-    ]);
-    assert_eq!(done.lines().count(), 3);
+    let list = format!("audit list wren --action {actions} --memory 1 --json");
+    assert_eq!(installation.ok(&list).lines().count(), 3);
 }
 
 #[test]
@@ -35,29 +34,21 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     let installation = Installation::with_agent();
     installation.remember(&["One.", "Two.", "Three."]);
     // The only agent need not be named.
-    installation
-        .ok(&["protect", "1", "2"])
-        .begins("protected #1 #2");
+    let protected = installation.ok("protect 1 2");
+    protected.begins("protected #1 #2");
     let ran = installation.run(&["discard", "wren", "1", "9", "3", "3"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "discarded #3\n"));
-    for told in [
-        "error: 2 of 3 memories failed",
-        "\n#1: ",
-        "\n#9: there is no memory #9",
-    ] {
-        ran.reports(told);
-    }
-    let ran = installation.run(&["unprotect", "9", "2", "--json"]);
-    let done: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(
-        (ran.code, &done["items"][0]["number"]),
-        (Some(1), &2.into())
-    );
-    assert_eq!(done["items"].as_array().unwrap().len(), 1);
-    installation.ok(&["discard", "2"]);
-    installation
-        .ok(&["restore", "2", "3"])
-        .begins("restored #2 #3");
+    ran.reports("error: 2 of 3 memories failed");
+    ran.reports("\n#1: ");
+    ran.reports("\n#9: there is no memory #9");
+    let ran = installation.run("unprotect 9 2 --json");
+    assert_eq!(ran.code, Some(1));
+    let done = ran.lines()[0]["items"].clone();
+    assert_eq!(done.as_array().unwrap().len(), 1);
+    assert_eq!(done[0]["number"], 2);
+    installation.ok("discard 2");
+    let restored = installation.ok("restore 2 3");
+    restored.begins("restored #2 #3");
     let history = installation.ok(&["history", "2", "3"]);
     history.tells("Two.");
     history.tells("Three.");
@@ -107,12 +98,9 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
     let installation = Installation::new();
     installation.create("wren", &["--refinement-schedule", "Thu 3:30"]);
     let shown = installation.ok(&["agent", "show", "wren"]);
-    for told in [
-        "Thu 03:30",
-        "8000 (default)",
-        "all of them (default)",
-        "You are wren. (default)",
-    ] {
+    for told in
+        "Thu 03:30, 8000 (default), all of them (default), You are wren. (default)".split(", ")
+    {
         shown.tells(told);
     }
     shown.tells("never: there is nothing to refine");
@@ -179,26 +167,16 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         Ran::of(&mut command)
     };
     let same = edit("", "1");
-    assert_eq!(
-        (same.code, same.stdout.as_str()),
-        (Some(0), "nothing was changed\n")
-    );
+    assert_eq!(same.ok("edit"), "nothing was changed\n");
     let found = std::fs::read_to_string(installation.path("found")).unwrap();
     let lines: Vec<&str> = found.lines().collect();
-    assert!(
-        lines[0].starts_with("600 ") && lines[1].starts_with("700 "),
-        "{found}"
-    );
+    lines[0].begins("600 ");
+    lines[1].begins("700 ");
     assert_eq!(lines[2], "Mira lives in Bremen.");
-    let edited = edit(
-        "echo 'Mira lives in Kiel.' > \"$1\"; echo left > \"$1~\"",
-        "1",
-    );
-    assert_eq!(
-        (edited.code, edited.stdout.as_str()),
-        (Some(0), "edited #1: it is #3 now\n")
-    );
+    let kiel = "echo 'Mira lives in Kiel.' > \"$1\"; echo left > \"$1~\"";
+    let edited = edit(kiel, "1");
     edited.reports("in the archive under it: #1");
+    assert_eq!(edited.ok("edit"), "edited #1: it is #3 now\n");
     // The origin date stays, and with it the place among the others.
     let mut core = installation.core();
     core.sort();
@@ -228,11 +206,8 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     let mut core = installation.core();
     core.sort();
     assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
-    let left = crate::installation::names_in(&installation.path(".local/state/memoir"));
-    assert!(
-        left.iter().all(|name| !name.starts_with("edit-")),
-        "{left:?}"
-    );
+    let left = names_in(&installation.path(".local/state/memoir"));
+    assert!(!left.iter().any(|name| name.starts_with("edit-")));
     // In a closed installation only an agent changes its own texts.
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let closed = edit("echo no > \"$1\"", "3").error();

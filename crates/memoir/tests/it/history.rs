@@ -3,41 +3,36 @@
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::json;
 
-use crate::installation::{Installation, script};
+use crate::installation::{Installation, MadeOnce, script};
 
 /// The text with `TIME` for every moment, as in `2026-05-03 14:00:00Z`, and `DATE` for every other date.
 fn without_times(text: &str) -> String {
-    let forms = [("0000-00-00 00:00:00Z", "TIME"), ("0000-00-00", "DATE")];
-    let has_form = |text: &str, form: &str| {
-        let begin = text.as_bytes().get(..form.len());
-        begin.is_some_and(|begin| {
-            let same = |(byte, form): (&u8, u8)| match form {
-                b'0' => byte.is_ascii_digit(),
-                other => *byte == other,
-            };
-            begin.iter().zip(form.bytes()).all(same)
-        })
-    };
-    let mut rest = text;
-    let mut out = String::new();
-    while let Some(character) = rest.chars().next() {
-        let found = forms.into_iter().find(|(form, _)| has_form(rest, form));
-        let length = match found {
-            Some((form, name)) => {
-                out.push_str(name);
-                form.len()
-            }
-            None => {
-                out.push(character);
-                character.len_utf8()
+    let mut text = text.to_owned();
+    for (form, name) in [("0000-00-00 00:00:00Z", "TIME"), ("0000-00-00", "DATE")] {
+        let has_form = |at: &usize| {
+            let found = text.as_bytes()[*at..].iter().zip(form.bytes());
+            found.len() == form.len() && {
+                let mut found = found.map(|(byte, form)| match form {
+                    b'0' => byte.is_ascii_digit(),
+                    other => *byte == other,
+                });
+                found.all(|is_same| is_same)
             }
         };
-        rest = &rest[length..];
+        let places: Vec<usize> = (0..text.len()).filter(has_form).collect();
+        for at in places.into_iter().rev() {
+            text.replace_range(at..at + form.len(), name);
+        }
     }
-    out
+    text
 }
 
 fn with_a_past() -> Installation {
+    static MADE: MadeOnce = MadeOnce::new();
+    MADE.copy(made)
+}
+
+fn made() -> Installation {
     let installation = Installation::with_agent();
     installation.remember(&[
         "The kettle is in the kitchen.",
@@ -47,22 +42,14 @@ fn with_a_past() -> Installation {
         "Paper comes on Thursdays at the back gate.",
         "Folio the cat sleeps under the press.",
     ]);
-    let _server = installation.scripted(
-        [
-            script(&[
-                (
-                    "consolidate_memories",
-                    json!({"ids": [1, 2], "content": "The kettle is in the kitchen."}),
-                ),
-                ("protect_memory", json!({"id": 6})),
-            ]),
-            script(&[(
-                "update_memory",
-                json!({"id": 3, "content": "Marta waxes her thread twice.\nThen she waits."}),
-            )]),
-        ]
-        .concat(),
-    );
+    let merged = json!({"ids": [1, 2], "content": "The kettle is in the kitchen."});
+    let first = script(&[
+        ("consolidate_memories", merged),
+        ("protect_memory", json!({"id": 6})),
+    ]);
+    let shorter = "Marta waxes her thread twice.\nThen she waits.";
+    let second = script(&[("update_memory", json!({"id": 3, "content": shorter}))]);
+    let _server = installation.scripted([first, second].concat());
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     installation.ok(&["rollback", &installation.last_session()]);

@@ -352,20 +352,13 @@ fn transcript(messages: usize) -> String {
         .collect()
 }
 
-fn rows(installation: &Installation, table: &str) -> i64 {
-    let path = installation.path(".local/share/memoir/memoir.db");
-    let database = rusqlite::Connection::open(path).unwrap();
-    let count = format!("SELECT count(*) FROM {table}");
-    database.query_row(&count, [], |row| row.get(0)).unwrap()
-}
-
 fn pending(installation: &Installation) -> i64 {
-    rows(installation, "transcript_messages")
+    installation.count("SELECT count(*) FROM transcript_messages")
 }
 
 /// The parts of stored indexes of words.
 fn index_parts(installation: &Installation) -> i64 {
-    rows(installation, "word_indexes")
+    installation.count("SELECT count(*) FROM word_indexes")
 }
 
 #[test]

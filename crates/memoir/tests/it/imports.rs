@@ -9,34 +9,30 @@ use crate::installation::{Installation, Ran};
 
 /// The newest memory with that text.
 fn of(installation: &Installation, text: &str) -> Value {
-    let mut all = installation.items(&["ledger", "wren", "--all"]).into_iter();
-    all.rfind(|memory| memory["content"].as_str().unwrap().contains(text))
-        .unwrap_or_else(|| panic!("{text}"))
+    let mut all = installation.items("ledger wren --all").into_iter();
+    let found = all.rfind(|memory| memory["content"].as_str().unwrap().contains(text));
+    found.unwrap_or_else(|| panic!("{text}"))
 }
 
 #[test]
 fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
     let installation = Installation::with_agent();
-    installation.write(
-        "vault/trip.md",
-        "---\ndate: 2127-05-01\n---\nThe trip to Lund begins at nine from pier 3.\n",
-    );
+    let trip = "---\ndate: 2127-05-01\n---\nThe trip to Lund begins at nine from pier 3.\n";
+    installation.write("vault/trip.md", trip);
     installation.write("vault/2087-06-01.md", "Home again.\n");
     installation.write("vault/oak.md", "---\ndate: then\n---\nWe agreed on oak.\n");
     let told = installation.json(&["import", "wren", "vault"]);
     told.has(json!({"imported": 3, "refused": 0}));
     assert_eq!(told["dates"], json!({"ahead": 2, "unreadable": 1}));
-    let places: Vec<_> = told["date_places"].as_array().unwrap().iter().collect();
-    let place = |file: &str, reason: &str| {
-        places
-            .iter()
-            .any(|place| place["file"] == file && place["reason"] == reason)
-    };
-    assert!(
-        place("trip.md", "ahead") && place("2087-06-01.md", "ahead"),
-        "{told}"
-    );
-    assert!(place("oak.md", "unreadable"), "{told}");
+    for (file, reason) in [
+        ("trip.md", "ahead"),
+        ("2087-06-01.md", "ahead"),
+        ("oak.md", "unreadable"),
+    ] {
+        let mut places = told["date_places"].as_array().unwrap().iter();
+        let is_named = places.any(|place| place["file"] == file && place["reason"] == reason);
+        assert!(is_named, "{told}");
+    }
     of(&installation, "Lund").has(json!({"tags": ["date:2127-05-01"]}));
     installation.ok(&["import", "wren", "--undo"]);
     let table = installation.ok(&["import", "wren", "vault"]);
@@ -67,11 +63,8 @@ fn spec_2_4_an_external_memory_stays_external_as_a_page() {
             ("The page says so.", "external"),
             ("Kai says so.", "import"),
         ] {
-            let found = items
-                .iter()
-                .find(|memory| memory["content"] == text)
-                .unwrap();
-            assert_eq!(found["origin"], origin, "{format}: {text}");
+            let found = items.iter().find(|memory| memory["content"] == text);
+            assert_eq!(found.unwrap()["origin"], origin, "{format}: {text}");
         }
         installation.ok(&["import", "robin", "--undo"]);
     }
@@ -81,11 +74,8 @@ fn spec_2_4_an_external_memory_stays_external_as_a_page() {
     let mut page = page.filter(|page| std::fs::read_to_string(page).unwrap().contains("The page"));
     let page = page.next().unwrap();
     let text = std::fs::read_to_string(&page).unwrap();
-    std::fs::write(
-        &page,
-        text.replace("The page says so.\n", "The page said so.\n"),
-    )
-    .unwrap();
+    let text = text.replace("The page says so.\n", "The page said so.\n");
+    std::fs::write(&page, text).unwrap();
     installation.ok(&["import", "wren", "pages-markdown", "--apply"]);
     assert_eq!(of(&installation, "The page said so.")["origin"], "external");
 }
@@ -142,12 +132,8 @@ fn no_program_of_a_repository_runs_with_a_git_that_knows_no_limits() {
         return println!("skipped: git is not installed");
     };
     let tree = String::from_utf8(tree).unwrap();
-    std::fs::remove_file(
-        repo.join(".git/objects")
-            .join(&tree[..2])
-            .join(tree[2..].trim()),
-    )
-    .unwrap();
+    let object = format!(".git/objects/{}/{}", &tree[..2], tree[2..].trim());
+    std::fs::remove_file(repo.join(object)).unwrap();
     let config = repo.join(".git/config");
     let trap = format!(
         "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\tpromisor = true\n\turl = \"ext::sh -c touch% {0}\"\n\
@@ -158,11 +144,8 @@ fn no_program_of_a_repository_runs_with_a_git_that_knows_no_limits() {
     std::fs::write(&config, before + &trap).unwrap();
     // As older versions of git, which know neither variable.
     let path = std::env::var("PATH").unwrap();
-    let real = path.split(':').map(|folder| format!("{folder}/git"));
-    let real = real
-        .into_iter()
-        .find(|git| std::path::Path::new(git).exists())
-        .unwrap();
+    let mut real = path.split(':').map(|folder| format!("{folder}/git"));
+    let real = real.find(|git| std::path::Path::new(git).exists()).unwrap();
     let script =
         format!("#!/bin/sh\nunset GIT_NO_LAZY_FETCH GIT_CONFIG_GLOBAL\nexec {real} \"$@\"\n");
     let wrapper = installation.write("bin/git", script);

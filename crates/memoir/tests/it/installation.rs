@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use memoir_testkit::{ScriptedServer, ServerStep};
@@ -262,6 +262,13 @@ impl Installation {
         self.each(&["ledger", "wren"], "content")
     }
 
+    /// The number that a query of the user's own database gives.
+    pub(crate) fn count(&self, query: &str) -> i64 {
+        let path = self.path(".local/share/memoir/memoir.db");
+        let database = rusqlite::Connection::open(path).unwrap();
+        database.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
     /// The last session's identifier.
     pub(crate) fn last_session(&self) -> String {
         let sessions = self.json(&["sessions", "wren"]);
@@ -403,12 +410,18 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// Waits for a condition that another process fulfils.
-pub(crate) fn wait_until(mut done: impl FnMut() -> bool) {
-    for _ in 0..500 {
-        if done() {
-            return;
-        }
+pub(crate) fn wait_until(done: impl FnMut() -> bool) {
+    wait_within(Duration::from_secs(60), done);
+}
+
+/// As [`wait_until`], for what may take longer.
+pub(crate) fn wait_within(most: Duration, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(
+            begun.elapsed() < most,
+            "it did not come about within {most:?}"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("it did not come about within 10 s");
 }

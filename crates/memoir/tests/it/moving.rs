@@ -1,9 +1,11 @@
 //! Imports from other programs, and exports.
 
+use std::path::{Path, PathBuf};
+
 use memoir_testkit::{ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::Installation;
+use crate::installation::{Installation, files_in};
 
 /// A list in mem0's format: one is expired, one junk, one a duplicate.
 fn mem0() -> Value {
@@ -71,21 +73,12 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     assert_eq!(installation.texts(), Vec::<String>::new());
 
     let told = installation.json(&["import", "wren", &file]);
-    for (name, count) in [
-        ("imported", 3),
-        ("read", 5),
-        ("kept", 2),
-        ("discarded", 1),
-        ("doubles", 1),
-        ("known", 0),
-    ] {
-        assert_eq!(told[name], count, "{name}: {told}");
-    }
-    assert_eq!(told["junk"], json!({"empty": 1}));
-    assert_eq!(
-        installation.texts(),
-        ["Prefers tea to coffee.", "Lives in Lisbon."]
+    told.has(
+        json!({"imported": 3, "read": 5, "kept": 2, "discarded": 1, "doubles": 1, "known": 0}),
     );
+    assert_eq!(told["junk"], json!({"empty": 1}));
+    let live = ["Prefers tea to coffee.", "Lives in Lisbon."];
+    assert_eq!(installation.texts(), live);
     let all = installation.items(&["ledger", "wren", "--all"]);
     let of = |text: &str| all.iter().find(|one| one["content"] == text).unwrap();
     let tea = of("Prefers tea to coffee.");
@@ -230,16 +223,8 @@ fn a_list_comes_from_stdin_too_and_lines_of_json_are_undone_as_well() {
 fn only_what_is_live_comes_where_that_is_asked_for() {
     let installation = Installation::with_agent();
     let file = installation.write("mem0.json", mem0().to_string());
-    let told = installation.json(&[
-        "import",
-        "wren",
-        &file,
-        "--live-only",
-        "--kind",
-        "journal",
-        "--tag",
-        "old",
-    ]);
+    let options = "--live-only --kind journal --tag old";
+    let told = installation.json(&format!("import wren {file} {options}"));
     told.has(json!({"discarded": 0, "gone_left_out": 1}));
     for memory in installation.items(&["ledger", "wren", "--all"]) {
         assert_eq!(memory["kind"], "journal");
@@ -259,49 +244,25 @@ const ODD: [&str; 5] = [
 fn with_odd_memories() -> Installation {
     let installation = Installation::with_agent();
     for text in ODD {
-        installation.ok(&[
-            "remember", "wren", text, "--tag", "a, b", "--tag", "\"c\": d",
-        ]);
+        installation.remember_with(text, &["--tag", "a, b", "--tag", "\"c\": d"]);
     }
-    installation.remember_with(
-        "A day at sea.",
-        &["--kind", "journal", "--at", "2026-03-01"],
-    );
+    let of_that_day = ["--kind", "journal", "--at", "2026-03-01"];
+    installation.remember_with("A day at sea.", &of_that_day);
     installation
 }
 
-fn pages(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    files_in(folder).into_keys().collect()
 }
 
 /// The parts of each memory that are exported with it.
 fn essence(installation: &Installation, agent: &str) -> Vec<Value> {
-    let exported = installation.ok(&["export", agent]);
-    let mut all: Vec<Value> = exported
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .map(|line: Value| {
-            json!([
-                line["content"],
-                line["kind"],
-                line["tags"],
-                line["created_at"]
-            ])
-        })
-        .collect();
+    let exported = installation.run(&["export", agent]).lines();
+    let essence = |line: &Value| {
+        let parts = ["content", "kind", "tags", "created_at"];
+        json!(parts.map(|part| &line[part]))
+    };
+    let mut all: Vec<Value> = exported.iter().map(essence).collect();
     all.sort_by_key(Value::to_string);
     all
 }
@@ -324,13 +285,10 @@ fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
         installation.ok(&["agent", "create", &agent]);
         let told = installation.json(&["import", &agent, name]);
         told.has(json!({"format": "markdown", "kept": 6}));
-        assert_eq!(
-            essence(&installation, &agent),
-            essence(&installation, "wren")
-        );
-        let refused =
-            installation.refused(&["export", "wren", "--format", format, "--output", name]);
-        refused.tells("is not empty");
+        let there = essence(&installation, &agent);
+        assert_eq!(there, essence(&installation, "wren"));
+        let again = format!("export wren --format {format} --output {name}");
+        installation.refused(&again).tells("is not empty");
     }
     let refused = installation.refused(&["export", "wren", "--format", "okf"]);
     refused.tells("--output FOLDER");
@@ -442,10 +400,8 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
 
     installation.ok(&["import", "wren", &file, "--system-prompt"]);
     assert_eq!(installation.core(), ["Kai sails."]);
-    assert_eq!(
-        installation.json(&["agent", "show", "wren"])["system_prompt"],
-        "I am Evie."
-    );
+    let shown = installation.json("agent show wren");
+    assert_eq!(shown["system_prompt"], "I am Evie.");
 }
 
 #[test]
@@ -462,8 +418,7 @@ fn spec_3_12_a_page_takes_no_original_away() {
         ("linen", "linen thread", "cotton thread"),
         ("silk", "kind: core", "kind: journal"),
     ] {
-        let holds =
-            |page: &&std::path::PathBuf| std::fs::read_to_string(page).unwrap().contains(words);
+        let holds = |page: &&PathBuf| std::fs::read_to_string(page).unwrap().contains(words);
         let page = pages(&folder).iter().find(holds).unwrap().clone();
         let text = std::fs::read_to_string(&page).unwrap();
         text.tells(from);
@@ -480,24 +435,18 @@ fn spec_3_12_a_page_takes_no_original_away() {
 #[test]
 fn a_folder_of_pages_is_journal_by_default() {
     let installation = Installation::with_agent();
-    installation.write(
-        "vault/boats.md",
-        "---\ntags: [keep]\ncreated: 2026-03-01\n---\nThe sloop is called Marta.",
-    );
-    installation.write(
-        "vault/tides.md",
-        "---\ncreated: 2026-03-02\n---\nHigh water at six.",
-    );
+    let boats = "---\ntags: [keep]\ncreated: 2026-03-01\n---\nThe sloop is called Marta.";
+    installation.write("vault/boats.md", boats);
+    let tides = "---\ncreated: 2026-03-02\n---\nHigh water at six.";
+    installation.write("vault/tides.md", tides);
     let folder = installation.path("vault");
     let folder = folder.to_str().unwrap();
     installation.ok(&["import", "wren", folder]);
     assert_eq!(installation.core(), Vec::<String>::new());
     installation.ok(&["import", "wren", "--undo"]);
     installation.ok(&["import", "wren", folder, "--core-tag", "keep"]);
-    assert_eq!(
-        installation.core(),
-        ["# boats\n\nThe sloop is called Marta."]
-    );
+    let sloop = "# boats\n\nThe sloop is called Marta.";
+    assert_eq!(installation.core(), [sloop]);
 }
 
 #[test]
@@ -514,15 +463,7 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
     let again = installation.json(&["import", "wren", &file]);
     again.has(json!({"imported": 0, "known": 4}));
     // Nor are the agent's texts written to a folder, or shown in a comparison.
-    let folder = installation.path("out");
-    let refused = installation.refused(&[
-        "export",
-        "wren",
-        "--format",
-        "markdown",
-        "--output",
-        folder.to_str().unwrap(),
-    ]);
+    let refused = installation.refused("export wren --format markdown --output out");
     refused.tells("closed");
 }
 
@@ -530,14 +471,9 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
 fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
     let installation = Installation::with_agent();
     let lines = installation.write("in.jsonl", "{\"content\": \"One line.\"}\n");
-    for option in [
-        &["--live-only"][..],
-        &["--tag", "a"],
-        &["--apply"],
-        &["--system-prompt"],
-    ] {
-        let refused = installation.refused(&[&["import", "wren", &lines], option].concat());
-        refused.tells(option[0]);
+    for option in ["--live-only", "--tag=a", "--apply", "--system-prompt"] {
+        let refused = installation.refused(&["import", "wren", &lines, option]);
+        refused.tells(option.trim_end_matches("=a"));
         refused.tells("nothing was imported");
     }
     let told = installation.ok(&["import", "wren", &lines, "--dry-run"]);

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::installation::Installation;
+use crate::installation::{Installation, rows};
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -18,23 +18,17 @@ fn read(path: &str) -> Value {
 
 #[test]
 fn one_version_is_in_all_of_them() {
-    let plugin = "integrations/plugin";
-    for (path, place) in [
-        (format!("{plugin}/plugin.json"), "/version"),
-        (format!("{plugin}/.claude-plugin/plugin.json"), "/version"),
-        (format!("{plugin}/.codex-plugin/plugin.json"), "/version"),
-        (
-            ".claude-plugin/marketplace.json".to_owned(),
-            "/metadata/version",
-        ),
-        (
-            ".claude-plugin/marketplace.json".to_owned(),
-            "/plugins/0/version",
-        ),
-        ("integrations/mcpb/manifest.json".to_owned(), "/version"),
-        ("server.json".to_owned(), "/version"),
-    ] {
-        let version = read(&path).pointer(place).cloned();
+    for [path, place] in rows(
+        "
+        integrations/plugin/plugin.json | /version
+        integrations/plugin/.claude-plugin/plugin.json | /version
+        integrations/plugin/.codex-plugin/plugin.json | /version
+        .claude-plugin/marketplace.json | /metadata/version
+        .claude-plugin/marketplace.json | /plugins/0/version
+        integrations/mcpb/manifest.json | /version
+        server.json | /version",
+    ) {
+        let version = read(path).pointer(place).cloned();
         assert_eq!(version, Some(env!("CARGO_PKG_VERSION").into()), "{path}");
     }
 }
@@ -67,15 +61,11 @@ fn every_hook_is_a_command_that_there_is() {
         assert!(!commands.is_empty(), "{path}");
         for command in commands {
             // A program continues where Memoir is not installed.
-            let words = command.strip_suffix(" || true").unwrap();
-            let words: Vec<&str> = words.split(' ').skip(1).collect();
-            let ran = installation.run_with_input(&words, "{}");
+            let line = command.strip_suffix(" || true").unwrap();
+            let line = line.strip_prefix("memoir ").unwrap();
+            let ran = installation.run_with_input(line, "{}");
             // A usage error would be printed.
-            assert_eq!(
-                (ran.code, ran.stderr.as_str()),
-                (Some(0), ""),
-                "{path}: {command}"
-            );
+            assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{line}");
         }
     }
 }

@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::{Postgres, TestedText};
+use memoir_testkit::{Postgres, TestedObject, TestedText};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    installation::{Installation, Ran},
+    installation::{Installation, Ran, rows, wait_until},
     readme::{shell, typed},
     serving::{Running, ask_once, can_open, head},
 };
@@ -45,9 +45,7 @@ fn run(installation: &Installation, url: &str, arguments: &[&str]) -> Ran {
 }
 
 fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
-    let ran = run(installation, url, arguments);
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-    ran.stdout
+    run(installation, url, arguments).ok(arguments)
 }
 
 #[test]
@@ -57,11 +55,8 @@ fn spec_6_1_a_whole_session_runs_on_postgres() {
     };
     ok(&installation, &url, &["migrate"]);
     ok(&installation, &url, &["installation", "open"]);
-    ok(
-        &installation,
-        &url,
-        &["agent", "create", "wren", "--model", "builtin:careful"],
-    );
+    let create = ["agent", "create", "wren", "--model", "builtin:careful"];
+    ok(&installation, &url, &create);
     let others = (1..=8).map(|day| format!("Ada comes for tea on day {day} of the month."));
     let duplicates = ["The kettle is blue.", "the kettle is blue"].map(str::to_owned);
     for text in duplicates.into_iter().chain(others) {
@@ -70,7 +65,7 @@ fn spec_6_1_a_whole_session_runs_on_postgres() {
     let ended = ok(&installation, &url, &["refine", "wren"]);
     assert!(ended.starts_with("completed\n"), "{ended}");
     let ledger = ok(&installation, &url, &["ledger", "wren", "--json"]);
-    let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
+    let ledger: Value = serde_json::from_str(&ledger).unwrap();
     let core = ledger["items"].as_array().unwrap().iter();
     let core = core.filter(|memory| memory["kind"] == "core").count();
     assert_eq!(core, 9, "one of the duplicates is left");
@@ -111,11 +106,9 @@ fn nothing_is_done_on_a_database_that_waits_for_migrations() {
     planned.tells("CREATE TABLE accounts (");
     assert_eq!(run(&installation, &url, &["agent", "list"]).code, Some(1));
     let run_now = ok(&installation, &url, &["migrate", "--json"]);
-    let run_now: serde_json::Value = serde_json::from_str(&run_now).unwrap();
-    assert_eq!(
-        run_now,
-        json!({ "migrated": ["0001_initial", "0002_word_indexes"] })
-    );
+    let run_now: Value = serde_json::from_str(&run_now).unwrap();
+    let all = json!({ "migrated": ["0001_initial", "0002_word_indexes"] });
+    assert_eq!(run_now, all);
     let again = ok(&installation, &url, &["migrate", "--json"]);
     again.tells("[]");
     ok(&installation, &url, &["agent", "list"]);
@@ -186,11 +179,8 @@ fn resolve_keys(service: &Running, token: &str, keys: &[&str]) {
             let body = r#"{"content": "One."}"#;
             let answer = ask_once(&service.address, "POST", PATH, token, key, body);
             let (status, answer) = answer.unwrap();
-            assert_eq!(
-                (status, &answer["number"]),
-                (201, &json!(at + 1)),
-                "{answer}"
-            );
+            let saved = (201, &json!(at + 1));
+            assert_eq!((status, &answer["number"]), saved, "{answer}");
         }
     }
     let (_, list) = service.get(PATH, token);
@@ -233,10 +223,7 @@ fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_pr
     server.restart().unwrap();
     let following = service.get("/readyz", "");
     assert_eq!(following.0, 503);
-    assert_eq!(
-        following.1["detail"], "the database is read-only",
-        "{following:?}"
-    );
+    assert_eq!(following.1["detail"], "the database is read-only");
     let ran = run(&installation, &url, create);
     ran.reports("the database is read-only");
     assert_eq!(service.get("/v1/agents", token.trim()).0, 200);
@@ -266,12 +253,8 @@ fn spec_6_2_a_service_whose_database_is_full_is_not_ready_until_there_is_room() 
          CREATE TRIGGER full_up BEFORE INSERT ON agents EXECUTE FUNCTION full_up()";
     server.query(name, full).unwrap();
     let wren = r#"{"name": "wren"}"#;
-    let create = || {
-        service
-            .ask("POST", "/v1/agents", token.trim(), wren)
-            .unwrap()
-    };
-    let refused = create();
+    let create = || service.ask("POST", "/v1/agents", token.trim(), wren);
+    let refused = create().unwrap();
     assert_eq!(refused.0, 507);
     assert_eq!(refused.1["code"], "disk_full", "{refused:?}");
     for _ in 0..2 {
@@ -282,7 +265,7 @@ fn spec_6_2_a_service_whose_database_is_full_is_not_ready_until_there_is_room() 
     let room = "DROP TRIGGER full_up ON accounts; DROP TRIGGER full_up ON agents";
     server.query(name, room).unwrap();
     assert_eq!(service.get("/readyz", "").0, 200);
-    assert_eq!(create().0, 201);
+    assert_eq!(create().unwrap().0, 201);
 }
 
 #[test]
@@ -309,7 +292,7 @@ fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() 
         stream.write_all(request.as_bytes()).unwrap();
         waiting.push(stream);
     }
-    std::thread::sleep(Duration::from_millis(500));
+    wait_until(|| service.open_files() > REQUESTS);
     signal(&server, Signal::CONT);
     let mut carried_out = 0;
     for mut stream in waiting {
@@ -357,11 +340,9 @@ impl Fleet {
             keys,
         };
         let run = fleet.ok(0, &["migrate", "--json"]);
-        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
-        assert_eq!(
-            run,
-            json!({ "migrated": ["0001_initial", "0002_word_indexes", "keys_0001_initial"] })
-        );
+        let run: Value = serde_json::from_str(&run).unwrap();
+        let all = ["0001_initial", "0002_word_indexes", "keys_0001_initial"];
+        assert_eq!(run, json!({ "migrated": all }));
         Some(fleet)
     }
 
@@ -379,9 +360,7 @@ impl Fleet {
     }
 
     fn ok(&self, home: usize, arguments: &[&str]) -> String {
-        let ran = self.run(home, arguments, &[]);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        ran.stdout
+        self.run(home, arguments, &[]).ok(arguments)
     }
 
     fn serve(&self, home: usize) -> Running {
@@ -411,12 +390,7 @@ impl Fleet {
 fn gone(service: &Running, agent: &str, token: &str) {
     let path = format!("/v1/agents/{agent}/memories");
     let begun = Instant::now();
-    while service.get(&path, token).0 == 200 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "it is shown for ever"
-        );
-    }
+    wait_until(|| service.get(&path, token).0 != 200);
     println!("{agent} was gone after {:?}", begun.elapsed());
 }
 
@@ -479,8 +453,7 @@ fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
     let service = fleet.serve(1);
     assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
     let next = [("MEMOIR_NEW_MASTER_KEY", OTHER_KEY)];
-    let rotated = fleet.run(0, &["key", "rotate", "--json"], &next);
-    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    fleet.run(0, &["key", "rotate"], &next).ok("key rotate");
     let told = fleet.run(0, &["agent", "list"], &[]).error();
     told.tells("the wrong master key");
     // A running process keeps its used keys, and cannot open the others.
@@ -512,9 +485,8 @@ fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
     };
     let on_file = |arguments: &[&str]| {
         let mut command = fleet.homes[0].command(arguments);
-        let ran = Ran::of(fleet.on_it(&mut command).env_remove("MEMOIR_KEYS_URL"));
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        ran.stdout
+        let command = fleet.on_it(&mut command).env_remove("MEMOIR_KEYS_URL");
+        Ran::of(command).ok(arguments)
     };
     on_file(&["agent", "create", "wren"]);
     let token = on_file(&["token", "create", "--role", "agent", "--agent", "wren"]);
@@ -549,24 +521,12 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
     let service = fleet.serve(1);
     assert_eq!(service.get("/readyz", "").0, 200);
     signal(&keys, Signal::STOP);
-    let begun = Instant::now();
     // It may rely on a check of half a second ago.
-    while service.get("/readyz", "").0 == 200 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "it is ready for ever"
-        );
-    }
+    wait_until(|| service.get("/readyz", "").0 != 200);
     let codes = ask_silent(&service, &token, "silent");
     signal(&keys, Signal::CONT);
     assert_eq!(codes, ["busy", "busy"]);
-    let begun = Instant::now();
-    while service.get("/readyz", "").0 != 200 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "it is never ready again"
-        );
-    }
+    wait_until(|| service.get("/readyz", "").0 == 200);
     resolve_keys(&service, &token, &["silent"]);
 }
 
@@ -593,22 +553,18 @@ impl Documented {
 
     /// Runs a command as the service does.
     fn run(&self, arguments: &[&str], token: &str) -> Ran {
+        let keys = self.server.url("memoir_keys", "memoir_keys");
         let mut command = self.home.command(arguments);
         command
             .env("MEMOIR_DATABASE", self.server.url("memoir", "memoir"))
-            .env(
-                "MEMOIR_KEYS_URL",
-                self.server.url("memoir_keys", "memoir_keys"),
-            )
+            .env("MEMOIR_KEYS_URL", keys)
             .env("MEMOIR_MASTER_KEY", MASTER_KEY)
             .env("MEMOIR_TOKEN", token);
         Ran::of(&mut command)
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments, "");
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        ran.stdout
+        self.run(arguments, "").ok(arguments)
     }
 
     /// An agent with a memory: a token of its own.
@@ -622,23 +578,21 @@ impl Documented {
     /// Types lines of the page in one shell, with this server in place of the page's.
     fn typed(&self, lines: &[String]) -> Ran {
         let mut lines = lines.join("\n");
-        for (role, database) in [
-            ("memoir_owner:OWNERS@db.example", "memoir"),
-            ("memoir:SERVICES@db.example", "memoir"),
-            ("memoir_backup:BACKUPS@db.example", "memoir"),
-            ("memoir_keys_owner:KEYS-OWNERS@keys.example", "memoir_keys"),
-            ("memoir_keys:KEYS-SERVICES@keys.example", "memoir_keys"),
-        ] {
+        for [role, database] in rows(
+            "
+            memoir_owner:OWNERS@db.example | memoir
+            memoir:SERVICES@db.example | memoir
+            memoir_backup:BACKUPS@db.example | memoir
+            memoir_keys_owner:KEYS-OWNERS@keys.example | memoir_keys
+            memoir_keys:KEYS-SERVICES@keys.example | memoir_keys",
+        ) {
             let own = self.server.url(role.split(':').next().unwrap(), database);
             lines = lines.replace(&format!("postgres://{role}/{database}"), &own);
         }
-        let line = format!("set -e\n{lines}")
-            .replace(
-                "MEMOIR_MASTER_KEY=…",
-                &format!("MEMOIR_MASTER_KEY={MASTER_KEY}"),
-            )
-            // It runs until it is stopped.
-            .replace("memoir serve", SERVED);
+        let key = format!("MEMOIR_MASTER_KEY={MASTER_KEY}");
+        // The service runs until it is stopped.
+        let line = format!("set -e\n{lines}").replace("MEMOIR_MASTER_KEY=…", &key);
+        let line = line.replace("memoir serve", SERVED);
         // A client of PostgreSQL that fits the server, where there is one.
         let programs = self.server.client("pg_dump", "");
         let programs = std::path::Path::new(programs.get_program()).parent();
@@ -665,11 +619,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     };
     let (owners, service) = migration.split_at(4);
     assert_eq!(service.len(), 5, "{page:?}");
-    let ok = |of: &Documented, lines: &[String]| {
-        let ran = of.typed(lines);
-        assert_eq!(ran.code, Some(0), "{lines:?}: {ran:?}");
-        ran.stdout
-    };
+    let ok = |of: &Documented, lines: &[String]| of.typed(lines).ok(lines);
     ok(&here, owners).tells("CREATE TABLE accounts (");
     ok(&here, service).tells("the role `memoir` owns nothing");
     let wren = here.agent("wren", "Zwitscher");
@@ -677,13 +627,15 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     let checkpoint = here.ok(&["audit", "checkpoint"]);
     there.home.write("NOTE", checkpoint);
     // A role under the row policies cannot make an empty copy.
-    let held = here
-        .server
-        .client("pg_dump", "memoir_owner")
-        .arg("memoir")
-        .output()
-        .unwrap();
-    assert!(!held.status.success());
+    let mut dump_as_owner = here.server.client("pg_dump", "memoir_owner");
+    assert!(
+        !dump_as_owner
+            .arg("memoir")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
 
     let begun = Instant::now();
     ok(&here, std::slice::from_ref(dump));
@@ -698,11 +650,9 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
 
     let begun = Instant::now();
     // The key store "in the same way".
+    let keys_owner = "memoir_keys_owner:KEYS-OWNERS@keys";
     let restore_keys = restore
-        .replace(
-            "memoir_owner:OWNERS@db",
-            "memoir_keys_owner:KEYS-OWNERS@keys",
-        )
+        .replace("memoir_owner:OWNERS@db", keys_owner)
         .replace("/memoir memoir.dump", "/memoir_keys memoir_keys.dump");
     ok(&there, &[restore_keys]);
     ok(&there, std::slice::from_ref(restore));
@@ -714,25 +664,16 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
         begun.elapsed()
     );
     // Each log is valid; of the agent that was erased after the copy, no record reports that.
-    let verified: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    let verified: Value = serde_json::from_str(&verified.stdout).unwrap();
     assert_eq!(verified["checkpoint"]["grew"], true, "{verified}");
-    let told = |at: usize, what: &str| verified["agents"][at][what].clone();
-    assert_eq!(
-        (told(0, "agent"), told(0, "valid")),
-        (json!("wren"), json!(true))
-    );
-    assert_eq!(
-        (told(1, "agent"), told(1, "valid")),
-        (json!("robin"), json!(false))
-    );
+    verified["agents"][0].has(json!({"agent": "wren", "valid": true}));
     let why = "the agent's key was destroyed, and no record shows it: records were cut off";
-    assert_eq!(told(1, "misfits"), json!([{"seq": null, "problem": why}]));
+    let misfits = json!([{"seq": null, "problem": why}]);
+    verified["agents"][1].has(json!({"agent": "robin", "valid": false, "misfits": misfits}));
     // Nor does that suppress the other findings.
     let doctor = there.run(&["doctor"], "").stdout;
-    let problems: Vec<&str> = doctor
-        .lines()
-        .filter(|line| line.starts_with("problem"))
-        .collect();
+    let problems = doctor.lines().filter(|line| line.starts_with("problem"));
+    let problems: Vec<&str> = problems.collect();
     assert!(
         problems.len() == 1 && problems[0].ends_with(": robin"),
         "{doctor}"
@@ -745,11 +686,8 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     assert!(!format!("{gone:?}").contains("Tschilp"), "{gone:?}");
     // It runs as a service does.
     there.agent("kite", "Kreisch");
-    let role = there.server.query(
-        "memoir",
-        "SELECT count(*) FROM pg_tables WHERE tableowner = 'memoir'",
-    );
-    assert_eq!(role.unwrap(), "0");
+    let owned = "SELECT count(*) FROM pg_tables WHERE tableowner = 'memoir'";
+    assert_eq!(there.server.query("memoir", owned).unwrap(), "0");
     for table in memoir_store::tables::TABLES {
         let bare = format!("SELECT count(*) FROM {}", table.name);
         let bare = there.server.query_as("memoir", "memoir", &bare).unwrap();

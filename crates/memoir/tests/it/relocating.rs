@@ -16,9 +16,7 @@ fn on(installation: &Installation, url: &str, arguments: &[&str]) -> Ran {
 }
 
 fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
-    let ran = on(installation, url, arguments);
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-    ran.stdout
+    on(installation, url, arguments).ok(arguments)
 }
 
 fn refused(ran: Ran, why: &str) {
@@ -45,9 +43,8 @@ fn spec_6_2_nothing_is_moved_while_a_service_could_acknowledge_more() {
     let there = ok(&installation, target, &["ledger", "wren"]);
     there.tells("Lena brings the paper.");
     // The source is as it was.
-    installation
-        .ok(&["ledger", "wren"])
-        .tells("Lena brings the paper.");
+    let here = installation.ok("ledger wren");
+    here.tells("Lena brings the paper.");
 }
 
 /// SPEC 5.5: the agents of projects and the tokens of programs belong to the moved copy too, and the programs that still
@@ -59,17 +56,9 @@ fn spec_5_5_programs_and_projects_keep_their_memory_when_an_installation_moves()
     let folder = installation.write("shop/note", "").replace("/note", "");
     let begin = |database: &str, session: &str| {
         let told = format!(r#"{{"session_id": "{session}", "cwd": "{folder}"}}"#);
-        let hook = [
-            "hook",
-            "session-start",
-            "--client",
-            "gemini",
-            "--per-project",
-        ];
-        let place = ["--within", "20000", "--database", database];
-        let ran = installation.run_with_input(&[&hook[..], &place].concat(), &told);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        ran.stdout
+        let hook = "hook session-start --client gemini --per-project --within 20000 --database";
+        let hook = format!("{hook} {database}");
+        installation.run_with_input(&hook, &told).ok(&hook)
     };
     let here = installation.path(".local/share/memoir/memoir.db");
     begin(here.to_str().unwrap(), "s-1");
@@ -92,13 +81,7 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
         return skip();
     };
     let (installation, url) = (Installation::with_agent(), server.database().unwrap());
-    let lines: String = (1..=MEMORIES)
-        .map(|day| {
-            format!("{{\"content\": \"Ada comes for tea on day {day}.\", \"kind\": \"core\"}}\n")
-        })
-        .collect();
-    let file = installation.write("memories.jsonl", lines);
-    installation.ok(&["import", "wren", &file]);
+    installation.import((1..=MEMORIES).map(|day| format!("Ada comes for tea on day {day}.")));
     installation.remember(&["The kettle is blue.", "the kettle is blue"]);
     installation.ok(&["refine", "wren"]);
     installation.ok(&["agent", "create", "kite"]);
@@ -111,21 +94,15 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     let before = installation.ok(&all);
 
     let moved = installation.json(&["move", "--to", &url]);
-    assert!(
-        moved["rows"].as_u64().unwrap() > 2 * MEMORIES as u64,
-        "{moved}"
-    );
+    let rows = moved["rows"].as_u64().unwrap();
+    assert!(rows > 2 * MEMORIES as u64, "{moved}");
     // With the duplicate and its copy, the memory of the other agent, and the session's journal entry.
     assert_eq!(moved["tables"]["memories"], MEMORIES as u64 + 4, "{moved}");
     // The texts are the agent's, and its token opens them here as there.
     let read = |url: &str| {
         let mut command = installation.command(&all);
-        command
-            .env("MEMOIR_DATABASE", url)
-            .env("MEMOIR_TOKEN", token.trim_end());
-        let ran = Ran::of(&mut command);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        ran.stdout
+        command.env("MEMOIR_DATABASE", url);
+        Ran::of(command.env("MEMOIR_TOKEN", token.trim_end())).ok(&all)
     };
     let verify = ["audit", "verify", "--checkpoint", &note];
     ok(&installation, &url, &verify);
@@ -180,11 +157,8 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
 
     let back = installation.path("back.db");
     let back = back.to_str().unwrap();
-    ok(
-        &installation,
-        &url,
-        &["remember", "wren", "There and back."],
-    );
+    let back_too = ["remember", "wren", "There and back."];
+    ok(&installation, &url, &back_too);
     let there = read(&url);
     ok(&installation, &url, &["move", "--to", back]);
     assert_eq!(read(back), there);

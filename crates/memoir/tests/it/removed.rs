@@ -10,23 +10,27 @@ use crate::{hooks::event_of, installation::Installation};
 fn robbed() -> Installation {
     let installation = Installation::with_agent();
     installation.remember(&["one", "two", "three"]);
+    remove_one(&installation);
+    installation
+}
+
+fn remove_one(installation: &Installation) {
     let path = installation.path(".local/share/memoir/memoir.db");
     let raw = rusqlite::Connection::open(path).unwrap();
-    raw.execute_batch("DELETE FROM memories WHERE number = 2")
-        .unwrap();
-    installation
+    let delete = "DELETE FROM memories WHERE number = 2";
+    assert_eq!(raw.execute(delete, []).unwrap(), 1);
 }
 
 #[test]
 fn spec_3_12_a_removed_memory_is_noticed_by_every_export() {
     let installation = robbed();
     for format in [
-        &["--format", "jsonl"][..],
-        &["--format", "markdown", "--output", "pages"],
-        &["--format", "okf", "--output", "okf"],
-        &["--format", "archive", "--output", "wren.memoir"],
+        "jsonl",
+        "markdown --output pages",
+        "okf --output okf",
+        "archive --output wren.memoir",
     ] {
-        let refused = installation.refused(&[&["export", "wren"], format].concat());
+        let refused = installation.refused(&format!("export wren --format {format}"));
         refused.tells("modified outside Memoir");
     }
     for name in ["pages", "okf", "wren.memoir"] {
@@ -69,10 +73,7 @@ fn spec_3_12_a_removed_memory_is_a_problem_of_the_program_and_hides_no_other_fin
     installation.remember(&["one", "two"]);
     installation.ok(&["setup", "claude-code", "--yes"]);
     let sound: Vec<String> = areas(&installation);
-    let path = installation.path(".local/share/memoir/memoir.db");
-    let raw = rusqlite::Connection::open(path).unwrap();
-    raw.execute_batch("DELETE FROM memories WHERE number = 2")
-        .unwrap();
+    remove_one(&installation);
     let setup = installation.run(&["setup"]);
     assert_eq!(setup.code, Some(1), "{setup:?}");
     let problem = "Claude Code does not reach its memory: integrity check failed";
@@ -104,15 +105,11 @@ fn spec_2_7_a_program_whose_agent_renamed_itself_is_told_so() {
     installation.ok(&["agent", "set", "wren", "name", "robin"]);
     let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart"});
     let hook = "hook session-start --client claude-code --agent wren --within 20000";
-    let hook: Vec<&str> = hook.split(' ').collect();
-    let ran = installation.run_with_input(&hook, &start.to_string());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    for told in [
-        "there is no agent `wren`",
-        "`memoir setup PROGRAM --agent NAME`",
-    ] {
-        ran.prints(told);
-    }
+    let told = installation
+        .run_with_input(hook, &start.to_string())
+        .ok(hook);
+    told.tells("there is no agent `wren`");
+    told.tells("`memoir setup PROGRAM --agent NAME`");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use memoir_testkit::{ServerStep, TestedObject, TestedText};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran, late_answer, script, wait_until};
+use crate::installation::{Installation, MadeOnce, Ran, late_answer, script, wait_until};
 
 const TEXTS: [&str; 6] = [
     "The kettle is in the kitchen, on the left of the window.",
@@ -16,16 +16,28 @@ const TEXTS: [&str; 6] = [
     "Joaquín takes his coffee black.",
 ];
 
+/// With an agent that has these memories.
+fn with_texts() -> Installation {
+    static MADE: MadeOnce = MadeOnce::new();
+    MADE.copy(|| {
+        let installation = Installation::with_agent();
+        installation.remember(&TEXTS);
+        installation
+    })
+}
+
+/// A call that shortens one of them.
+fn waxing() -> (&'static str, Value) {
+    let shorter = "Marta waxes her thread twice.";
+    ("update_memory", json!({"id": 3, "content": shorter}))
+}
+
 #[test]
 fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let _server = installation.scripted(script(&[
         ("search_memories", json!({"query": "kettle"})),
-        (
-            "update_memory",
-            json!({"id": 3, "content": "Marta waxes her thread twice."}),
-        ),
+        waxing(),
         ("delete_memory", json!({"id": 99})),
         ("protect_memory", json!({"id": 6})),
     ]));
@@ -54,8 +66,7 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
 
 #[test]
 fn spec_3_1_a_model_of_rules_is_not_asked_where_there_are_no_duplicates() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let careful = ["refine", "wren", "--model", "builtin:careful"];
     let refused = installation.refused(&careful);
     refused.tells("only duplicates may leave");
@@ -76,11 +87,11 @@ fn with_json_progress_and_the_session_are_lines() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines = ran.lines();
     let (session, events) = lines.split_last().unwrap();
-    let names: Vec<&str> = events
-        .iter()
-        .map(|event| event["event"].as_str().unwrap())
-        .collect();
-    assert_eq!(names[..4], ["begun", "asked", "agreed", "opened"]);
+    let names = events.iter().map(|event| &event["event"]).take(4);
+    assert!(
+        names.eq(["begun", "asked", "agreed", "opened"]),
+        "{events:?}"
+    );
     assert_eq!(events[0]["agent"], "wren");
     assert_eq!(session["state"], "completed");
     assert_eq!(session["mode"], "dedup_only");
@@ -90,8 +101,7 @@ fn with_json_progress_and_the_session_are_lines() {
 
 #[test]
 fn an_agent_that_declines_is_no_failure() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let _server = installation.scripted([ServerStep::text("No, thank you. Leave me as I am.")]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -101,8 +111,7 @@ fn an_agent_that_declines_is_no_failure() {
 
 #[test]
 fn spec_3_3_an_empty_answer_is_shown_as_none() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let _server = installation.scripted([ServerStep::text(""), ServerStep::text(" \n")]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -112,8 +121,7 @@ fn spec_3_3_an_empty_answer_is_shown_as_none() {
 
 #[test]
 fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let before = installation.core();
     let _server = installation.scripted(script(&[
         ("delete_memory", json!({"id": 1})),
@@ -137,11 +145,10 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
 
 #[test]
 fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let before = installation.texts();
     let _server = installation.scripted(script(&[
-        ("update_memory", json!({"id": 3, "content": "Marta waxes her thread twice."})),
+        waxing(),
         ("consolidate_memories", json!({"ids": [1, 2], "content": "The kettle is in the kitchen, on the left of the window, or on the right of the door."})),
     ]));
     let ran = installation.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
@@ -167,8 +174,7 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
 
 #[test]
 fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let step = || script(&[("delete_memory", json!({"id": 3}))]);
     let _server = installation.scripted([step(), step()].concat());
     let rehearsed = installation.run("refine wren --model lab:small --rehearse --json");
@@ -182,17 +188,12 @@ fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
 
 #[test]
 fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_the_way() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let before = installation.core();
     let update = |content: &str| script(&[("update_memory", json!({"id": 3, "content": content}))]);
-    let _server = installation.scripted(
-        [
-            update("Marta waxes her thread twice."),
-            update("Marta waxes thread twice."),
-        ]
-        .concat(),
-    );
+    let first = update("Marta waxes her thread twice.");
+    let second = update("Marta waxes thread twice.");
+    let _server = installation.scripted([first, second].concat());
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let first = installation.last_session();
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
@@ -222,12 +223,8 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
 
 #[test]
 fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
-    let _server = installation.scripted(script(&[(
-        "update_memory",
-        json!({"id": 3, "content": "Marta waxes her thread twice."}),
-    )]));
+    let installation = with_texts();
+    let _server = installation.scripted(script(&[waxing()]));
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let session = installation.last_session();
     let shown = installation.ok(&["session", &session]);
@@ -235,28 +232,27 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     shown.omits("Marta");
     let shown = installation.ok(&["session", &session, "--text"]);
     shown.tells("- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n");
-    assert_eq!(
-        installation.json(&["session", &session])["id"],
-        session.as_str()
+    let shown = installation.json(&["session", &session]);
+    assert_eq!(shown["id"], session.as_str());
+}
+
+/// A worker checks and renews its lease every third of five seconds.
+fn with_short_lease(installation: &Installation, server: &ScriptedServer) {
+    let config = format!(
+        "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
+        server.base_url()
     );
+    installation.write(".config/memoir/config.toml", config);
 }
 
 /// Two due agents: `robin`, whose model follows the script, and after it `wren`, whose model removes a duplicate.
 fn make_two_due(installation: &Installation) {
+    // So many that one of them could be removed: the agent is asked.
+    let texts = "more than one, token each, all of them, different, in words, In words";
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
-        installation.create(
-            agent,
-            &["--refinement-trigger-tokens", "1", "--model", model],
-        );
-        // So many that one of them could be removed: the agent is asked.
-        for text in [
-            "more than one",
-            "token each,",
-            "all of them",
-            "different",
-            "in words",
-            "In words",
-        ] {
+        let options = ["--refinement-trigger-tokens", "1", "--model", model];
+        installation.create(agent, &options);
+        for text in texts.split(", ") {
             installation.ok(&["remember", agent, text]);
         }
     }
@@ -280,11 +276,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let told = "kite: not asked: there is nothing to refine: only duplicates may leave";
     ran.reports(told);
     let again = installation.run(&["sweep"]);
-    assert_eq!(
-        (again.code, again.stdout.as_str()),
-        (Some(0), ""),
-        "{again:?}"
-    );
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""));
     again.reports("no agent is due");
 }
 
@@ -293,12 +285,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
 fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ran {
     let installation = Installation::new();
     let server = installation.scripted([late_answer()]);
-    // The worker renews its lease every third of this time.
-    let config = format!(
-        "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
-        server.base_url()
-    );
-    installation.write(".config/memoir/config.toml", config);
+    with_short_lease(&installation, &server);
     make_two_due(&installation);
     let sweep = installation.start(&["sweep"]);
     wait_until(|| !server.received().is_empty());
@@ -335,26 +322,19 @@ fn ctrl_c_ends_a_sweep_with_the_session_that_it_cancels() {
 
 #[test]
 fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let server = installation.scripted([late_answer()]);
-    installation.write(
-        "config.toml",
-        format!(
-            "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
-            server.base_url()
-        ),
-    );
-    let refine = ["refine", "wren", "--model", "lab:small"];
-    let configured = [&refine[..], &["--config", "config.toml"]].concat();
-    let mut child = installation.start(&configured);
+    with_short_lease(&installation, &server);
+    let mut child = installation.start("refine wren --model lab:small");
     wait_until(|| !server.received().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
     let open = installation.refused(&["refine", "wren"]);
     open.tells("a session is running already");
     open.tells("hint: ");
-    std::thread::sleep(Duration::from_millis(5_500));
+    let held =
+        "SELECT count(*) FROM sessions WHERE lease_until >= unixepoch('now', 'subsec') * 1000000";
+    wait_until(|| installation.count(held) == 0);
     let ran = installation.run(&["sessions", "wren", "--json"]);
     ran.reports("closed 1 session of a process");
     let sessions: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -365,8 +345,7 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     let server = installation.scripted([late_answer()]);
     let child = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| !server.received().is_empty());
@@ -377,38 +356,28 @@ fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
     ran.reports("the session ended as `abandoned`: cancelled");
-    assert_eq!(
-        installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
-        "cancelled"
-    );
+    let sessions = installation.items("sessions wren");
+    assert_eq!(sessions[0]["end_reason"], "cancelled");
 }
 
 #[test]
 fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
-    let update = json!({"id": 3, "content": "Marta waxes her thread twice."});
+    let installation = with_texts();
+    let (tool, update) = waxing();
     let server = installation.scripted([
         ServerStep::text("YES"),
-        ServerStep::call("update_memory", update),
+        ServerStep::call(tool, update),
         ServerStep::Slow(Duration::from_secs(60), Box::new(ServerStep::text("Hm."))),
     ]);
-    // The worker checks its lease every third of this time.
-    let config = format!(
-        "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
-        server.base_url()
-    );
-    installation.write(".config/memoir/config.toml", config);
+    with_short_lease(&installation, &server);
     let worker = installation.start(&["refine", "wren", "--model", "lab:small"]);
     wait_until(|| server.received().len() == 3);
     let session = installation.last_session();
 
     let cancelled = installation.json(&["cancel", &session]);
     cancelled.has(json!({"id": session, "state": "abandoned", "edits": 1}));
-    assert_eq!(
-        installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
-        "cancelled"
-    );
+    let sessions = installation.items("sessions wren");
+    assert_eq!(sessions[0]["end_reason"], "cancelled");
     assert_eq!(installation.core()[2], "Marta waxes her thread twice.");
 
     let again = installation.refused(&["cancel", &session]);
@@ -423,8 +392,7 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
 
 #[test]
 fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
-    let installation = Installation::with_agent();
-    installation.remember(&TEXTS);
+    let installation = with_texts();
     // For the session of the model of rules, which removes duplicates only.
     installation.remember(&["Joaquín takes his coffee Black."]);
     let server = installation.scripted([late_answer()]);
@@ -449,17 +417,15 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
     assert_eq!(sessions["items"][0]["started_by"], owner);
     let id = sessions["items"][0]["id"].as_str().unwrap();
     assert_eq!(installation.json(&["session", id])["started_by"], owner);
-    installation
-        .ok(&["session", id])
-        .tells("by owner (command line)");
+    let shown = installation.ok(&["session", id]);
+    shown.tells("by owner (command line)");
     let list = ["audit", "list", "wren", "--session", id];
     let records = installation.run(&[&list[..], &["--json"]].concat()).lines();
     assert_eq!(records[0]["data"]["started_by"], owner);
     let told = |record: &Value| record["data"].get("started_by").is_some();
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
-    installation
-        .ok(&list)
-        .tells("begun by: owner (command line)");
+    let listed = installation.ok(&list);
+    listed.tells("begun by: owner (command line)");
 }
 
 #[test]

@@ -23,12 +23,9 @@ struct Page {
 
 impl Page {
     fn open(installation: &Installation) -> Self {
-        let mut command = installation.command(&["ui", "--json"]);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = installation.command("ui --json");
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
@@ -73,17 +70,8 @@ fn header<'a>(answer: &'a str, name: &str) -> &'a str {
 fn hook(installation: &Installation, session: &str) -> String {
     let event =
         json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
-    let arguments = [
-        "hook",
-        "session-start",
-        "--client",
-        "claude-code",
-        "--agent",
-        "wren",
-    ];
-    installation
-        .run_with_input(&arguments, &event.to_string())
-        .stdout
+    let line = "hook session-start --client claude-code --agent wren";
+    installation.run_with_input(line, &event.to_string()).stdout
 }
 
 #[test]
@@ -115,10 +103,8 @@ fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
     page.stop();
     hook(&installation, "after").tells("linen thread");
     assert_eq!(installation.json(&["user", "list"])["items"], json!([]));
-    assert_eq!(
-        installation.json(&["installation", "show"])["closed"],
-        false
-    );
+    let shown = installation.json("installation show");
+    assert_eq!(shown["closed"], false);
 }
 
 #[test]

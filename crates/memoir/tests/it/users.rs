@@ -48,10 +48,8 @@ fn sign_in(service: &Running, password: &str) -> (u16, Value) {
     let body = json!({"name": "Ada", "password": password}).to_string();
     let answer = ask(service, "POST", "/v1/sign-in", ("application/json", &body));
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    (
-        answer[9..12].parse().unwrap(),
-        serde_json::from_str(body).unwrap(),
-    )
+    let body = serde_json::from_str(body).unwrap();
+    (answer[9..12].parse().unwrap(), body)
 }
 
 /// The lines that the service prints for people before it is stopped.
@@ -72,9 +70,8 @@ fn first_lines(installation: &Installation, address: &str) -> Vec<String> {
 #[test]
 fn administrators_are_listed_and_removed_but_for_the_last_one() {
     let installation = Installation::new();
-    installation
-        .run(&["user", "list"])
-        .reports("memoir user add");
+    let none = installation.run("user list");
+    none.reports("memoir user add");
     add(&installation, "Ada");
     add(&installation, "Grace");
     assert_eq!(names(&installation), ["Ada", "Grace"]);
@@ -149,16 +146,13 @@ fn a_link_is_of_one_process_and_dead_once_the_command_line_made_an_administrator
     let one = Running::start(&installation, &[]);
     let other = Running::start(&installation, &["--behind-proxy"]);
     let path = other.first_link.as_str().unwrap();
-    assert!(
-        path.starts_with("/first/"),
-        "the name of the proxy is not known: {path}"
-    );
+    // The name of the proxy is not known.
+    path.begins("/first/");
     let foreign = browse(&one, "GET", path, "");
     assert!(foreign.starts_with("HTTP/1.1 404 "), "{foreign}");
     let link = one.first_link.as_str().unwrap();
-    let path = link
-        .strip_prefix(&format!("http://{}", one.address))
-        .unwrap();
+    let own = format!("http://{}", one.address);
+    let path = link.strip_prefix(&own).unwrap();
     assert!(browse(&one, "GET", path, "").starts_with("HTTP/1.1 200 "));
     add(&installation, "Ada");
     assert!(browse(&one, "GET", path, "").starts_with("HTTP/1.1 404 "));

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use memoir_testkit::{ServerStep, TestedText};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedText};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
     common::v1::{AnyValue, KeyValue, any_value::Value as Kind},
@@ -120,38 +120,17 @@ fn shown(value: Option<&AnyValue>) -> String {
 }
 
 /// Every attribute that a span may have, by the page about watching.
-const ATTRIBUTES: [&str; 30] = [
-    "error.type",
-    "gen_ai.agent.id",
-    "gen_ai.conversation.id",
-    "gen_ai.operation.name",
-    "gen_ai.provider.name",
-    "gen_ai.request.max_tokens",
-    "gen_ai.request.model",
-    "gen_ai.tool.name",
-    "gen_ai.tool.type",
-    "gen_ai.usage.input_tokens",
-    "gen_ai.usage.output_tokens",
-    "http.request.method",
-    "http.response.status_code",
-    "http.route",
-    "memoir.commit.records",
-    "memoir.commit.result",
-    "memoir.memories",
-    "memoir.refusal",
-    "memoir.rolled_back",
-    "memoir.session.archived",
-    "memoir.session.driver",
-    "memoir.session.edits",
-    "memoir.session.end",
-    "memoir.session.end_reason",
-    "memoir.session.mode",
-    "memoir.session.rehearsal",
-    "memoir.session.removed_tokens",
-    "memoir.session.summaries",
-    "service.name",
-    "service.version",
-];
+const ATTRIBUTES: &str = "
+    error.type
+    gen_ai.agent.id gen_ai.conversation.id gen_ai.operation.name gen_ai.provider.name
+    gen_ai.request.max_tokens gen_ai.request.model gen_ai.tool.name gen_ai.tool.type
+    gen_ai.usage.input_tokens gen_ai.usage.output_tokens
+    http.request.method http.response.status_code http.route
+    memoir.commit.records memoir.commit.result memoir.memories memoir.refusal memoir.rolled_back
+    memoir.session.archived memoir.session.driver memoir.session.edits memoir.session.end
+    memoir.session.end_reason memoir.session.mode memoir.session.rehearsal
+    memoir.session.removed_tokens memoir.session.summaries
+    service.name service.version";
 
 fn of_name<'a>(spans: &'a [Span], name: &str) -> Vec<&'a Span> {
     let found: Vec<&Span> = spans.iter().filter(|span| span.name == name).collect();
@@ -184,10 +163,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(
-        collector: &Collector,
-        script: Vec<ServerStep>,
-    ) -> (Self, memoir_testkit::ScriptedServer) {
+    fn new(collector: &Collector, script: Vec<ServerStep>) -> (Self, ScriptedServer) {
         let installation = Installation::new();
         let model = installation.scripted(script);
         let path = ".config/memoir/config.toml";
@@ -272,11 +248,8 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
         let said = attributes(&span.attributes);
         let shown = format!("{} {said:?} {:?}", span.name, span.status);
         shown.omits("canary");
-        let unknown: Vec<&String> = said
-            .keys()
-            .filter(|key| !ATTRIBUTES.contains(&key.as_str()))
-            .collect();
-        assert!(unknown.is_empty(), "{}: {unknown:?}", span.name);
+        let is_known = |key: &String| ATTRIBUTES.split_whitespace().any(|known| known == key);
+        assert!(said.keys().all(is_known), "{shown}");
         assert!(span.events.is_empty() && span.links.is_empty(), "{shown}");
     }
     let resource = collector.resource();
@@ -355,14 +328,16 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     assert_eq!(within.count(), 2);
 }
 
+const KILN: [&str; 3] = [
+    "The kiln is fired.",
+    "The kiln is fired!",
+    "Ada keeps bees by the river.",
+];
+
 #[test]
 fn the_environment_names_the_collector_too_and_switches_traces_off() {
     let installation = Installation::with_agent();
-    installation.remember(&[
-        "The kiln is fired.",
-        "The kiln is fired!",
-        "Ada keeps bees by the river.",
-    ]);
+    installation.remember(&KILN);
     let collector = Collector::start(200);
     let refine = |variables: &[(&str, &str)]| {
         let mut command = installation.command(&["refine", "wren"]);
@@ -398,11 +373,7 @@ fn a_failing_collector_disturbs_nothing_and_is_logged_once() {
     let gone = format!("http://{}", gone.unwrap());
     for address in [refusing.address.as_str(), &gone] {
         let installation = Installation::with_agent();
-        installation.remember(&[
-            "The kiln is fired.",
-            "The kiln is fired!",
-            "Ada keeps bees by the river.",
-        ]);
+        installation.remember(&KILN);
         let mut command = installation.command(&["refine", "wren", "--json"]);
         command
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", address)
