@@ -12,7 +12,10 @@ use memoir_domain::Timestamp;
 
 use crate::{
     NoMessageReason,
-    gather::{ExportedConversation, FoundMessage, Gathered, optional, string},
+    gather::{
+        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, string,
+        up_to_break,
+    },
     raw::Raw,
     tree::{NodeStatus, Parent, latest_leaf, path},
 };
@@ -28,34 +31,21 @@ struct ChatGptNode<'a> {
 }
 
 /// Reads one conversation.
-///
-/// # Errors
-/// Where it breaks off, and why.
 pub(crate) fn read(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
-) -> Result<(), (usize, NoMessageReason)> {
-    let malformed = |broken: crate::raw::BrokenJson| (broken.0, NoMessageReason::Malformed);
-    let raw = Raw::whole(element.bytes).map_err(malformed)?;
-    let fields = ["mapping", "current_node"];
-    let [mapping, current] = raw.fields(fields).map_err(malformed)?;
+) -> Result<(), ConversationBreak> {
+    let raw = Raw::whole(element.bytes)?;
+    let [mapping, current] = raw.fields(["mapping", "current_node"])?;
     let mapping = mapping.filter(|mapping| !mapping.is_null());
     let mapping = mapping.ok_or((raw.at, NoMessageReason::MissingField("mapping")))?;
-
-    let mut nodes = Vec::new();
-    let mut broken = None;
-    for entry in mapping.entries().map_err(malformed)? {
-        match entry {
-            Ok((key, value)) => nodes.push(node(key, value)),
-            // The messages before the break are returned, and the break is reported after them.
-            Err(at) => broken = Some(malformed(at)),
-        }
-    }
+    let (entries, end) = up_to_break(mapping.entries()?);
+    let nodes: Vec<_> = entries.into_iter().map(node).collect();
     give(element, gathered, &nodes, current);
-    broken.map_or(Ok(()), Err)
+    end
 }
 
-fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> ChatGptNode<'a> {
+fn node<'a>((key, value): (Raw<'a>, Raw<'a>)) -> ChatGptNode<'a> {
     let (id, unreadable) = match key.string() {
         Ok(id) => (id.unwrap_or_default(), None),
         Err(undecodable) => (String::new(), Some(undecodable.into())),

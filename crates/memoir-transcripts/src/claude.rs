@@ -11,8 +11,11 @@ use memoir_domain::Timestamp;
 
 use crate::{
     FilePosition, NoMessageReason,
-    gather::{ExportedConversation, FoundMessage, Gathered, optional, string, time},
-    raw::{BrokenJson, Raw},
+    gather::{
+        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, string, time,
+        up_to_break,
+    },
+    raw::Raw,
     tree::{NodeStatus, Parent, latest_leaf, path},
 };
 
@@ -29,30 +32,18 @@ struct ClaudeEntry {
 }
 
 /// Reads one conversation.
-///
-/// # Errors
-/// Where it breaks off, and why.
 pub(crate) fn read(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
-) -> Result<(), (usize, NoMessageReason)> {
-    let malformed = |broken: BrokenJson| (broken.0, NoMessageReason::Malformed);
-    let raw = Raw::whole(element.bytes).map_err(malformed)?;
-    let fields = ["chat_messages", "current_leaf_message_uuid"];
-    let [messages, current] = raw.fields(fields).map_err(malformed)?;
+) -> Result<(), ConversationBreak> {
+    let raw = Raw::whole(element.bytes)?;
+    let [messages, current] = raw.fields(["chat_messages", "current_leaf_message_uuid"])?;
     let messages = messages.filter(|messages| !messages.is_null());
     let messages = messages.ok_or((raw.at, NoMessageReason::MissingField("chat_messages")))?;
-
-    let mut entries = Vec::new();
-    let mut broken = None;
-    for message in messages.elements().map_err(malformed)? {
-        match message {
-            Ok(message) => entries.push(entry(element, message)),
-            Err(at) => broken = Some(malformed(at)),
-        }
-    }
-    give(gathered, entries, current.and_then(Raw::id));
-    broken.map_or(Ok(()), Err)
+    let (messages, end) = up_to_break(messages.elements()?);
+    let entries = messages.into_iter().map(|message| entry(element, message));
+    give(gathered, entries.collect(), current.and_then(Raw::id));
+    end
 }
 
 fn entry(element: &mut ExportedConversation<'_>, message: Raw<'_>) -> ClaudeEntry {

@@ -28,12 +28,6 @@ const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("[Request interrupted by user", NoMessageReason::System),
 ];
 
-/// The identifier of a line, for its position.
-pub(crate) fn id(line: Raw<'_>) -> Option<String> {
-    let [id] = line.fields(["uuid"]).ok()?;
-    id?.id()
-}
-
 /// One line.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let fields = ["type", "uuid", "timestamp", "message", "attachment"];

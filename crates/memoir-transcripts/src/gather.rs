@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
-    raw::{Raw, Undecodable},
+    raw::{BrokenJson, Raw, Undecodable},
 };
 
 /// Longest identifier of a file that is used unchanged, in bytes.
@@ -202,10 +202,28 @@ impl From<Undecodable> for NoMessageReason {
     }
 }
 
-impl From<crate::raw::BrokenJson> for NoMessageReason {
-    fn from(_: crate::raw::BrokenJson) -> Self {
+impl From<BrokenJson> for NoMessageReason {
+    fn from(_: BrokenJson) -> Self {
         Self::Malformed
     }
+}
+
+/// Where a conversation breaks off, and why.
+pub(crate) type ConversationBreak = (usize, NoMessageReason);
+
+impl From<BrokenJson> for ConversationBreak {
+    fn from(broken: BrokenJson) -> Self {
+        (broken.0, broken.into())
+    }
+}
+
+/// The parts of a list, and why it breaks off: what is before the break is read, and the break is reported after it.
+pub(crate) fn up_to_break<T>(
+    parts: impl Iterator<Item = Result<T, BrokenJson>>,
+) -> (Vec<T>, Result<(), ConversationBreak>) {
+    let mut end = Ok(());
+    let parts = parts.map_while(|part| part.map_err(|broken| end = Err(broken.into())).ok());
+    (parts.collect(), end)
 }
 
 /// One conversation of an export while it is read.

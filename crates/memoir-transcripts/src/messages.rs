@@ -70,9 +70,3 @@ fn of_model(
         left_out: blocks.left_out,
     })
 }
-
-/// The identifier of a message that [`read`] refuses, for its position.
-pub(crate) fn id(raw: Raw<'_>) -> Option<String> {
-    let [id] = raw.fields(["id"]).ok()?;
-    id?.id()
-}

@@ -151,129 +151,104 @@ impl FilePosition {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        FileLayout::{Array, Lines, Object, Values},
+        TranscriptFormat::*,
+        *,
+    };
 
     #[test]
     fn formats_are_recognised_by_their_first_keys() {
-        for (head, expected) in [
-            ("", Some((TranscriptFormat::Text, FileLayout::Text))),
+        for (format, layout, heads) in [
             (
-                "Ann: hello",
-                Some((TranscriptFormat::Text, FileLayout::Text)),
+                Text,
+                FileLayout::Text,
+                &[
+                    "",
+                    "Ann: hello",
+                    "[2026-03-01 10:00] Ann: hello",
+                    "{ so it went }",
+                    "[1, 2] Ann: hello",
+                ][..],
             ),
             (
-                "[2026-03-01 10:00] Ann: hello",
-                Some((TranscriptFormat::Text, FileLayout::Text)),
+                Messages,
+                Array,
+                &[
+                    " [\n]",
+                    r#"[{"id": "1", "at": null, "speaker": "#,
+                    r#"[{"role": "user", "content": "Hello."}]"#,
+                ],
+            ),
+            (Messages, Object, &[r#"{"messages": [{"id""#]),
+            (
+                Messages,
+                Lines,
+                &[
+                    r#"{"speaker": "Ann", "text": "hi"}"#,
+                    r#"{"role": "user", "content": [{"type": "text""#,
+                ],
+            ),
+            (ChatGpt, Array, &[r#"[{"title": "a", "mapping": {"x": "#]),
+            (ChatGpt, Values, &[r#"{"mapping": {}}"#]),
+            (
+                Claude,
+                Array,
+                &[
+                    r#"[{"uuid": "a", "chat_messages": ["#,
+                    r#"[null, {"a": 1}, {"chat_messages": [], "#,
+                ],
             ),
             (
-                "{ so it went }",
-                Some((TranscriptFormat::Text, FileLayout::Text)),
+                ClaudeCode,
+                Lines,
+                &[
+                    r#"{"type":"summary","summary":"x"}"#,
+                    r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
+                    r#"{"parentUuid":"a","type":"progress","data":{"#,
+                ],
             ),
             (
-                " [\n]",
-                Some((TranscriptFormat::Messages, FileLayout::Array)),
+                Codex,
+                Lines,
+                &[r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#],
             ),
             (
-                r#"{"messages": [{"id""#,
-                Some((TranscriptFormat::Messages, FileLayout::Object)),
+                Copilot,
+                Lines,
+                &[r#"{"type":"session.start","data":{"sessionId":"#],
             ),
-            (
-                r#"[{"id": "1", "at": null, "speaker": "#,
-                Some((TranscriptFormat::Messages, FileLayout::Array)),
-            ),
-            (
-                r#"{"speaker": "Ann", "text": "hi"}"#,
-                Some((TranscriptFormat::Messages, FileLayout::Lines)),
-            ),
-            (
-                r#"[{"title": "a", "mapping": {"x": "#,
-                Some((TranscriptFormat::ChatGpt, FileLayout::Array)),
-            ),
-            (
-                r#"{"mapping": {}}"#,
-                Some((TranscriptFormat::ChatGpt, FileLayout::Values)),
-            ),
-            (
-                r#"[{"uuid": "a", "chat_messages": ["#,
-                Some((TranscriptFormat::Claude, FileLayout::Array)),
-            ),
-            (
-                r#"{"type":"summary","summary":"x"}"#,
-                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
-            ),
-            (
-                r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
-                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
-            ),
-            (
-                r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
-                Some((TranscriptFormat::Codex, FileLayout::Lines)),
-            ),
-            (
-                r#"{"type":"session.start","data":{"sessionId":"#,
-                Some((TranscriptFormat::Copilot, FileLayout::Lines)),
-            ),
-            (
-                r#"{"parentUuid":"a","type":"progress","data":{"#,
-                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
-            ),
-            (
-                r#"{"sessionId":"a","projectHash":"b","#,
-                Some((TranscriptFormat::Gemini, FileLayout::Lines)),
-            ),
-            (
-                "[1, 2] Ann: hello",
-                Some((TranscriptFormat::Text, FileLayout::Text)),
-            ),
-            (
-                r#"[null, {"a": 1}, {"chat_messages": [], "#,
-                Some((TranscriptFormat::Claude, FileLayout::Array)),
-            ),
-            (
-                r#"[{"role": "user", "content": "Hello."}]"#,
-                Some((TranscriptFormat::Messages, FileLayout::Array)),
-            ),
-            (
-                r#"{"role": "user", "content": [{"type": "text""#,
-                Some((TranscriptFormat::Messages, FileLayout::Lines)),
-            ),
-            (r#"{"content": "Likes tea.", "tags": []}"#, None),
-            ("{}", None),
-            (r#"[{"a": 1}]"#, None),
-            (r#"{"conversations": []}"#, None),
+            (Gemini, Lines, &[r#"{"sessionId":"a","projectHash":"b","#]),
         ] {
-            assert_eq!(recognise(head.as_bytes(), None).ok(), expected, "{head}");
+            for head in heads {
+                let found = recognise(head.as_bytes(), None);
+                assert_eq!(found, Ok((format, layout)), "{head}");
+            }
+        }
+        for head in [
+            r#"{"content": "Likes tea.", "tags": []}"#,
+            "{}",
+            r#"[{"a": 1}]"#,
+            r#"{"conversations": []}"#,
+        ] {
+            assert!(recognise(head.as_bytes(), None).is_err(), "{head}");
         }
     }
 
     #[test]
     fn a_form_that_is_given_is_held_to() {
-        let layout =
-            |head: &str, format| recognise(head.as_bytes(), Some(format)).map(|(_, layout)| layout);
-        assert_eq!(layout("[{}]", TranscriptFormat::Text), Ok(FileLayout::Text));
-        assert_eq!(
-            layout("[{}]", TranscriptFormat::Claude),
-            Ok(FileLayout::Array)
-        );
-        assert_eq!(
-            layout(" [", TranscriptFormat::Claude),
-            Ok(FileLayout::Array)
-        );
-        assert_eq!(
-            layout("{", TranscriptFormat::ChatGpt),
-            Ok(FileLayout::Values)
-        );
-        assert_eq!(
-            layout("hello", TranscriptFormat::Claude),
-            Err(Error::OtherForm(TranscriptFormat::Claude))
-        );
-        assert_eq!(
-            layout("[]", TranscriptFormat::ClaudeCode),
-            Err(Error::OtherForm(TranscriptFormat::ClaudeCode))
-        );
-        assert_eq!(
-            layout("half a line", TranscriptFormat::ClaudeCode),
-            Ok(FileLayout::Lines)
-        );
+        for (head, format, layout) in [
+            ("[{}]", Text, Some(FileLayout::Text)),
+            ("[{}]", Claude, Some(Array)),
+            (" [", Claude, Some(Array)),
+            ("{", ChatGpt, Some(Values)),
+            ("hello", Claude, None),
+            ("[]", ClaudeCode, None),
+            ("half a line", ClaudeCode, Some(Lines)),
+        ] {
+            let expected = layout.map(|layout| (format, layout));
+            let found = recognise(head.as_bytes(), Some(format));
+            assert_eq!(found, expected.ok_or(Error::OtherForm(format)), "{head}");
+        }
     }
 }

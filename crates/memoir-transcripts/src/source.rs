@@ -13,6 +13,10 @@ pub const HEAD_BYTES: u64 = 256 << 10;
 // Otherwise one large conversation would hold its memory until the end of the file.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// Most bytes of a key that is kept.
+// No reader wants a longer one.
+const KEY_BYTES: usize = 1 << 10;
+
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -198,6 +202,56 @@ impl<R: Read> FileSource<R> {
                 ScanStep::NoValue => return Ok(PieceRead::Nothing),
             }
         }
+    }
+
+    /// As [`FileSource::take_value`], of a value that must be here. Returns whether it is within `limit`; what it was is
+    /// [`FileSource::piece`].
+    ///
+    /// # Errors
+    /// Reading fails, the file ends inside the value, or there is none.
+    pub fn expect_value(&mut self, limit: usize) -> Result<bool, Error> {
+        match self.take_value(limit)? {
+            PieceRead::Whole => Ok(true),
+            PieceRead::TooLarge => Ok(false),
+            PieceRead::Truncated => Err(Error::Truncated(self.place())),
+            PieceRead::Nothing => Err(Error::Broken(self.place())),
+        }
+    }
+
+    /// Reads the key of a field, with its quotes, and the colon behind it.
+    ///
+    /// # Errors
+    /// As for [`FileSource::expect_value`].
+    pub fn take_key(&mut self) -> Result<(), Error> {
+        self.peek()?;
+        self.expect_value(KEY_BYTES)?;
+        if self.peek()? != Some(b':') {
+            return Err(Error::Broken(self.place()));
+        }
+        self.pass();
+        Ok(())
+    }
+
+    /// Goes to the next element of an array, of which the `[` or an element was read last: where `first` is set, the
+    /// `[`. Returns whether there is one; else the array's end was read.
+    ///
+    /// # Errors
+    /// Reading fails, the file ends, or an element is not behind a comma.
+    pub fn next_element(&mut self, first: bool) -> Result<bool, Error> {
+        match self.peek()? {
+            None => return Err(Error::Truncated(self.place())),
+            Some(b']') => {
+                self.pass();
+                return Ok(false);
+            }
+            Some(b',') if !first => {
+                self.pass();
+                self.peek()?;
+            }
+            Some(_) if first => {}
+            Some(_) => return Err(Error::Broken(self.place())),
+        }
+        Ok(true)
     }
 
     /// Reads one line, without its line break, and without a byte order mark, which the later ones of joined files have.

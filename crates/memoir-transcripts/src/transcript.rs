@@ -15,10 +15,6 @@ use crate::{
     text::PlainText,
 };
 
-/// Most bytes of a key that is compared.
-// Only `messages` is wanted; a longer key is skipped as any other is.
-const KEY_BYTES: usize = 1 << 10;
-
 /// A file of conversations, as a stream of its items.
 ///
 /// After an error, and after the end, it is exhausted.
@@ -155,27 +151,15 @@ impl<R: Read> TranscriptReader<R> {
     }
 
     fn element(&mut self, first: bool, in_object: bool) -> Result<(), Error> {
-        let next = self.source.peek()?;
-        match next {
-            None => return Err(Error::Truncated(self.source.place())),
-            Some(b']') => {
-                self.source.pass();
-                self.state = if in_object {
-                    TranscriptState::Key {
-                        first: false,
-                        found: true,
-                    }
-                } else {
-                    TranscriptState::End
-                };
-                return Ok(());
-            }
-            Some(b',') if !first => {
-                self.source.pass();
-                self.source.peek()?;
-            }
-            Some(_) if first => {}
-            Some(_) => return Err(Error::Broken(self.source.place())),
+        if !self.source.next_element(first)? {
+            self.state = match in_object {
+                true => TranscriptState::Key {
+                    first: false,
+                    found: true,
+                },
+                false => TranscriptState::End,
+            };
+            return Ok(());
         }
         self.state = TranscriptState::Element {
             first: false,
@@ -202,14 +186,8 @@ impl<R: Read> TranscriptReader<R> {
             Some(byte) if byte == opening => self.source.pass(),
             Some(_) => return Err(Error::Broken(self.source.place())),
         }
-        // `take_value` begins at the current byte, which may be white space.
-        self.source.peek()?;
-        self.expect(KEY_BYTES)?;
+        self.source.take_key()?;
         let is_messages = self.source.piece == b"\"messages\"";
-        if self.source.peek()? != Some(b':') {
-            return Err(Error::Broken(self.source.place()));
-        }
-        self.source.pass();
         self.state = TranscriptState::Key {
             first: false,
             found: found || is_messages,
@@ -219,7 +197,7 @@ impl<R: Read> TranscriptReader<R> {
             _ => {
                 let place = self.source.place();
                 // 0: it is skipped, and nothing of it is kept.
-                self.expect(0)?;
+                self.source.expect_value(0)?;
                 if is_messages {
                     self.gathered
                         .skip(place, NoMessageReason::InvalidField("messages"));
@@ -227,15 +205,6 @@ impl<R: Read> TranscriptReader<R> {
             }
         }
         Ok(())
-    }
-
-    /// Reads a required value.
-    fn expect(&mut self, limit: usize) -> Result<(), Error> {
-        match self.source.take_value(limit)? {
-            PieceRead::Whole | PieceRead::TooLarge => Ok(()),
-            PieceRead::Truncated => Err(Error::Truncated(self.source.place())),
-            PieceRead::Nothing => Err(Error::Broken(self.source.place())),
-        }
     }
 
     /// Reads a value and its messages.
@@ -284,20 +253,22 @@ impl<R: Read> TranscriptReader<R> {
         let Ok(raw) = Raw::whole(&self.source.piece) else {
             return gathered.skip(place, NoMessageReason::Malformed);
         };
-        match self.format {
-            TranscriptFormat::ClaudeCode => {
-                // Before it is read, so that a refused message is named in the report.
-                place.id = claude_code::id(raw).map(PrivateText::from);
-                gathered.take(claude_code::read(raw), place);
-            }
-            TranscriptFormat::Codex => gathered.take(codex::read(raw), place),
-            TranscriptFormat::Copilot => gathered.take(copilot::read(raw), place),
-            TranscriptFormat::Gemini => gathered.take(gemini::read(raw), place),
-            _ => {
-                place.id = messages::id(raw).map(PrivateText::from);
-                gathered.take(messages::read(raw), place);
-            }
-        }
+        let read = match self.format {
+            TranscriptFormat::ClaudeCode => claude_code::read,
+            TranscriptFormat::Codex => codex::read,
+            TranscriptFormat::Copilot => copilot::read,
+            TranscriptFormat::Gemini => gemini::read,
+            _ => messages::read,
+        };
+        // Before it is read, so that a refused message is named in the report.
+        let [id, uuid] = raw.fields(["id", "uuid"]).unwrap_or_default();
+        let id = match self.format {
+            TranscriptFormat::ClaudeCode => uuid,
+            TranscriptFormat::Messages => id,
+            _ => None,
+        };
+        place.id = id.and_then(Raw::id).map(PrivateText::from);
+        gathered.take(read(raw), place);
     }
 }
 

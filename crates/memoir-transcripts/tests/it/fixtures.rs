@@ -1,6 +1,6 @@
 //! Each format in its real shape, and with its possible faults.
 
-use memoir_transcripts::{Item, TranscriptFormat, TranscriptLimits, TranscriptReport};
+use memoir_transcripts::{Item, TranscriptFormat, TranscriptReport};
 
 use crate::{expect, lines, read};
 
@@ -329,7 +329,7 @@ fn plain_text_is_read_by_speakers_or_by_paragraphs() {
 #[test]
 fn spec_2_6_identifiers_are_the_same_at_every_reading_and_when_a_file_grows() {
     let identifiers = |text: &str| -> Vec<String> {
-        let items = read(text.as_bytes(), None, TranscriptLimits::default());
+        let items = read(text.as_bytes());
         let message = |item| match item {
             Ok(Item::Message(message)) => Some(message.id.into_exposed()),
             _ => None,
@@ -354,7 +354,7 @@ fn spec_5_1_what_is_printed_of_a_file_holds_no_words_of_it() {
         include_bytes!("../fixtures/claude_code.jsonl"),
     ];
     for bytes in files {
-        let items = read(bytes, None, TranscriptLimits::default());
+        let items = read(bytes);
         let mut report = TranscriptReport::default();
         for item in items.iter().flatten() {
             report.note(item);
@@ -379,10 +379,7 @@ fn spec_5_1_what_is_printed_of_a_file_holds_no_words_of_it() {
 fn a_report_counts_what_was_passed_over_and_names_what_was_lost() {
     let mut report = TranscriptReport::default();
     let bytes = include_bytes!("../fixtures/claude_hostile.json");
-    for item in read(bytes, None, TranscriptLimits::default())
-        .iter()
-        .flatten()
-    {
+    for item in read(bytes).iter().flatten() {
         report.note(item);
     }
     assert_eq!((report.messages, report.lost()), (3, 9));

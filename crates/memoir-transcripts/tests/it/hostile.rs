@@ -6,15 +6,16 @@ use memoir_transcripts::{
     Error, Item, NoMessageReason, TranscriptFormat, TranscriptLimits, TranscriptReader,
 };
 
-use crate::{expect, lines, read};
+use crate::{expect, lines, read, read_within};
 
 const SMALL: TranscriptLimits = TranscriptLimits {
     conversation_bytes: 300,
     message_bytes: 100,
 };
 
-fn reasons(bytes: &[u8], limits: TranscriptLimits) -> Vec<String> {
-    lines(&read(bytes, None, limits))
+/// The lines of a file within [`SMALL`] limits.
+fn small(file: &str) -> Vec<String> {
+    lines(&read_within(file.as_bytes(), None, SMALL))
 }
 
 #[test]
@@ -24,8 +25,8 @@ fn a_file_that_is_cut_off_gives_what_came_before() {
         .windows(12)
         .position(|bytes| bytes == b"My sister's ")
         .unwrap();
-    let found = reasons(&whole[..second], TranscriptLimits::default());
-    assert_eq!(found[..3], reasons(whole, TranscriptLimits::default())[..3]);
+    let found = lines(&read(&whole[..second]));
+    assert_eq!(found[..3], lines(&read(whole))[..3]);
     assert_eq!(found[5], "2:- 9 Malformed");
     assert!(
         found[6].starts_with("! the file ends in the middle (line 10, "),
@@ -54,11 +55,11 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
         include_bytes!("../fixtures/gemini.jsonl"),
     ];
     for file in files {
-        let whole = read(file, None, TranscriptLimits::default());
+        let whole = read(file);
         let format = TranscriptReader::open(file, None).unwrap().format();
         // From the byte on at which the format is recognisable.
         for end in (60..file.trim_ascii_end().len()).step_by(7) {
-            let items = read(&file[..end], Some(format), TranscriptLimits::default());
+            let items = read_within(&file[..end], Some(format), TranscriptLimits::default());
             let is_lines = !matches!(
                 format,
                 TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages
@@ -82,10 +83,7 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
 fn text_behind_the_end_is_reported() {
     let one = r#"[{"id": 1, "speaker": "a", "text": "b"}]"#;
     for (rest, place) in [("]", 40), (" [", 41), ("\n\n}", 42)] {
-        let found = reasons(
-            format!("{one}{rest}").as_bytes(),
-            TranscriptLimits::default(),
-        );
+        let found = lines(&read(format!("{one}{rest}").as_bytes()));
         assert_eq!(found.len(), 2);
         assert!(
             found[1].starts_with("! the file is broken")
@@ -115,36 +113,25 @@ fn what_is_too_large_is_passed_over_with_its_place() {
             "{{\"id\":1,\"speaker\":\"a\",\"text\":\"{text}\"}}\n{{\"id\":2,\"speaker\":\"a\",\"text\":\"short\"}}\n"
         )
     };
-    assert_eq!(
-        reasons(lines(&long).as_bytes(), SMALL),
-        ["1 1 TooLarge", "2 2|-|a|short"]
-    );
-    assert_eq!(
-        reasons(lines(&huge).as_bytes(), SMALL),
-        ["- 1 TooLarge", "2 2|-|a|short"]
-    );
+    assert_eq!(small(&lines(&long)), ["1 1 TooLarge", "2 2|-|a|short"]);
+    assert_eq!(small(&lines(&huge)), ["- 1 TooLarge", "2 2|-|a|short"]);
     let text = format!("Mina: one\n{huge}\nEvan: two\nthree\n");
-    assert_eq!(
-        reasons(text.as_bytes(), SMALL),
-        ["# 1|-|Mina|one", "- 2 TooLarge", "# 3|-|Evan|two/three"]
-    );
+    let expected = ["# 1|-|Mina|one", "- 2 TooLarge", "# 3|-|Evan|two/three"];
+    assert_eq!(small(&text), expected);
     let conversation = |text: &str| {
         format!(r#"{{"chat_messages": [{{"uuid": "1", "sender": "human", "text": "{text}"}}]}}"#)
     };
     let export = format!("[{},\n{}]", conversation(&huge), conversation("short"));
-    assert_eq!(
-        reasons(export.as_bytes(), SMALL),
-        ["1:- 1 TooLarge", "2:1 2|-|user|short"]
-    );
+    assert_eq!(small(&export), ["1:- 1 TooLarge", "2:1 2|-|user|short"]);
     let export = format!("[{}]", conversation(&long));
-    assert_eq!(reasons(export.as_bytes(), SMALL), ["1:1 1 TooLarge"]);
+    assert_eq!(small(&export), ["1:1 1 TooLarge"]);
 }
 
 #[test]
 fn plain_text_that_goes_on_and_on_loses_no_line() {
     let line = "and so it went on";
     let text = format!("Mina: it began\n{}", format!("{line}\n").repeat(50));
-    let items = read(text.as_bytes(), None, SMALL);
+    let items = read_within(text.as_bytes(), None, SMALL);
     let mut words = String::new();
     for item in &items {
         let Ok(Item::Message(message)) = item else {
@@ -205,7 +192,7 @@ fn depth_and_huge_numbers_do_no_harm() {
         &["1 1|-|a|b"],
     );
     let open = format!(r#"[{{"id": 1, "speaker": "a", "text": "b", "x": {deep}"#);
-    let items = read(open.as_bytes(), None, TranscriptLimits::default());
+    let items = read(open.as_bytes());
     assert!(matches!(items.last(), Some(Err(Error::Truncated(_)))));
     let times = r#"{"mapping": {"a": {"message": {"author": {"role": "user"}, "create_time": -1e300, "content": {"parts": ["b"]}}}}}"#;
     expect(
@@ -237,11 +224,8 @@ fn a_form_that_a_file_does_not_have_is_refused() {
         Error::OtherForm(TranscriptFormat::ChatGpt)
     );
     let claude = include_bytes!("../fixtures/claude.json");
-    let found = lines(&read(
-        claude,
-        Some(TranscriptFormat::ChatGpt),
-        TranscriptLimits::default(),
-    ));
+    let format = Some(TranscriptFormat::ChatGpt);
+    let found = lines(&read_within(claude, format, TranscriptLimits::default()));
     assert!(
         found
             .iter()
@@ -252,19 +236,16 @@ fn a_form_that_a_file_does_not_have_is_refused() {
 
 #[test]
 fn conversations_of_two_forms_in_one_file_are_reported() {
-    let mixed = format!(
-        r#"[{{"uuid": "a", "chat_messages": [{{"uuid": "1", "sender": "human", "text": "one"}}]}},
-            {{"id": "b", "mapping": {{}}}},
-            {{"uuid": "c", "chat_messages": [{{"uuid": "2", "sender": "human", "text": "{}"}}]}}]"#,
-        "two"
-    );
-    let items = read(
-        mixed.as_bytes(),
-        Some(TranscriptFormat::Claude),
-        TranscriptLimits::default(),
-    );
+    let mixed = r#"[{"uuid": "a", "chat_messages": [{"uuid": "1", "sender": "human", "text": "one"}]},
+            {"id": "b", "mapping": {}},
+            {"uuid": "c", "chat_messages": [{"uuid": "2", "sender": "human", "text": "two"}]}]"#;
+    let format = Some(TranscriptFormat::Claude);
     assert_eq!(
-        lines(&items),
+        lines(&read_within(
+            mixed.as_bytes(),
+            format,
+            TranscriptLimits::default()
+        )),
         [
             "1:1 1|-|user|one",
             "2:- 2 MissingField(\"chat_messages\")",
@@ -309,7 +290,7 @@ fn how_the_bytes_come_makes_no_difference() {
             interrupt: false,
         };
         let items: Vec<_> = TranscriptReader::open(slow, None).unwrap().collect();
-        assert_eq!(items, read(bytes, None, TranscriptLimits::default()));
+        assert_eq!(items, read(bytes));
     }
 }
 
@@ -341,7 +322,7 @@ fn names_and_identifiers_that_are_none_are_not_handed_on() {
     let json = format!(
         r#"[{{"id": "{long}", "speaker": "a", "text": "b"}}, {{"id": 2, "speaker": "{long}", "text": "b"}}]"#
     );
-    let items = read(json.as_bytes(), None, TranscriptLimits::default());
+    let items = read(json.as_bytes());
     let Ok(Item::Message(message)) = &items[0] else {
         panic!("{items:?}")
     };

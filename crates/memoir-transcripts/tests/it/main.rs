@@ -7,8 +7,12 @@ mod properties;
 
 use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
-/// All items of `bytes`.
-fn read(
+/// All items of `bytes`, whose format is recognised.
+fn read(bytes: &[u8]) -> Vec<Result<Item, Error>> {
+    read_within(bytes, None, TranscriptLimits::default())
+}
+
+fn read_within(
     bytes: &[u8],
     format: Option<TranscriptFormat>,
     limits: TranscriptLimits,
@@ -67,8 +71,5 @@ fn expect(bytes: &[u8], format: TranscriptFormat, expected: &[&str]) {
         TranscriptReader::open(bytes, None).unwrap().format(),
         format
     );
-    assert_eq!(
-        lines(&read(bytes, None, TranscriptLimits::default())),
-        expected
-    );
+    assert_eq!(lines(&read(bytes)), expected);
 }
