@@ -289,7 +289,7 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
 async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    let taken = stalled(&wren, [6]).await;
+    let _leased = stalled(&wren, [6]).await;
     // The model took longer than a lease lasts, and the lease was renewed meanwhile.
     wren.clock.advance(Duration::from_secs(50));
     let protect = json!({"id": 1});

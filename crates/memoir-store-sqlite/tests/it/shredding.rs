@@ -87,8 +87,8 @@ async fn spec_4_4_what_was_shredded_is_in_no_file() {
         assert!(is_on_disk(&path, &trace("memory #21")));
         assert!(is_on_disk(&path, &trace("record 21")));
         assert_holds(&store, &agent).await;
-        let records = store.records(agent.scope, &RecordFilter::default());
-        let records = records.await.unwrap();
+        let all = RecordFilter::default();
+        let records = store.records(agent.scope, &all).await.unwrap();
         assert_eq!(records[19].body, canary("that stays", 0));
         assert_eq!(records[19].body_version, 2);
     }
