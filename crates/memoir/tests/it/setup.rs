@@ -364,8 +364,8 @@ fn spec_6_2_a_setup_without_its_record_is_removed_and_the_users_own_hooks_stay()
             }
             let ran = installation.run(&["setup", program, "--remove", "--yes"]);
             assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
-            let event = format!("the hook of `{event}` in `");
-            ran.reports(&format!("did not certainly write them: {event}"));
+            let left = format!("did not certainly write them: the hook of `{event}` in `");
+            ran.reports(&left);
             ran.prints("what setup wrote is removed from");
             let hooks = hooks_of(&installation, path, event);
             assert_eq!(hooks, own, "{program}: {is_set_up_again}");
