@@ -13,7 +13,7 @@ use memoir_transcripts::raw::{BrokenJson, Raw};
 use crate::{
     EntryPosition, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
-    files::Files,
+    files::{Files, is_of_conversations},
     json::{self, Lists},
     out::{FoundEntry, Out, hex},
 };
@@ -59,17 +59,13 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         ..ChatGptNotes::default()
     };
     for index in 0..files.len() {
-        let name = files.name(index);
-        let file = name.rsplit('/').next().unwrap_or(name);
-        let is_such = file.starts_with("conversations") && file.ends_with(".json");
-        if !files.is_one() && !is_such {
-            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
+        if !files.takes(index, out, is_of_conversations) {
             continue;
         }
         json::elements(&mut files, index, &LISTS, out, |raw, place, out| {
             conversation(raw, &place, &mut notes, out)?;
             for _ in 0..std::mem::take(&mut notes.over) {
-                out.pass_entry(place.clone(), NoMemoryReason::TooMany)?;
+                out.pass_entry(place.clone(), NoMemoryReason::TooMany);
             }
             Ok(())
         })?;
@@ -91,10 +87,12 @@ fn conversation(
         "create_time",
     ];
     let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
-        return out.pass_entry(place.clone(), NoMemoryReason::Malformed);
+        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
+        return Ok(());
     };
     let Some(mapping) = mapping.filter(|mapping| mapping.is_object()) else {
-        return out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
+        out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
+        return Ok(());
     };
     notes.conversations += 1;
     if forget.is_some_and(Raw::is_true) {
@@ -107,8 +105,9 @@ fn conversation(
         Ok(())
     })?;
     let mut read = |node| {
-        message(node, said_at, notes)
-            .or_else(|BrokenJson(at)| out.pass_entry(place.of_part(at), NoMemoryReason::Malformed))
+        if let Err(BrokenJson(at)) = message(node, said_at, notes) {
+            out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
+        }
     };
     // Only the continued branch: an edited prompt leaves another branch behind.
     let mut next = current
@@ -117,11 +116,12 @@ fn conversation(
     // A file that does not name the conversation's end is read with all branches: surplus memories can be discarded
     // later.
     if next.is_none() {
-        return nodes.into_values().try_for_each(read);
+        nodes.into_values().for_each(read);
+        return Ok(());
     }
     // Removed from the map, so that circular parents end.
     while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
-        read(node)?;
+        read(node);
         let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
         next = parent.and_then(Raw::id);
     }

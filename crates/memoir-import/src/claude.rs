@@ -10,11 +10,11 @@ use memoir_transcripts::raw::Raw;
 
 use crate::{
     EntryPosition, NoMemoryReason, ReadResult, date,
-    files::Files,
+    files::{Files, file_name},
     frontmatter,
     json::{self, Lists},
     markdown,
-    out::{FoundEntry, Out, hex},
+    out::{FoundEntry, Out, digest_id},
 };
 
 const LISTS: Lists = Lists::named(&["data"]);
@@ -24,21 +24,21 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     let projects = projects(&mut files, out);
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
-        let file = name.rsplit('/').next().unwrap_or(&name);
+        let file = file_name(&name);
         let is_of_memories = file == "memories.json" || name.contains("memories/");
         match file.rsplit_once('.').map(|(_, ending)| ending) {
             Some("json") if files.is_one() || is_of_memories => {
                 memories(&mut files, index, &projects, out)?;
             }
             Some("json") if file.starts_with("conversations") => {
-                out.pass(files.place(index), NoMemoryReason::Message)?;
+                out.pass(files.place(index), NoMemoryReason::Message);
             }
             Some("json") if file.starts_with("projects") || name.contains("projects/") => {
-                out.pass(files.place(index), NoMemoryReason::Instruction)?;
+                out.pass(files.place(index), NoMemoryReason::Instruction);
             }
             Some("md" | "markdown" | "txt") => page(&mut files, index, &name, out)?,
             _ if files.is_one() => memories(&mut files, index, &projects, out)?,
-            _ => out.pass(files.place(index), NoMemoryReason::OtherFile)?,
+            _ => out.pass(files.place(index), NoMemoryReason::OtherFile),
         }
     }
     Ok(())
@@ -114,7 +114,8 @@ fn element(
         ],
     ) = raw.fields(names)
     else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
+        return Ok(());
     };
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
         return out.entry(FoundEntry {
@@ -127,59 +128,56 @@ fn element(
         });
     }
     let account = account.and_then(Raw::id).unwrap_or_default();
-    if let Some(text) = json::text(about) {
-        out.entry(FoundEntry {
+    if about.is_some_and(|about| !about.is_null()) {
+        let text = json::content([about], "conversations_memory");
+        let found = text.map(|text| FoundEntry {
             text,
             // The page has no identifier. The account's distinguishes the exports of two persons.
             id: format!("conversations/{account}"),
             kind: Some(Kind::Core),
             is_page: true,
-            place: place.clone(),
             ..FoundEntry::default()
-        })?;
-    } else if about.is_some_and(|about| !about.is_null()) {
-        let reason = json::why_no_text([about], "conversations_memory");
-        out.pass_entry(place.clone(), reason)?;
+        });
+        out.found(place.clone(), found)?;
     }
     let field = "project_memories";
     json::each_entry((field, of_projects), &place, out, |(key, value), out| {
         let id = key.string().ok().flatten().unwrap_or_default();
-        let place = place.of_part(value.at);
-        let Some(text) = json::text(Some(value)) else {
-            return out.pass_entry(place, NoMemoryReason::InvalidField(field));
-        };
         let project = projects.get(&id);
-        out.entry(FoundEntry {
+        let text = json::text(Some(value)).ok_or(NoMemoryReason::InvalidField(field));
+        let found = text.map(|text| FoundEntry {
             text,
             kind: Some(Kind::Core),
             // Where the name is not known the second tag is empty, and `tags::bounded` omits it.
             tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
             id: format!("project/{id}"),
             is_page: true,
-            place,
             ..FoundEntry::default()
-        })
+        });
+        out.found(place.of_part(value.at), found)
     })?;
     json::each_element(("memory_files", unknown), &place, out, |file, out| {
         // Their content is not documented yet.
-        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind)
+        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind);
+        Ok(())
     })?;
     if !json::any_of([about, of_projects, unknown]) {
-        out.pass_entry(place, NoMemoryReason::UnknownKind)?;
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
     }
     Ok(())
 }
 
 fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadResult {
     let place = files.place(index);
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let file = file_name(name);
     let is_instruction = matches!(file, "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md")
         || name.starts_with("rules/")
         || name.contains("/rules/");
     if is_instruction && !out.options.instructions {
-        return out.pass(place, NoMemoryReason::Instruction);
+        out.pass(place, NoMemoryReason::Instruction);
+        return Ok(());
     }
-    let Some(text) = files.page(index, &place, out)? else {
+    let Some(text) = files.page(index, &place, out) else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
@@ -217,7 +215,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
         text: body.to_owned(),
         title,
         id: match name {
-            "" => format!("sha256-{}", &hex(body)[..32]),
+            "" => digest_id(body),
             name => name.to_owned(),
         },
         kind,

@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_transcripts::{ByteStream, source::HEAD_BYTES, unpacked};
 
 use crate::{
-    EntryPosition, Error, Halt, ImportLimits, Input, NoMemoryReason,
+    EntryPosition, Error, ImportLimits, Input, NoMemoryReason,
     folder::{EntryKind, Folder},
     git,
     out::Out,
@@ -226,6 +226,20 @@ impl Files {
         matches!(self.store, FileSet::One { .. })
     }
 
+    /// Whether a file is read: the only one, or one of such a name. Any other is counted.
+    pub(crate) fn takes(
+        &self,
+        index: usize,
+        out: &mut Out<'_>,
+        is_such: impl FnOnce(&str) -> bool,
+    ) -> bool {
+        let takes = self.is_one() || is_such(self.name(index));
+        if !takes {
+            out.pass(self.place(index), NoMemoryReason::OtherFile);
+        }
+        takes
+    }
+
     /// The name of a file within the folder or archive; that of the one file; empty for a stream.
     pub(crate) fn name(&self, index: usize) -> &str {
         self.names.get(index).map_or("", |name| &name.name)
@@ -359,16 +373,19 @@ impl Files {
         index: usize,
         place: &EntryPosition,
         out: &mut Out<'_>,
-    ) -> Result<Option<String>, Halt> {
+    ) -> Option<String> {
         match self.text(index, out.options.limits.entry_bytes) {
             Ok((text, encoding)) => {
                 if encoding != Encoding::Utf8 {
                     let name = self.name(index);
                     out.notice("encoding", format!("{name}: not UTF-8; read as {encoding}"));
                 }
-                Ok(Some(text))
+                Some(text)
             }
-            Err(reason) => out.pass_entry(place.clone(), reason).map(|()| None),
+            Err(reason) => {
+                out.pass_entry(place.clone(), reason);
+                None
+            }
         }
     }
 
@@ -407,10 +424,7 @@ pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Err
     let mut archive = Archive::open(file, limits)?;
     let mut files = Vec::new();
     for index in 0..archive.len() {
-        let name = archive.name(index);
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let is_such = name.starts_with("conversations") && name.ends_with(".json");
-        if !is_such || archive.refusal(index).is_some() {
+        if !is_of_conversations(archive.name(index)) || archive.refusal(index).is_some() {
             continue;
         }
         let mut copy = tempfile::tempfile()?;
@@ -422,6 +436,17 @@ pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Err
         true => Err(Error::Unrecognised("a ZIP archive without conversations")),
         false => Ok(files),
     }
+}
+
+/// A name without its folders.
+pub(crate) fn file_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Whether a file of that name holds conversations of an export: ChatGPT's or Claude's.
+pub(crate) fn is_of_conversations(name: &str) -> bool {
+    let file = file_name(name);
+    file.starts_with("conversations") && file.ends_with(".json")
 }
 
 /// Whether a file begins as an SQLite database does.

@@ -4,8 +4,9 @@ use memoir_domain::mend::{self, Encoding};
 
 use crate::{
     ImportFormat, ImportLimits, Recognised,
-    files::Files,
+    files::{Files, file_name, is_of_conversations},
     frontmatter::{self, Fields},
+    json,
     recognise::{self, known},
 };
 
@@ -18,21 +19,17 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     let names: Vec<String> = (0..files.len())
         .map(|index| files.name(index).to_owned())
         .collect();
-    let ends = |ending: &str| names.iter().position(|name| is_called(name, ending));
+    let has = |file: &str| names.iter().any(|name| file_name(name) == file);
     // The most certain signs come first: names that one program alone gives, then the content of its pages, then any
     // pages. First the files of an export.
-    if ends("memories.json").is_some()
+    if has("memories.json")
         || names
             .iter()
             .any(|name| name.contains("memories/") && name.ends_with(".json"))
     {
         return Some(known(ImportFormat::Claude, "memories.json"));
     }
-    let conversations = names.iter().position(|name| {
-        let file = name.rsplit('/').next().unwrap_or(name);
-        file.starts_with("conversations") && file.ends_with(".json")
-    });
-    if let Some(index) = conversations {
+    if let Some(index) = names.iter().position(|name| is_of_conversations(name)) {
         // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it only where
         // the fields are inconclusive.
         let outline = files.outline(index);
@@ -40,7 +37,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         {
             return Some(by);
         }
-        if ends("users.json").is_some() || ends("projects.json").is_some() {
+        if has("users.json") || has("projects.json") {
             return Some(known(
                 ImportFormat::Claude,
                 "conversations.json, users.json",
@@ -54,8 +51,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         .filter(|index| names[*index].ends_with(".md"))
         .collect();
     if pages.is_empty() {
-        let index = (0..names.len())
-            .find(|index| names[*index].ends_with(".json") || names[*index].ends_with(".jsonl"))?;
+        let index = names.iter().position(|name| json::is_name(name))?;
         return recognise::json(&files.outline(index));
     }
     let is_tree = names
@@ -89,23 +85,16 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
             "pages with `type` user, feedback, project or reference",
         ));
     }
-    if names.iter().any(|name| is_called(name, "CLAUDE.md")) && ends("MEMORY.md").is_some() {
+    if has("CLAUDE.md") && has("MEMORY.md") {
         return Some(known(ImportFormat::Claude, "MEMORY.md, CLAUDE.md"));
     }
     let special = ["SOUL.md", "USER.md", "MEMORY.md", "memory_summary.md"];
-    let found: Vec<&str> = special
-        .into_iter()
-        .filter(|name| ends(name).is_some())
-        .collect();
+    let found: Vec<&str> = special.into_iter().filter(|name| has(name)).collect();
     Some(if found.is_empty() {
         known(ImportFormat::Markdown, "pages of Markdown")
     } else {
         known(ImportFormat::Markdown, &found.join(", "))
     })
-}
-
-fn is_called(name: &str, file: &str) -> bool {
-    name.rsplit('/').next() == Some(file)
 }
 
 fn is_of_claude(fields: &Fields) -> bool {

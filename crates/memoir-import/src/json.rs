@@ -12,13 +12,17 @@ use crate::{
     EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files, listed, out::Out,
 };
 
-/// Most bytes of a key that is compared.
-const KEY_BYTES: usize = 1 << 10;
 /// The depth of nested objects in which lists are searched.
 // `object` and `field` call each other: a file made of one object within another must not use up the stack.
 const DEPTH: usize = 4;
 /// Most bytes of a value beside the lists that is kept.
 const BESIDE_BYTES: usize = 1 << 16;
+
+impl From<BrokenJson> for NoMemoryReason {
+    fn from(_: BrokenJson) -> Self {
+        Self::Malformed
+    }
+}
 
 /// A part of a file.
 pub(crate) enum JsonPart<'a> {
@@ -96,7 +100,8 @@ pub(crate) fn walk<'a>(
             kind: std::io::ErrorKind::FileTooLarge,
             ..
         }) => {
-            return out.break_off(file, NoMemoryReason::TooLarge);
+            out.break_off(file, NoMemoryReason::TooLarge);
+            return Ok(());
         }
         Err(error) => return Err(failure(error)),
     };
@@ -118,8 +123,8 @@ pub(crate) fn walk<'a>(
     match walked {
         Err(WalkStop::Halt(halt)) => Err(halt),
         Err(WalkStop::Broken(position, reason)) => {
-            let place = walk.at(&position);
-            walk.out.break_off(place, reason)
+            walk.out.break_off(file.at(&position), reason);
+            Ok(())
         }
         Ok(()) => Ok(()),
     }
@@ -152,6 +157,8 @@ impl From<ScanError> for WalkStop {
                     NoMemoryReason::Unreadable
                 },
             ),
+            ScanError::Truncated(place) => Self::Broken(place, NoMemoryReason::Truncated),
+            ScanError::Broken(place) => Self::Broken(place, NoMemoryReason::Malformed),
             error => Self::Halt(failure(error)),
         }
     }
@@ -169,14 +176,7 @@ struct Walk<'a, 'o, R> {
 }
 
 impl<R: Read> Walk<'_, '_, R> {
-    fn at(&self, position: &FilePosition) -> EntryPosition {
-        EntryPosition {
-            file: self.file.file.clone(),
-            ..EntryPosition::from(position)
-        }
-    }
-
-    fn broken<T>(&self, reason: NoMemoryReason) -> Result<T, WalkStop> {
+    fn broken(&self, reason: NoMemoryReason) -> WalkResult {
         Err(WalkStop::Broken(self.source.place(), reason))
     }
 
@@ -207,35 +207,23 @@ impl<R: Read> Walk<'_, '_, R> {
     fn list(&mut self) -> WalkResult {
         self.source.pass();
         let mut first = true;
-        loop {
-            match self.source.peek()? {
-                None => return self.broken(NoMemoryReason::Truncated),
-                Some(b']') => {
-                    self.source.pass();
-                    return Ok(());
-                }
-                Some(b',') if !first => {
-                    self.source.pass();
-                    self.source.peek()?;
-                }
-                Some(_) if first => {}
-                // Without a comma it is unknown whether the next value is an element: the earlier elements were passed
-                // on, and the rest is one loss with its position.
-                Some(_) => return self.broken(NoMemoryReason::Malformed),
-            }
+        // Without a comma it is unknown whether the next value is an element: the earlier elements were passed on, and
+        // the rest is one loss with its position.
+        while self.source.next_element(first)? {
             first = false;
             self.element()?;
         }
+        Ok(())
     }
 
     /// One value, or the content of the lists of an object around them.
     fn element(&mut self) -> WalkResult {
         let position = self.source.place();
-        let place = self.at(&position);
+        let place = self.file.at(&position);
         match self.source.take_value(self.limit)? {
             PieceRead::Whole => {}
             PieceRead::TooLarge => {
-                self.out.pass_entry(place, NoMemoryReason::TooLarge)?;
+                self.out.pass_entry(place, NoMemoryReason::TooLarge);
                 return Ok(());
             }
             PieceRead::Truncated => {
@@ -249,7 +237,10 @@ impl<R: Read> Walk<'_, '_, R> {
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
             Ok(raw) => (self.found)(JsonPart::Element(raw), place, self.out),
-            Err(_) => self.out.pass_entry(place, NoMemoryReason::Malformed),
+            Err(_) => {
+                self.out.pass_entry(place, NoMemoryReason::Malformed);
+                Ok(())
+            }
         };
         self.source.piece = piece;
         given.map_err(WalkStop::from)
@@ -279,18 +270,11 @@ impl<R: Read> Walk<'_, '_, R> {
     }
 
     fn field(&mut self, depth: usize) -> WalkResult {
-        self.source.peek()?;
-        self.expect(KEY_BYTES)?;
-        let key = Raw::whole(&self.source.piece).ok();
-        let key = key.and_then(|key| key.string().ok().flatten());
+        self.source.take_key()?;
         // An undecodable key is none of the wanted ones; its value is skipped like any other.
-        let key = key.unwrap_or_default();
-        if self.source.peek()? != Some(b':') {
-            return self.broken(NoMemoryReason::Malformed);
-        }
-        self.source.pass();
+        let key = text(Raw::whole(&self.source.piece).ok()).unwrap_or_default();
         let next = self.source.peek()?;
-        let place = self.at(&self.source.place());
+        let place = self.file.at(&self.source.place());
         match next {
             Some(b'[') if self.lists.is_any || self.lists.named.contains(&key.as_str()) => {
                 self.list()
@@ -301,7 +285,7 @@ impl<R: Read> Walk<'_, '_, R> {
             }
             _ => {
                 // A larger value is no field of a format: vectors, or lists under another name.
-                if !self.expect(BESIDE_BYTES)? {
+                if !self.source.expect_value(BESIDE_BYTES)? {
                     return Ok(());
                 }
                 let piece = std::mem::take(&mut self.source.piece);
@@ -315,16 +299,11 @@ impl<R: Read> Walk<'_, '_, R> {
             }
         }
     }
+}
 
-    /// Reads a required value; returns whether it is whole.
-    fn expect(&mut self, limit: usize) -> Result<bool, WalkStop> {
-        match self.source.take_value(limit)? {
-            PieceRead::Whole => Ok(true),
-            PieceRead::TooLarge => Ok(false),
-            PieceRead::Truncated => self.broken(NoMemoryReason::Truncated),
-            PieceRead::Nothing => self.broken(NoMemoryReason::Malformed),
-        }
-    }
+/// Whether a file of that name is JSON, or lines of it.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.ends_with(".json") || name.ends_with(".jsonl")
 }
 
 /// Whether a file begins with an object.
@@ -353,42 +332,41 @@ fn is_object_around(head: &[u8], lists: &Lists) -> bool {
 /// Walks through the elements of a field of the entry at `place`; a missing field has none. After a broken element the
 /// next one cannot be found: that is one loss, with its position.
 pub(crate) fn each_element<'r, 'o>(
-    (name, list): (&'static str, Option<Raw<'r>>),
+    list: (&'static str, Option<Raw<'r>>),
     place: &EntryPosition,
     out: &mut Out<'o>,
     take: impl FnMut(Raw<'r>, &mut Out<'o>) -> ReadResult,
 ) -> ReadResult {
-    match list.filter(|list| !list.is_null()) {
-        None => Ok(()),
-        Some(list) if list.is_array() => each(list.elements(), place, out, take),
-        Some(list) => out.pass_entry(place.of_part(list.at), NoMemoryReason::InvalidField(name)),
-    }
+    each(list, Raw::is_array, Raw::elements, place, out, take)
 }
 
 /// As [`each_element`], of an object's keys and values.
 pub(crate) fn each_entry<'r, 'o>(
-    (name, object): (&'static str, Option<Raw<'r>>),
+    object: (&'static str, Option<Raw<'r>>),
     place: &EntryPosition,
     out: &mut Out<'o>,
     take: impl FnMut((Raw<'r>, Raw<'r>), &mut Out<'o>) -> ReadResult,
 ) -> ReadResult {
-    match object.filter(|object| !object.is_null()) {
-        None => Ok(()),
-        Some(object) if object.is_object() => each(object.entries(), place, out, take),
-        Some(object) => {
-            out.pass_entry(place.of_part(object.at), NoMemoryReason::InvalidField(name))
-        }
-    }
+    each(object, Raw::is_object, Raw::entries, place, out, take)
 }
 
-fn each<'o, T>(
-    parts: Result<impl Iterator<Item = Result<T, BrokenJson>>, BrokenJson>,
+fn each<'r, 'o, T, P: Iterator<Item = Result<T, BrokenJson>>>(
+    (name, whole): (&'static str, Option<Raw<'r>>),
+    is_such: fn(Raw<'r>) -> bool,
+    parts: fn(Raw<'r>) -> Result<P, BrokenJson>,
     place: &EntryPosition,
     out: &mut Out<'o>,
     mut take: impl FnMut(T, &mut Out<'o>) -> ReadResult,
 ) -> ReadResult {
+    let Some(whole) = whole.filter(|whole| !whole.is_null()) else {
+        return Ok(());
+    };
+    if !is_such(whole) {
+        out.pass_entry(place.of_part(whole.at), NoMemoryReason::InvalidField(name));
+        return Ok(());
+    }
     let mut broken = None;
-    match parts {
+    match parts(whole) {
         Ok(parts) => {
             for part in parts {
                 match part {
@@ -399,10 +377,10 @@ fn each<'o, T>(
         }
         Err(at) => broken = Some(at),
     }
-    match broken {
-        Some(BrokenJson(at)) => out.pass_entry(place.of_part(at), NoMemoryReason::Malformed),
-        None => Ok(()),
+    if let Some(BrokenJson(at)) = broken {
+        out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
     }
+    Ok(())
 }
 
 /// The text of a field; `None` where it is missing, null, or no text that can be decoded.
@@ -414,6 +392,17 @@ pub(crate) fn text(value: Option<Raw<'_>>) -> Option<String> {
 pub(crate) fn first_text<const N: usize>(values: [Option<Raw<'_>>; N]) -> Option<String> {
     let mut texts = values.into_iter().filter_map(text);
     texts.find(|text| !text.trim().is_empty())
+}
+
+/// The first of these that is a text and not blank.
+///
+/// # Errors
+/// Why none is; `name` is the first one's.
+pub(crate) fn content<const N: usize>(
+    values: [Option<Raw<'_>>; N],
+    name: &'static str,
+) -> Result<String, NoMemoryReason> {
+    first_text(values).ok_or_else(|| why_no_text(values, name))
 }
 
 /// Why none of these is a text with content; `name` is the first one's.

@@ -41,14 +41,16 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "expires_at",
     ];
     let Ok([prefix, namespace, key, value, created, expires]) = raw.fields(names) else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
+        return Ok(());
     };
     let namespace = match namespace.filter(|namespace| namespace.is_array()) {
         Some(list) => tags::of_value(list).join("."),
         None => json::first_text([prefix, namespace]).unwrap_or_default(),
     };
     let Some(value) = value else {
-        return out.pass_entry(place, NoMemoryReason::MissingField("value"));
+        out.pass_entry(place, NoMemoryReason::MissingField("value"));
+        return Ok(());
     };
     let gone = out.expired(date::of_value(expires).at);
     row(
@@ -75,14 +77,14 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     };
     let query = format!("SELECT prefix, key, value, created_at, {expires} FROM store");
     sqlite::each(&database, &query, out, &mut |found, out| {
+        let place = EntryPosition::default();
         let Some(value) = sqlite::text(found, 2) else {
-            return out.pass_entry(
-                EntryPosition::default(),
-                NoMemoryReason::InvalidField("value"),
-            );
+            out.pass_entry(place, NoMemoryReason::InvalidField("value"));
+            return Ok(());
         };
         let Ok(value) = Raw::whole(value.as_bytes()) else {
-            return out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
+            out.pass_entry(place, NoMemoryReason::Malformed);
+            return Ok(());
         };
         let gone = out.expired(sqlite::time(found, 4).at);
         row(
@@ -107,7 +109,8 @@ fn row(
     out: &mut Out<'_>,
 ) -> ReadResult {
     if namespace.split('.').next() == Some(RESERVED) {
-        return out.pass(entry.place, NoMemoryReason::Derived);
+        out.pass(entry.place, NoMemoryReason::Derived);
+        return Ok(());
     }
     // A column that was written as a text holds the object within it.
     let inner = json::text(Some(value));

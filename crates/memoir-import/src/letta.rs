@@ -10,7 +10,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
 
 use crate::{
-    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
+    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
@@ -28,13 +28,11 @@ const NAMED: usize = 20;
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
-        let is_page = name.ends_with(".md");
-        if is_page && !files.is_one() {
+        let is_file = |name: &str| name.ends_with(".af") || name.ends_with(".json");
+        if name.ends_with(".md") && !files.is_one() {
             page(&mut files, index, &name, out)?;
-        } else if files.is_one() || name.ends_with(".af") || name.ends_with(".json") {
+        } else if files.takes(index, out, is_file) {
             file(&mut files, index, out)?;
-        } else {
-            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
         }
     }
     Ok(())
@@ -47,7 +45,9 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
         .contains("\"passages\"");
     if begin == Some(b'[') || is_around {
-        return json::elements(files, index, &PASSAGES, out, passage);
+        return json::elements(files, index, &PASSAGES, out, |raw, place, out| {
+            out.found(place, passage(raw))
+        });
     }
     let place = files.place(index);
     // In whole and not as a stream: the block's agent may be named after the block.
@@ -55,7 +55,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let mut bytes = match files.bytes(index, limit) {
         Ok(bytes) => bytes,
         Err(reason) => {
-            return out.break_off(place, reason);
+            out.break_off(place, reason);
+            return Ok(());
         }
     };
     let mut first = EntryPosition {
@@ -83,7 +84,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         } else {
             NoMemoryReason::Truncated
         };
-        return out.break_off(place, reason);
+        out.break_off(place, reason);
+        return Ok(());
     };
     agents(raw, &first, out)
 }
@@ -94,11 +96,13 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     let [agents, blocks, core_memory, messages, name] = match raw.fields(fields) {
         Ok(fields) => fields,
         Err(BrokenJson(at)) => {
-            return out.break_off(place.of_part(at), NoMemoryReason::Malformed);
+            out.break_off(place.of_part(at), NoMemoryReason::Malformed);
+            return Ok(());
         }
     };
     if !json::any_of([agents, blocks, core_memory]) {
-        return out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
+        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
+        return Ok(());
     }
     let mut secrets = Vec::new();
     let mut agent_names: Vec<String> = Vec::new();
@@ -110,7 +114,8 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     json::each_element(("agents", agents), place, out, |agent, out| {
         let fields = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(fields) else {
-            return out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
+            out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
+            return Ok(());
         };
         let name = json::text(name).unwrap_or_default();
         if first.is_empty() {
@@ -130,7 +135,8 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         count_messages(messages, out);
         secrets_of(agent, &mut secrets);
         json::each_element(("memory_blocks", own_blocks), place, out, |one, out| {
-            block(one, &name, place.of_part(one.at), out)
+            let found = block(one, &name, out);
+            out.found(place.of_part(one.at), found)
         })?;
         agent_names.push(name);
         Ok(())
@@ -142,10 +148,12 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         shared += u64::from(owner.is_some_and(|owner| owner.is_shared));
         // A block that no agent names needs a stable identifier: that of the first agent.
         let owner = owner.and_then(|owner| agent_names.get(owner.agent));
-        block(one, owner.unwrap_or(&first), place.of_part(one.at), out)
+        let found = block(one, owner.unwrap_or(&first), out);
+        out.found(place.of_part(one.at), found)
     })?;
     json::each_element(("core_memory", core_memory), place, out, |one, out| {
-        block(one, &first, place.of_part(one.at), out)
+        let found = block(one, &first, out);
+        out.found(place.of_part(one.at), found)
     })?;
     if agent_names.len() > 1 {
         out.notice(
@@ -222,7 +230,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     );
 }
 
-fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
+fn block(raw: Raw<'_>, agent: &str, out: &mut Out<'_>) -> Result<FoundEntry, NoMemoryReason> {
     let fields = [
         "label",
         "value",
@@ -231,18 +239,14 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
         "created_at",
         "updated_at",
     ];
-    let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(fields) else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
-    };
+    let [label, value, read_only, own_tags, created, updated] = raw.fields(fields)?;
     let label = json::text(label).unwrap_or_default();
-    let Some(text) = json::text(value) else {
-        return out.pass_entry(place, json::why_no_text([value], "value"));
-    };
+    let text = json::content([value], "value")?;
     let is_persona = label == "persona" && out.offer(&text);
     let label = label.trim_matches('/').to_owned();
     let mut tags = vec![label.clone()];
     tags.extend(own_tags.map(tags::of_value).unwrap_or_default());
-    out.entry(FoundEntry {
+    Ok(FoundEntry {
         text,
         kind: Some(Kind::Core),
         tags,
@@ -251,12 +255,11 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
         constitutional: read_only.is_some_and(Raw::is_true),
         is_persona,
         is_page: true,
-        place,
         ..FoundEntry::default()
     })
 }
 
-fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
+fn passage(raw: Raw<'_>) -> Result<FoundEntry, NoMemoryReason> {
     let fields = [
         "id",
         "text",
@@ -265,18 +268,12 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "is_deleted",
         "updated_at",
     ];
-    let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(fields) else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
-    };
-    let Some(text) = json::text(text) else {
-        return out.pass_entry(place, json::why_no_text([text], "text"));
-    };
-    let gone = deleted.is_some_and(Raw::is_true).then(|| ImportedGone {
-        why: DeletionReason::Deleted,
-        at: date::of_value(updated).at,
-    });
+    let [id, text, own_tags, created, deleted, updated] = raw.fields(fields)?;
+    let text = json::content([text], "text")?;
+    let is_deleted = deleted.is_some_and(Raw::is_true);
+    let gone = is_deleted.then(|| ImportedGone::deleted(date::of_value(updated).at));
     let id = id.and_then(Raw::id);
-    out.entry(FoundEntry {
+    Ok(FoundEntry {
         // Without an identifier the text is one: the same file adds nothing a second time.
         id: id.unwrap_or_else(|| crate::out::hex(&text)[..32].to_owned()),
         text,
@@ -285,7 +282,6 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         tags: own_tags.map(tags::of_value).unwrap_or_default(),
         created_at: date::of_value(created),
         gone,
-        place,
         ..FoundEntry::default()
     })
 }
@@ -294,9 +290,10 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadResult {
     let place = files.place(index);
     if name.starts_with("skills/") || name.contains("/skills/") {
-        return out.pass(place, NoMemoryReason::Instruction);
+        out.pass(place, NoMemoryReason::Instruction);
+        return Ok(());
     }
-    let Some(text) = files.page(index, &place, out)? else {
+    let Some(text) = files.page(index, &place, out) else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);

@@ -39,7 +39,7 @@ mod sqlite;
 mod tags;
 mod zip;
 
-use std::{fmt, io, ops::ControlFlow, path::PathBuf, str::FromStr};
+use std::{fmt, io, ops::ControlFlow, path::PathBuf};
 
 use memoir_domain::{PrivateText, Timestamp, memory::Kind, origin::Origin, wire_names};
 use memoir_transcripts::FilePosition;
@@ -112,21 +112,6 @@ impl ImportFormat {
                 "fields other than a text, a title, tags, a date and an identifier under their usual names",
             ],
         }
-    }
-}
-
-/// A name that no [`ImportFormat`] has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not a format of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt`, `langgraph` or `json`"
-)]
-pub struct UnknownImportFormat;
-
-impl FromStr for ImportFormat {
-    type Err = UnknownImportFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownImportFormat> {
-        Self::from_name(name).ok_or(UnknownImportFormat)
     }
 }
 
@@ -209,12 +194,11 @@ impl EntryPosition {
             byte: self.byte.map(|byte| byte + at as u64),
         }
     }
-}
 
-impl From<&FilePosition> for EntryPosition {
-    fn from(position: &FilePosition) -> Self {
+    /// That position in the file here.
+    pub(crate) fn at(&self, position: &FilePosition) -> Self {
         Self {
-            file: None,
+            file: self.file.clone(),
             line: Some(position.line),
             byte: Some(position.byte),
         }
@@ -277,6 +261,13 @@ pub struct ImportedGone {
     pub why: DeletionReason,
     /// Since when; `None` where the file has no time.
     pub at: Option<Timestamp>,
+}
+
+impl ImportedGone {
+    pub(crate) fn deleted(at: Option<Timestamp>) -> Self {
+        let why = DeletionReason::Deleted;
+        Self { why, at }
+    }
 }
 
 wire_names! {

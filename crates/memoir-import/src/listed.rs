@@ -7,11 +7,11 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{Raw, first_keys};
 
 use crate::{
-    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult,
+    EntryPosition, ImportedGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::Files,
     json::{self, Lists},
-    out::{FoundEntry, Out, hex},
+    out::{FoundEntry, Out, digest_id},
     tags,
 };
 
@@ -58,12 +58,9 @@ pub(crate) fn is_offered(outline: &[u8]) -> bool {
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
-        let name = files.name(index);
-        if !files.is_one() && !name.ends_with(".json") && !name.ends_with(".jsonl") {
-            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
-            continue;
+        if files.takes(index, out, json::is_name) {
+            json::elements(&mut files, index, &LISTS, out, element)?;
         }
-        json::elements(&mut files, index, &LISTS, out, element)?;
     }
     Ok(())
 }
@@ -79,7 +76,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         };
         let Ok(texts) = texts else {
             found = true;
-            out.pass_entry(place.of_part(raw.at), NoMemoryReason::Malformed)?;
+            out.pass_entry(place.of_part(raw.at), NoMemoryReason::Malformed);
             continue;
         };
         let text = json::first_text(texts);
@@ -98,9 +95,9 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         open.extend(parts.into_iter().rev().map(|part| (part, depth + 1)));
     }
     if !found && raw.is_object() {
-        return out.pass_entry(place, NoMemoryReason::MissingField("text"));
+        out.pass_entry(place, NoMemoryReason::MissingField("text"));
     } else if !found && raw.is_string() {
-        return out.pass_entry(place, NoMemoryReason::UnknownKind);
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
     }
     Ok(())
 }
@@ -123,12 +120,9 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
     let dates = dates.into_iter().flatten().map(date::of_value);
     let all_tags = first(["tags", "tag", "categories", "labels"]);
     let [kind, title, deleted, is_deleted] = first(["kind", "title", "deleted", "is_deleted"]);
-    let is_gone = [deleted, is_deleted]
-        .into_iter()
-        .flatten()
-        .any(Raw::is_true);
+    let mut deleted = [deleted, is_deleted].into_iter().flatten();
     out.entry(FoundEntry {
-        id: id.unwrap_or_else(|| format!("sha256-{}", &hex(&text)[..32])),
+        id: id.unwrap_or_else(|| digest_id(&text)),
         text,
         title: json::text(title),
         kind: json::text(kind)
@@ -140,10 +134,9 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
             .flat_map(tags::of_value)
             .collect(),
         created_at: dates.fold(FoundDate::default(), FoundDate::or),
-        gone: is_gone.then_some(ImportedGone {
-            why: DeletionReason::Deleted,
-            at: None,
-        }),
+        gone: deleted
+            .any(Raw::is_true)
+            .then(|| ImportedGone::deleted(None)),
         place,
         ..FoundEntry::default()
     })

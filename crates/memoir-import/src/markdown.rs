@@ -8,9 +8,10 @@ use memoir_domain::{Timestamp, memory::Kind};
 use crate::{
     DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, PageOf, ReadResult,
     date::{self, FoundDate},
-    files::Files,
+    files::{Files, file_name},
     frontmatter::{self, Fields},
-    out::{FoundEntry, Out, hex},
+    inventory::is_page,
+    out::{FoundEntry, Out, digest_id},
     tags,
 };
 
@@ -36,14 +37,9 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     };
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
-        let ending = name
-            .rsplit_once('.')
-            .map(|(_, ending)| ending.to_lowercase());
-        if !files.is_one() && !matches!(ending.as_deref(), Some("md" | "markdown")) {
-            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
-            continue;
+        if files.takes(index, out, |name| is_page(&name.to_lowercase())) {
+            page(&mut files, index, &name, &workspace, out)?;
         }
-        page(&mut files, index, &name, &workspace, out)?;
     }
     Ok(())
 }
@@ -55,7 +51,7 @@ struct Workspace {
 
 /// Why a page of that name is omitted; `None` where it is read.
 fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoMemoryReason> {
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let file = file_name(name);
     let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
     let is_in = |names: &[&str]| {
         folders
@@ -90,19 +86,21 @@ fn page(
 ) -> ReadResult {
     let place = files.place(index);
     if let Some(reason) = left_out(name, workspace, out.options.instructions) {
-        return out.pass(place, reason);
+        out.pass(place, reason);
+        return Ok(());
     }
-    let Some(text) = files.page(index, &place, out)? else {
+    let Some(text) = files.page(index, &place, out) else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let file = file_name(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let is_listing = matches!(file, "index.md" | "log.md" | "_index.md");
     let (links, without_links) = without_links(body);
     // A listing with text of its own is a page: only one that consists of links is no memory.
     if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
-        return out.pass(place, NoMemoryReason::Index);
+        out.pass(place, NoMemoryReason::Index);
+        return Ok(());
     }
     if let Some(number) = fields.text("memoir.number") {
         return out.entry(page_of_memoir(&fields, number, body, place));
@@ -125,7 +123,7 @@ fn page(
     let id = match fields.text("permalink") {
         Some(permalink) => permalink.to_owned(),
         // A stream has no name, and only the text can identify a second reading.
-        None if name.is_empty() => format!("sha256-{}", &hex(body)[..32]),
+        None if name.is_empty() => digest_id(body),
         None => name.to_owned(),
     };
     let title = fields.text("title").map(str::to_owned);

@@ -29,11 +29,7 @@ const BEGIN: &[u8] = b"{\"type\"";
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
-        if !files.is_one()
-            && !files.name(index).ends_with(".jsonl")
-            && !files.name(index).ends_with(".json")
-        {
-            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
+        if !files.takes(index, out, json::is_name) {
             continue;
         }
         let head = files.head(index);
@@ -62,17 +58,14 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let limit = out.options.limits.entry_bytes;
     let (mut source, _) = FileSource::open(files.reader(index)?).map_err(json::failure)?;
     loop {
-        let position = source.place();
-        let place = EntryPosition {
-            file: file.file.clone(),
-            ..EntryPosition::from(&position)
-        };
+        let place = file.at(&source.place());
         match source.take_line(limit) {
-            Ok(PieceRead::TooLarge) => out.pass_entry(place, NoMemoryReason::TooLarge)?,
+            Ok(PieceRead::TooLarge) => out.pass_entry(place, NoMemoryReason::TooLarge),
             Ok(PieceRead::Whole) => objects(&source.piece, &place, out)?,
             Ok(_) => return Ok(()),
             Err(_) => {
-                return out.break_off(place, NoMemoryReason::Unreadable);
+                out.break_off(place, NoMemoryReason::Unreadable);
+                return Ok(());
             }
         }
     }
@@ -121,7 +114,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
                 } else {
                     NoMemoryReason::Malformed
                 };
-                out.pass_entry(place, reason)?;
+                out.pass_entry(place, reason);
                 broken += 1;
                 // From the second byte on: the first is the beginning of the checked one.
                 let behind = rest.get(1..).filter(|_| broken < BROKEN);
@@ -162,7 +155,8 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         ],
     ) = raw.fields(names)
     else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
+        return Ok(());
     };
     let ends = [
         "from",
@@ -181,24 +175,22 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let listed = observations
         .filter(|value| !value.is_null())
         .or(contents.filter(|value| !value.is_null()));
-    match (subject, listed) {
+    let found = match (subject, listed) {
         (Some(subject), Some(listed)) => {
             let about = ObservedEntity {
                 subject,
                 tag: json::text(entity_type).filter(|kind| !kind.trim().is_empty()),
                 created_at,
             };
-            observed(&about, listed, place, out)
+            return observed(&about, listed, place, out);
         }
-        // A relation may have a name, too: its ends identify it.
-        (Some(_), None) if !json::any_of(ends) => {
-            // A name without any observation.
-            out.pass_entry(place, NoMemoryReason::Empty)
-        }
-        (None, Some(_)) => out.pass_entry(place, NoMemoryReason::MissingField("name")),
-        _ if json::any_of(ends) => relation(ends, created_at, place, out),
-        _ => out.pass_entry(place, NoMemoryReason::UnknownKind),
-    }
+        // A name without any observation. A relation may have a name, too: its ends identify it.
+        (Some(_), None) if !json::any_of(ends) => Err(NoMemoryReason::Empty),
+        (None, Some(_)) => Err(NoMemoryReason::MissingField("name")),
+        _ if json::any_of(ends) => relation(ends, created_at),
+        _ => Err(NoMemoryReason::UnknownKind),
+    };
+    out.found(place, found)
 }
 
 struct ObservedEntity {
@@ -214,26 +206,21 @@ fn observed(
     out: &mut Out<'_>,
 ) -> ReadResult {
     if listed.is_string() {
-        return observation(about, listed, place, out);
+        return out.found(place, observation(about, listed));
     }
     let Ok(all) = listed.elements() else {
-        return out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
+        out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
+        return Ok(());
     };
     for one in all {
-        match one {
-            Ok(one) => observation(about, one, place.clone(), out)?,
-            Err(_) => out.pass_entry(place.clone(), NoMemoryReason::Malformed)?,
-        }
+        let one = one.map_err(NoMemoryReason::from);
+        let found = one.and_then(|one| observation(about, one));
+        out.found(place.clone(), found)?;
     }
     Ok(())
 }
 
-fn observation(
-    about: &ObservedEntity,
-    one: Raw<'_>,
-    place: EntryPosition,
-    out: &mut Out<'_>,
-) -> ReadResult {
+fn observation(about: &ObservedEntity, one: Raw<'_>) -> Result<FoundEntry, NoMemoryReason> {
     let mut created_at = about.created_at;
     let text = match one.is_object() {
         true => {
@@ -247,10 +234,7 @@ fn observation(
         }
         false => json::text(Some(one)),
     };
-    let Some(text) = text else {
-        let reason = json::why_no_text([Some(one)], "observations");
-        return out.pass_entry(place, reason);
-    };
+    let text = text.ok_or_else(|| json::why_no_text([Some(one)], "observations"))?;
     let (subject, bare) = (about.subject.trim(), text.trim());
     let says_it = bare
         .get(..subject.len())
@@ -261,14 +245,13 @@ fn observation(
         _ if says_it => bare.to_owned(),
         _ => format!("{subject}: {bare}"),
     };
-    out.entry(FoundEntry {
+    Ok(FoundEntry {
         text,
         // The same for all observations of an entity: the text distinguishes them.
         id: subject.to_owned(),
         kind: Some(Kind::Core),
         tags: about.tag.clone().into_iter().collect(),
         created_at,
-        place,
         ..FoundEntry::default()
     })
 }
@@ -276,9 +259,7 @@ fn observation(
 fn relation(
     ends: [Option<Raw<'_>>; 8],
     created_at: FoundDate,
-    place: EntryPosition,
-    out: &mut Out<'_>,
-) -> ReadResult {
+) -> Result<FoundEntry, NoMemoryReason> {
     let [
         from,
         from_entity,
@@ -290,17 +271,12 @@ fn relation(
         kind_too,
     ] = ends;
     let from = json::first_text([from, from_entity, from_id]);
+    let from = from.ok_or(NoMemoryReason::MissingField("from"))?;
     let to = json::first_text([to, to_entity, to_id]);
+    let to = to.ok_or(NoMemoryReason::MissingField("to"))?;
     let kind = json::first_text([kind, kind_too]);
-    let (Some(from), Some(to), Some(kind)) = (&from, &to, &kind) else {
-        let missing = match (&from, &to) {
-            (None, _) => "from",
-            (_, None) => "to",
-            _ => "relationType",
-        };
-        return out.pass_entry(place, NoMemoryReason::MissingField(missing));
-    };
-    out.entry(FoundEntry {
+    let kind = kind.ok_or(NoMemoryReason::MissingField("relationType"))?;
+    Ok(FoundEntry {
         text: format!(
             "{} {} {}",
             from.trim(),
@@ -311,7 +287,6 @@ fn relation(
         kind: Some(Kind::Core),
         tags: vec!["relation".to_owned()],
         created_at,
-        place,
         ..FoundEntry::default()
     })
 }

@@ -17,7 +17,7 @@ use crate::{
     date::{self, FoundDate},
     files::{Files, is_database},
     json::{self, JsonPart, Lists},
-    out::{FoundEntry, Out, hex},
+    out::{FoundEntry, Out, digest_id},
     sqlite, tags,
 };
 
@@ -47,7 +47,10 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let mut more = false;
     json::walk(files, index, &LISTS, out, &mut |found, place, out| {
         match found {
-            JsonPart::Element(raw) => return row(raw, place, &mut scopes, out),
+            JsonPart::Element(raw) => {
+                let found = row(raw, &mut scopes, out);
+                return out.found(place, found);
+            }
             JsonPart::Beside("next" | "next_page_offset", raw) => more |= !raw.is_null(),
             JsonPart::Beside(..) => {}
         }
@@ -83,37 +86,26 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
 
 fn row(
     raw: Raw<'_>,
-    place: EntryPosition,
     scopes: &mut BTreeSet<String>,
-    out: &mut Out<'_>,
-) -> ReadResult {
+    out: &Out<'_>,
+) -> Result<FoundEntry, NoMemoryReason> {
     if let Some(text) = json::text(Some(raw)) {
-        let id = format!("sha256-{}", &hex(&text)[..32]);
-        return out.entry(FoundEntry {
+        return Ok(FoundEntry {
+            id: digest_id(&text),
             text,
-            id,
             kind: Some(Kind::Core),
-            place,
             ..FoundEntry::default()
         });
     }
-    let Ok([outer_id, payload, event, memory_id]) =
-        raw.fields(["id", "payload", "event", "memory_id"])
-    else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
-    };
+    let fields = ["id", "payload", "event", "memory_id"];
+    let [outer_id, payload, event, memory_id] = raw.fields(fields)?;
     if event.is_some() && memory_id.is_some() {
         // A history line outside its database: it is unknown whether it is the last one.
-        return out.pass_entry(place, NoMemoryReason::UnknownKind);
+        return Err(NoMemoryReason::UnknownKind);
     }
     let held = payload.filter(|payload| payload.is_object()).unwrap_or(raw);
-    let Ok(texts) = held.fields(["memory", "text", "data", "content"]) else {
-        return out.pass_entry(place, NoMemoryReason::Malformed);
-    };
-    let Some(text) = json::first_text(texts) else {
-        let reason = json::why_no_text(texts, "memory");
-        return out.pass_entry(place, reason);
-    };
+    let texts = held.fields(["memory", "text", "data", "content"])?;
+    let text = json::content(texts, "memory")?;
     let names = [
         "id",
         "created_at",
@@ -164,21 +156,17 @@ fn row(
     let id = outer_id.or(inner_id).and_then(Raw::id);
     // SQLite has no truth values, and dumps of it write 1.
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
-        Some(ImportedGone {
-            why: DeletionReason::Deleted,
-            at: date::of_value(updated).at,
-        })
+        Some(ImportedGone::deleted(date::of_value(updated).at))
     } else {
         out.expired(json::text(expires).and_then(|day| hidden_from(&day)))
     };
-    out.entry(FoundEntry {
-        id: id.unwrap_or_else(|| format!("sha256-{}", &hex(&text)[..32])),
+    Ok(FoundEntry {
+        id: id.unwrap_or_else(|| digest_id(&text)),
         text,
         kind: Some(Kind::Core),
         tags: all,
         created_at: date::of_value(created).or(date::of_value(noted)),
         gone,
-        place,
         ..FoundEntry::default()
     })
 }
@@ -208,7 +196,8 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     );
     sqlite::each(&database, &query, out, &mut |row, out| {
         let Some(event) = event(row) else {
-            return out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
+            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
+            return Ok(());
         };
         current = Some(match current.take() {
             Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
@@ -280,10 +269,7 @@ impl HistoryMemory {
         // Only its end was recorded, without the date of its beginning; otherwise the deleted text was passed on as an
         // earlier one.
         if self.is_first && self.last.text.is_some() {
-            let gone = ImportedGone {
-                why: DeletionReason::Deleted,
-                at: self.last.at.at,
-            };
+            let gone = ImportedGone::deleted(self.last.at.at);
             let last = HistoryLine {
                 at: FoundDate::default(),
                 ..self.last
@@ -299,13 +285,9 @@ impl HistoryMemory {
     }
 
     fn give(self, gone: Option<ImportedGone>, out: &mut Out<'_>) -> ReadResult {
-        let Some(text) = self.last.text else {
-            return out.pass_entry(
-                EntryPosition::default(),
-                NoMemoryReason::MissingField("new_memory"),
-            );
-        };
-        out.entry(FoundEntry {
+        let text = self.last.text;
+        let text = text.ok_or(NoMemoryReason::MissingField("new_memory"));
+        let found = text.map(|text| FoundEntry {
             text,
             // One identifier for all texts of a memory: source and text together distinguish them.
             id: self.last.memory,
@@ -313,6 +295,7 @@ impl HistoryMemory {
             created_at: self.last.at.or(self.created_at),
             gone,
             ..FoundEntry::default()
-        })
+        });
+        out.found(EntryPosition::default(), found)
     }
 }

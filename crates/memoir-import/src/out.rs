@@ -141,10 +141,9 @@ impl<'a> Out<'a> {
         true
     }
 
-    /// Counts a part that is no memory. Always `Ok`, so that a reader can end its branch with it.
-    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) -> ReadResult {
+    /// Counts a part that is no memory.
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.pass(place, reason);
-        Ok(())
     }
 
     /// Counts several parts of an omitted kind.
@@ -155,19 +154,15 @@ impl<'a> Out<'a> {
     }
 
     /// Counts an entry that is no memory.
-    pub(crate) fn pass_entry(
-        &mut self,
-        place: EntryPosition,
-        reason: NoMemoryReason,
-    ) -> ReadResult {
+    pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.read += 1;
-        self.pass(place, reason)
+        self.pass(place, reason);
     }
 
     /// Records that the reading ended before the end.
-    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) -> ReadResult {
+    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.is_broken = true;
-        self.pass(place, reason)
+        self.pass(place, reason);
     }
 
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
@@ -181,6 +176,21 @@ impl<'a> Out<'a> {
         match notices.filter(|notice| notice.code == code).count() {
             ..PLACES => self.report.notices.push(notice),
             _ => *self.further.entry(code).or_default() += 1,
+        }
+    }
+
+    /// Passes on the entry at a place, or counts that it is no memory.
+    pub(crate) fn found(
+        &mut self,
+        place: EntryPosition,
+        found: Result<FoundEntry, NoMemoryReason>,
+    ) -> ReadResult {
+        match found {
+            Ok(entry) => self.entry(FoundEntry { place, ..entry }),
+            Err(reason) => {
+                self.pass_entry(place, reason);
+                Ok(())
+            }
         }
     }
 
@@ -200,7 +210,8 @@ impl<'a> Out<'a> {
             _ => None,
         };
         if let Some(reason) = junk {
-            return self.pass(entry.place, reason);
+            self.pass(entry.place, reason);
+            return Ok(());
         }
         let limits = self.options.limits;
         let title = entry.title.as_deref().map(clean).unwrap_or_default();
@@ -293,8 +304,7 @@ impl<'a> Out<'a> {
         if is_plain {
             whole.into()
         } else {
-            // 128 bits: the source identifies a second reading, and a collision must not be constructible.
-            format!("{}:sha256-{}", self.format, &hex(id)[..32]).into()
+            format!("{}:{}", self.format, digest_id(id)).into()
         }
     }
 
@@ -307,6 +317,12 @@ impl<'a> Out<'a> {
             at: Some(at),
         })
     }
+}
+
+/// The identifier of an entry that has none but its text.
+pub(crate) fn digest_id(text: &str) -> String {
+    // 128 bits: it identifies a second reading, and a collision must not be constructible.
+    format!("sha256-{}", &hex(text)[..32])
 }
 
 /// The hexadecimal digest of a text.

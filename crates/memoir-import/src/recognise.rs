@@ -128,31 +128,14 @@ const WRAPPED: usize = 3;
 fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
     let keys = first_keys(head);
     let has = |name: &str| keys.contains(&name.as_bytes());
-    for (wanted, format, by) in [
-        (
-            &["agents", "blocks"][..],
-            ImportFormat::Letta,
-            "agents, blocks",
-        ),
-        (
-            &["core_memory", "agent_type"],
-            ImportFormat::Letta,
-            "core_memory, agent_type",
-        ),
-        (
-            &["core_memory", "messages"],
-            ImportFormat::Letta,
-            "core_memory, messages",
-        ),
-        (
-            &["mapping", "current_node"],
-            ImportFormat::ChatGpt,
-            "mapping, current_node",
-        ),
-    ] {
-        if wanted.iter().all(|name| has(name)) {
-            return Some(known(format, by));
-        }
+    let signs = [
+        (&["agents", "blocks"][..], ImportFormat::Letta),
+        (&["core_memory", "agent_type"], ImportFormat::Letta),
+        (&["core_memory", "messages"], ImportFormat::Letta),
+        (&["mapping", "current_node"], ImportFormat::ChatGpt),
+    ];
+    if let Some(found) = first_sign(&signs, "", &keys) {
+        return Some(found);
     }
     // The elements of a list decide, whatever its name: several programs respond with `data` or `results`.
     for list in [
@@ -186,9 +169,8 @@ fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
-    let has = |name: &str| keys.contains(&name.as_bytes());
     // In this order, since fields of the later formats may be in the earlier ones: `memory` and `id` are common words.
-    for (wanted, format) in [
+    let signs = [
         (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
         (&["namespace", "key", "value"], ImportFormat::LangGraph),
         (&["entityType", "observations"], ImportFormat::McpMemory),
@@ -213,13 +195,15 @@ fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
         (&["id", "memory"], ImportFormat::Mem0),
         (&["id", "payload"], ImportFormat::Mem0),
         (&["data", "hash"], ImportFormat::Mem0),
-    ] {
-        if wanted.iter().all(|name| has(name)) {
-            let by = wanted.join(", ");
-            return Some(known(format, &format!("{path}{by}")));
-        }
-    }
-    None
+    ];
+    first_sign(&signs, path, keys)
+}
+
+/// The format of the first of the signs whose names are all among `keys`, the keys at `path`.
+fn first_sign(signs: &[(&[&str], ImportFormat)], path: &str, keys: &[&[u8]]) -> Option<Recognised> {
+    let has = |name: &&str| keys.contains(&name.as_bytes());
+    let (names, format) = signs.iter().find(|(names, _)| names.iter().all(has))?;
+    Some(known(*format, &format!("{path}{}", names.join(", "))))
 }
 
 /// Whether a file of that name that begins with `head` may be in one of the formats. The first 256 KB are enough.
