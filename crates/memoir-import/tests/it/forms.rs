@@ -5,7 +5,7 @@ use memoir_import::{DeletionReason, Error, ImportFormat};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::{archive, folder, options, read, read_as, read_path, stream, tags, time, try_read};
+use crate::{archive, folder, options, read, read_as, read_path, refused, tags, time, try_read};
 
 #[test]
 fn mem0_is_read_in_all_its_lists() {
@@ -28,7 +28,7 @@ fn mem0_is_read_in_all_its_lists() {
         (format!("{row}\n{row}"), "memory, hash"),
         (json!([payload]).to_string(), "id, payload"),
     ] {
-        let found = read(file.as_bytes());
+        let found = read(&file);
         assert_eq!(
             (found.format, found.by.as_str()),
             (ImportFormat::Mem0, by),
@@ -49,17 +49,17 @@ fn a_round_count_of_mem0_is_warned_of() {
             .collect();
         json!({"results": rows, "next": null}).to_string()
     };
-    assert_eq!(read(rows(20).as_bytes()).notices(), ["round_count"]);
-    assert_eq!(read(rows(100).as_bytes()).notices(), ["round_count"]);
-    assert!(read(rows(21).as_bytes()).notices().is_empty());
+    assert_eq!(read(&rows(20)).notices(), ["round_count"]);
+    assert_eq!(read(&rows(100)).notices(), ["round_count"]);
+    assert!(read(&rows(21)).notices().is_empty());
     let paged = rows(3).replace("null", "\"https://example.com/?page=2\"");
-    assert_eq!(read(paged.as_bytes()).notices(), ["more_pages"]);
+    assert_eq!(read(&paged).notices(), ["more_pages"]);
 }
 
 #[test]
 fn an_expiration_date_of_mem0_hides_from_the_day_after_it() {
     let row = |day: &str| json!([{"id": "1", "memory": "Here till then.", "hash": "x", "expiration_date": day}]);
-    let gone = |day: &str| read(row(day).to_string().as_bytes()).memories[0].gone;
+    let gone = |day: &str| read(&row(day).to_string()).memories[0].gone;
     assert_eq!(gone("2026-04-01"), None);
     let before = gone("2026-03-30").unwrap();
     assert_eq!(
@@ -113,14 +113,10 @@ fn an_export_of_claude_is_read_from_its_zip() {
         "project_memories": {"p-1": "The hull is done.\n\nBut the mast is not."}}]);
     let projects = json!([{"uuid": "p-1", "name": "Sloop", "prompt_template": "You build boats.", "docs": []}]);
     let zip = archive(&[
-        ("memories.json", memories.to_string().as_bytes(), 0o100_644),
-        ("projects.json", projects.to_string().as_bytes(), 0o100_644),
-        (
-            "conversations.json",
-            b"[{\"chat_messages\": []}]",
-            0o100_644,
-        ),
-        ("users.json", b"[]", 0o100_644),
+        ("memories.json", memories.to_string().as_bytes()),
+        ("projects.json", projects.to_string().as_bytes()),
+        ("conversations.json", b"[{\"chat_messages\": []}]"),
+        ("users.json", b"[]"),
     ]);
     let found = read(&zip);
     assert_eq!(
@@ -144,7 +140,7 @@ fn an_export_of_claude_is_read_from_its_zip() {
         [("instruction", 1), ("message", 1), ("other_file", 1)]
     );
     let unknown = json!({"memory_files": [{"anything": 1}], "account_uuid": "a-1"});
-    let found = read(unknown.to_string().as_bytes());
+    let found = read(&unknown.to_string());
     assert_eq!(found.passed(), [("unknown_kind", 1)]);
 }
 
@@ -199,7 +195,7 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
         "{\"type\":\"wish\"}\n",
         "{\"type\":\"relation\",\"from\":\"Bo\",\"to\":\"Ann\",\"relationType\":\"greets\"}",
     );
-    let found = read(file.as_bytes());
+    let found = read(file);
     assert_eq!(found.format, ImportFormat::McpMemory);
     assert_eq!(
         found.texts(),
@@ -248,13 +244,13 @@ fn a_byte_order_mark_before_a_later_line_is_no_loss() {
         format!("{ann}\n{mark}\n{bo}\n"),
         format!("{ann}\n{mark} {bo}\n{mark}\n"),
     ] {
-        let found = read(file.as_bytes());
+        let found = read(&file);
         assert_eq!(found.texts(), ["Ann: has tea", "Bo: has tea"], "{file:?}");
         assert_eq!(found.passed(), [], "{file:?}");
     }
     let rows =
         "{\"id\": \"1\", \"memory\": \"Tea.\"}\n\u{feff}{\"id\": \"2\", \"memory\": \"Figs.\"}\n";
-    let found = read_as(ImportFormat::Mem0, rows.as_bytes());
+    let found = read_as(ImportFormat::Mem0, rows);
     assert_eq!(
         (found.texts(), found.passed()),
         (vec!["Tea.", "Figs."], vec![])
@@ -266,7 +262,7 @@ fn a_file_of_the_same_name_that_is_no_lines_is_read_as_the_graph_that_it_is() {
     let graph = json!({"entities": [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}],
         "relations": [{"from": "Ann", "to": "Memoir", "relationType": "uses"}]});
     // The server's response of `read_graph` too, whose parts have no type.
-    let found = read(graph.to_string().as_bytes());
+    let found = read(&graph.to_string());
     assert_eq!(found.format, ImportFormat::McpMemory);
     assert_eq!(found.texts(), ["Ann: likes tea", "Ann uses Memoir"]);
     let other = read_as(
@@ -292,7 +288,7 @@ fn an_agent_file_of_letta_gives_its_blocks_and_names_its_secrets() {
     });
     let doubly = serde_json::to_string(&agent.to_string()).unwrap();
     for file in [agent.to_string(), doubly] {
-        let found = read(file.as_bytes());
+        let found = read(&file);
         assert_eq!(found.format, ImportFormat::Letta);
         assert_eq!(
             found.texts(),
@@ -333,7 +329,7 @@ fn a_block_that_several_agents_of_letta_share_is_reported_and_imported_once() {
     };
     // Sharing it later creates no other memory.
     for file in [file(&[]), file(&["Mia"])] {
-        let found = read(file.as_bytes());
+        let found = read(&file);
         assert_eq!(found.notices(), ["scopes", "shared_blocks"]);
         let sources: Vec<_> = found
             .memories
@@ -352,7 +348,7 @@ fn letta_of_version_1_and_archival_passages_are_read() {
     let first = json!({"agent_type": "memgpt_agent", "core_memory": [{"label": "human", "value": "Kai sails.", "limit": 2000,
         "created_at": "2025-05-01T00:00:00+00:00", "metadata_": {}}], "messages": [], "name": "Old", "version": "0.7",
         "tool_exec_environment_variables": [{"key": "K", "value": "v"}]});
-    let found = read(first.to_string().as_bytes());
+    let found = read(&first.to_string());
     assert_eq!(found.texts(), ["Kai sails."]);
     assert_eq!(
         found.memories[0].created_at,
@@ -363,7 +359,7 @@ fn letta_of_version_1_and_archival_passages_are_read() {
         {"id": "passage-1", "text": "Moored at Cascais in May.", "tags": ["log"], "created_at": "2026-02-01T00:00:00Z", "is_deleted": false, "archive_id": "a", "embedding": [0.5]},
         {"id": "passage-2", "text": "Wrong berth.", "tags": null, "created_at": "2026-02-01T00:00:00Z", "is_deleted": true, "archive_id": "a"},
     ]);
-    let found = read(passages.to_string().as_bytes());
+    let found = read(&passages.to_string());
     assert_eq!(found.format, ImportFormat::Letta);
     let moored = found.of("Moored");
     assert_eq!(
@@ -399,14 +395,10 @@ fn chatgpt_s_notes_come_out_of_its_conversations() {
         }},
     ]);
     let zip = archive(&[
-        (
-            "conversations.json",
-            conversations.to_string().as_bytes(),
-            0o100_644,
-        ),
-        ("user.json", b"{}", 0o100_644),
+        ("conversations.json", conversations.to_string().as_bytes()),
+        ("user.json", b"{}"),
     ]);
-    for found in [read(conversations.to_string().as_bytes()), read(&zip)] {
+    for found in [read(&conversations.to_string()), read(&zip)] {
         assert_eq!(found.format, ImportFormat::ChatGpt);
         assert_eq!(
             found.texts(),
@@ -461,8 +453,8 @@ fn a_store_of_langgraph_is_read_as_lines_as_a_list_and_from_its_database() {
     }
     drop(database);
     for found in [
-        read(lines.join("\n").as_bytes()),
-        read(json!(rows).to_string().as_bytes()),
+        read(&lines.join("\n")),
+        read(&json!(rows).to_string()),
         read_path(&path),
     ] {
         assert_eq!(found.format, ImportFormat::LangGraph);
@@ -487,7 +479,7 @@ fn junk_is_counted_by_its_kind() {
         {"id": "3", "memory": "", "hash": "x"}, {"id": "4", "memory": "null", "hash": "x"},
         {"id": "5", "memory": "[note] buy rope", "hash": "x"}, {"id": "6", "hash": "x"}, {"id": "7", "memory": 5, "hash": "x"},
     ]);
-    let found = read(rows.to_string().as_bytes());
+    let found = read(&rows.to_string());
     assert_eq!(found.texts(), ["[note] buy rope"]);
     assert_eq!(
         found.passed(),
@@ -538,7 +530,7 @@ fn a_format_is_recognised_by_names_behind_much_text() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file.json");
         std::fs::write(&path, &file).unwrap();
-        for found in [read(file.as_bytes()), read_path(&path)] {
+        for found in [read(&file), read_path(&path)] {
             assert_eq!(found.format, format, "{}", found.by);
             assert!(found.of("Kai sails").created_at.is_none());
             assert!(!found.report.is_broken);
@@ -557,12 +549,8 @@ fn json_of_an_unknown_program_is_offered_and_read_on_request() {
         r#"{"data": {"items": {"a": {"content": "Kai sails."}, "b": {"content": "Kai cooks."}}}}"#,
         r#"{"note": "Kai sails.", "replies": [{"note": "Kai cooks."}]}"#,
     ] {
-        let refused = try_read(stream(file.as_bytes()), None, &options());
-        assert!(
-            matches!(refused, Err(Error::Offered)),
-            "{file}: {refused:?}"
-        );
-        let found = read_as(ImportFormat::Json, file.as_bytes());
+        assert!(matches!(refused(file), Error::Offered), "{file}");
+        let found = read_as(ImportFormat::Json, file);
         assert_eq!(found.texts(), ["Kai sails.", "Kai cooks."], "{file}");
         assert_eq!(found.passed(), [], "{file}");
     }
@@ -572,7 +560,7 @@ fn json_of_an_unknown_program_is_offered_and_read_on_request() {
         {"id": "n3", "text": "Kai dived.", "deleted": true, "date": "once"},
         {"id": "n4", "size": 3},
     ]});
-    let found = read_as(ImportFormat::Json, file.to_string().as_bytes());
+    let found = read_as(ImportFormat::Json, &file.to_string());
     assert_eq!(
         found.texts(),
         ["# Boat\n\nKai sails.", "Kai cooks.", "Kai dived."]
@@ -605,7 +593,7 @@ fn pages_of_one_list_may_follow_each_other_in_a_file() {
     let page =
         |id: u32| json!({"results": [{"id": id, "memory": format!("Memory {id}."), "hash": "x"}]});
     let file = format!("{}\n{}\n", page(1), page(2));
-    assert_eq!(read(file.as_bytes()).texts(), ["Memory 1.", "Memory 2."]);
+    assert_eq!(read(&file).texts(), ["Memory 1.", "Memory 2."]);
 }
 
 #[test]
@@ -632,10 +620,10 @@ fn the_conversations_of_an_export_are_found_in_its_archive() {
     use std::io::Read;
 
     let zip = archive(&[
-        ("conversations-000.json", b"[1]", 0o100_644),
-        ("export/conversations.json", b"[2]", 0o100_644),
-        ("../conversations.json", b"[3]", 0o100_644),
-        ("users.json", b"[4]", 0o100_644),
+        ("conversations-000.json", b"[1]"),
+        ("export/conversations.json", b"[2]"),
+        ("../conversations.json", b"[3]"),
+        ("users.json", b"[4]"),
     ]);
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("export.zip");
@@ -648,6 +636,6 @@ fn the_conversations_of_an_export_are_found_in_its_archive() {
         text
     });
     assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]"]);
-    std::fs::write(&path, archive(&[("users.json", b"[4]", 0o100_644)])).unwrap();
+    std::fs::write(&path, archive(&[("users.json", b"[4]")])).unwrap();
     assert!(memoir_import::conversations(open(&path), &options().limits).is_err());
 }

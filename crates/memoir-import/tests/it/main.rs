@@ -96,16 +96,21 @@ fn try_read(
     })
 }
 
-fn stream(bytes: &[u8]) -> Input {
-    Input::Stream(Box::new(Cursor::new(bytes.to_vec())))
+fn stream(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Input {
+    Input::Stream(Box::new(Cursor::new(bytes.as_ref().to_vec())))
 }
 
 /// Reads a stream whose format is recognised by its content.
-fn read(bytes: &[u8]) -> Read {
+fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Read {
     try_read(stream(bytes), None, &options()).unwrap()
 }
 
-fn read_as(format: ImportFormat, bytes: &[u8]) -> Read {
+/// Why a stream of no known format is not read.
+fn refused(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Error {
+    try_read(stream(bytes), None, &options()).unwrap_err()
+}
+
+fn read_as(format: ImportFormat, bytes: &(impl AsRef<[u8]> + ?Sized)) -> Read {
     try_read(stream(bytes), Some(format), &options()).unwrap()
 }
 
@@ -126,10 +131,14 @@ fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
     (home, root)
 }
 
-/// An archive of these files, each with its Unix mode.
-fn archive(files: &[(&str, &[u8], u32)]) -> Vec<u8> {
+/// An archive of these files; a content that begins with `->` is a link.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut list) = (Vec::new(), Vec::new());
-    for (name, content, mode) in files {
+    for (name, content) in files {
+        let (mode, content) = match content.strip_prefix(b"->") {
+            Some(target) => (0o120_777_u32, target),
+            None => (0o100_644, *content),
+        };
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
         packed.write_all(content).unwrap();
         let packed = packed.finish().unwrap();

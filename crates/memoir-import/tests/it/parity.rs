@@ -13,48 +13,22 @@ use serde_json::{Value, json};
 use crate::{Read, folder, read, read_path, time};
 
 /// Facts, each with its question and the words of its answer.
-const FACTS: [(&str, &str, &str); 8] = [
-    (
-        "Kai is allergic to shellfish.",
-        "what is Kai allergic to?",
-        "shellfish",
-    ),
-    (
-        "The sloop Marta is moored at berth four in Cascais.",
-        "where is the sloop moored?",
-        "berth four",
-    ),
-    (
-        "Cedar is delivered on Tuesdays by Joana.",
-        "when is cedar delivered?",
-        "Tuesdays",
-    ),
-    (
-        "Kai's brother Rui lives in Porto and paints signs.",
-        "what does brother Rui paint?",
-        "signs",
-    ),
-    (
-        "The workshop alarm code changes every April.",
-        "workshop alarm code",
-        "April",
-    ),
-    (
-        "Tea at four, never coffee after noon.",
-        "coffee after noon?",
-        "never",
-    ),
-    (
-        "The mast of the Marta was cut from a spruce near Sintra.",
-        "which wood was the mast cut from?",
-        "spruce",
-    ),
-    (
-        "Lessons in navigation are on the second Friday.",
-        "navigation lessons",
-        "second Friday",
-    ),
-];
+const FACTS: &str = "\
+    Kai is allergic to shellfish. | what is Kai allergic to? | shellfish
+    The sloop Marta is moored at berth four in Cascais. | where is the sloop moored? | berth four
+    Cedar is delivered on Tuesdays by Joana. | when is cedar delivered? | Tuesdays
+    Kai's brother Rui lives in Porto and paints signs. | what does brother Rui paint? | signs
+    The workshop alarm code changes every April. | workshop alarm code | April
+    Tea at four, never coffee after noon. | coffee after noon? | never
+    The mast of the Marta was cut from a spruce near Sintra. | which wood was the mast cut from? | spruce
+    Lessons in navigation are on the second Friday. | navigation lessons | second Friday";
+
+fn facts() -> impl Iterator<Item = [&'static str; 3]> {
+    FACTS.lines().map(|line| -> [&str; 3] {
+        let cells: Vec<&str> = line.trim().split(" | ").collect();
+        cells.try_into().unwrap()
+    })
+}
 
 /// Enough other memories, so that ten are a selection.
 fn others() -> impl Iterator<Item = String> {
@@ -73,7 +47,7 @@ fn others() -> impl Iterator<Item = String> {
 fn all() -> Vec<String> {
     let mut others = others();
     let mut all = Vec::new();
-    for (fact, _, _) in FACTS {
+    for [fact, ..] in facts() {
         all.extend(others.by_ref().take(15));
         all.push(fact.to_owned());
     }
@@ -103,7 +77,7 @@ fn stored(found: &Read) -> Vec<Memory> {
 
 fn answers(form: &str, found: &Read) {
     let memories = stored(found);
-    for (_, question, answer) in FACTS {
+    for [_, question, answer] in facts() {
         let query = RecallQuery {
             text: question.into(),
             limit: 10,
@@ -134,29 +108,26 @@ fn numbered(row: impl Fn(usize, String) -> Value) -> Vec<Value> {
 #[test]
 fn the_answers_are_found_after_a_move_from_every_form() {
     let list = json!({"results": numbered(|at, text| json!({"id": at.to_string(), "memory": text, "hash": "x"}))});
-    answers("mem0", &read(list.to_string().as_bytes()));
+    answers("mem0", &read(&list.to_string()));
 
     let page = all().join("\n\n");
     let export =
         json!([{"conversations_memory": page, "project_memories": {}, "account_uuid": "a"}]);
-    answers("claude", &read(export.to_string().as_bytes()));
+    answers("claude", &read(&export.to_string()));
 
     let lines = numbered(
         |at, text| json!({"type": "entity", "name": format!("Note {at}"), "entityType": "note", "observations": [text]}),
     );
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
-    answers("mcp-memory", &read(lines.join("\n").as_bytes()));
+    answers("mcp-memory", &read(&lines.join("\n")));
 
     let agent = json!({"agents": [{"name": "Evie", "block_ids": ["b"], "messages": []}],
         "blocks": [{"id": "b", "label": "notes", "value": page, "read_only": false}]});
-    answers("letta", &read(agent.to_string().as_bytes()));
+    answers("letta", &read(&agent.to_string()));
     let passages = numbered(
         |at, text| json!({"id": at.to_string(), "text": text, "archive_id": "a", "is_deleted": false}),
     );
-    answers(
-        "letta passages",
-        &read(json!(passages).to_string().as_bytes()),
-    );
+    answers("letta passages", &read(&json!(passages).to_string()));
 
     let notes: Vec<(String, String)> = all()
         .into_iter()
@@ -177,10 +148,10 @@ fn the_answers_are_found_after_a_move_from_every_form() {
         .collect();
     let conversations = json!([{"create_time": 1_770_000_000.0, "current_node": "1", "mapping": {"1": {"parent": null, "message":
         {"author": {"role": "system"}, "content": {"content_type": "model_editable_context", "model_set_context": listed.join("\n\n")}}}}}]);
-    answers("chatgpt", &read(conversations.to_string().as_bytes()));
+    answers("chatgpt", &read(&conversations.to_string()));
 
     let rows = numbered(
         |at, text| json!({"prefix": "kai", "key": at.to_string(), "value": {"content": text}}),
     );
-    answers("langgraph", &read(json!(rows).to_string().as_bytes()));
+    answers("langgraph", &read(&json!(rows).to_string()));
 }
