@@ -47,5 +47,5 @@ pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,
 };
-pub use text::{TestedObject, TestedText};
+pub use text::{TestedObject, TestedText, rows};
 pub use watched::{StoreWatch, WatchedStore};

@@ -2,6 +2,18 @@
 
 use serde_json::Value;
 
+/// The rows of a table of cases: a line each, with ` | ` between its cells. Blank lines are none.
+///
+/// # Panics
+/// A line has another number of cells.
+pub fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    let lines = table.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(|line| {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        cells.try_into().unwrap_or_else(|_| panic!("{line}"))
+    })
+}
+
 /// What a test expects of a text, which it prints where that fails.
 pub trait TestedText {
     /// Checks that it begins with a part.

@@ -602,7 +602,7 @@ fn absolute(key: &str, path: PathBuf) -> Result<PathBuf, String> {
 mod tests {
     use std::sync::LazyLock;
 
-    use memoir_testkit::Corpus;
+    use memoir_testkit::{Corpus, rows};
     use proptest::prelude::*;
 
     use super::*;
@@ -732,35 +732,18 @@ mod tests {
 
     #[test]
     fn a_key_in_a_wrong_place_is_not_echoed() {
-        for (text, expected) in [
-            (
-                "[providers]\nopenai = 'sk-canary'",
-                "line 2: invalid type: string, expected",
-            ),
-            (
-                "providers = 'sk-canary'",
-                "line 1: invalid type: string, expected",
-            ),
-            (
-                "[providers.lab]\nkey_env = ['sk-canary']",
-                "line 2: invalid type: sequence, expected a string",
-            ),
-            (
-                "[providers.lab]\ncontext_tokens = 'sk-canary, expected `'",
-                "line 2: invalid type: string, expected u32",
-            ),
-            (
-                "[providers.lab]\nkind = 'sk-canary'",
-                "line 2: unknown variant, expected `openai` or `anthropic`",
-            ),
-            (
-                "[limits]\nturns = 'sk-canary'",
-                "line 2: invalid type: string, expected u32",
-            ),
-            ("[providers.lab]\nkey_env = sk-canary", "line 2: "),
-            ("[providers.lab]\nkey_env = 'sk-canary", "line 2: "),
-        ] {
-            let problem = Config::parse(text).unwrap_err();
+        let cases = rows(
+            "[providers]; openai = 'sk-canary' | line 2: invalid type: string, expected
+            providers = 'sk-canary' | line 1: invalid type: string, expected
+            [providers.lab]; key_env = ['sk-canary'] | line 2: invalid type: sequence, expected a string
+            [providers.lab]; context_tokens = 'sk-canary, expected `' | line 2: invalid type: string, expected u32
+            [providers.lab]; kind = 'sk-canary' | line 2: unknown variant, expected `openai` or `anthropic`
+            [limits]; turns = 'sk-canary' | line 2: invalid type: string, expected u32
+            [providers.lab]; key_env = sk-canary | line 2:
+            [providers.lab]; key_env = 'sk-canary | line 2:",
+        );
+        for [text, expected] in cases {
+            let problem = Config::parse(&text.replace("; ", "\n")).unwrap_err();
             assert!(
                 problem.starts_with(expected) && !problem.contains("canary"),
                 "{text}: {problem}"
@@ -797,30 +780,20 @@ mod tests {
             hook("url = 'http://127.0.0.1:8080/'\nallow_private = true\naccounts = ['default']"),
         ];
         assert_eq!(Config::parse(&two.concat()).unwrap().webhooks.len(), 2);
-        for (text, expected) in [
-            (
-                hook("url = 'http://canary.example.com/'"),
-                "number 1: `url` must begin with `https://`",
-            ),
-            (
-                hook("url = 'https://10.0.0.1/canary'"),
-                "number 1: `url` names an address that is not",
-            ),
-            (hook("url = 'canary'"), "number 1: `url` must be an address"),
-            (
-                hook("url = 'https://example.com/canary'").repeat(2),
-                "number 2: `url` is that of another",
-            ),
-            (hook(""), "missing field `url`"),
-            (
-                hook("url = 'https://a.b/'\nsecret = 'canary'"),
-                "unknown field `secret`",
-            ),
-            (
-                "[[webhooks]]\nurl = 'https://a.b/'\nsecret_env = 'whsec_canary'".to_owned(),
-                "number 1: `secret_env` must be the name",
-            ),
-        ] {
+        let cases = rows(
+            "url = 'http://canary.example.com/' | number 1: `url` must begin with `https://`
+            url = 'https://10.0.0.1/canary' | number 1: `url` names an address that is not
+            url = 'canary' | number 1: `url` must be an address
+            # none | missing field `url`
+            url = 'https://a.b/'; secret = 'canary' | unknown field `secret`",
+        );
+        let cases = cases.map(|[more, expected]| (hook(&more.replace("; ", "\n")), expected));
+        let twice = hook("url = 'https://example.com/canary'").repeat(2);
+        let secret = "[[webhooks]]\nurl = 'https://a.b/'\nsecret_env = 'whsec_canary'".to_owned();
+        for (text, expected) in cases.chain([
+            (twice, "number 2: `url` is that of another"),
+            (secret, "number 1: `secret_env` must be the name"),
+        ]) {
             let problem = Config::parse(&text).unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
             assert!(!problem.contains("canary"), "{text}: {problem}");
@@ -829,92 +802,36 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_reported_with_its_key_and_limit() {
-        for (text, expected) in [
-            ("modle = 'a:b'", "line 1: unknown field `modle`"),
-            (
-                "\n[loss]\nsession_percent = 6",
-                "line 2: unknown field `loss`",
-            ),
-            (
-                "lease_seconds = 1",
-                "`lease_seconds` is 1; it must be 5 to 3600",
-            ),
-            (
-                "context_tokens = 10",
-                "`context_tokens` is 10; it must be 1000",
-            ),
-            ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
-            (
-                "[recall]\nquestion_seconds = 0",
-                "`recall.question_seconds` is 0; it must be 0.01",
-            ),
-            (
-                "[recall]\nbefore_memories = \"a\\nb\"",
-                "`recall.before_memories` must be at most 200 characters without line breaks",
-            ),
-            (
-                "[recall]\nmodel_file = 'models/e5.bin'",
-                "`recall.model_file` is `models/e5.bin`; give an absolute path",
-            ),
-            ("[recall]\nembeddings = 'on'", "line 2"),
-            (
-                "[recall]\nindex_mb = 0",
-                "`recall.index_mb` is 0; it must be 1",
-            ),
-            ("[limits]\nminutes = 1\nseconds = 1", "both set"),
-            (
-                "[limits]\nseconds = -1",
-                "`limits.seconds` is -1; it must be 1",
-            ),
-            (
-                "[schedule]\nweekly = 'Mon 25:00'",
-                "`schedule.weekly` is `Mon 25:00`",
-            ),
-            ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
-            (
-                "[schedule]\ndaily = 'Mon 03:00'",
-                "`schedule.daily` is `Mon 03:00`; it must be a time of day",
-            ),
-            ("[schedule]\ndaily = '24:00'", "such as `03:00`"),
-            (
-                "[schedule]\ntime_zone = 'Mars/Base'",
-                "`time_zone` is `Mars/Base`",
-            ),
-            ("model = 'no-colon'", "line 1"),
-            (
-                "[telemetry]\notlp_endpoint = 'localhost:4318'",
-                "`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`",
-            ),
-            (
-                "[oauth]\naddress = 'http://memory.example.org'",
-                "`oauth.address` must be",
-            ),
-            (
-                "[oauth]\naddress = 'https://memory.example.org/'",
-                "`oauth.address` must be",
-            ),
-            (
-                "[oauth]\nclients = [{ id = 'a b', name = 'A', redirect_uris = [] }]",
-                "the `id` `a b` must be 1 to 100",
-            ),
-            (
-                "[oauth]\nclients = [{ id = 'a', name = 'A', redirect_uris = [] }]",
-                "`a`: `redirect_uris` are 0; give 1 to 5",
-            ),
-            (
-                "[oauth]\nclients = [{ id = 'a', name = 'A', redirect_uris = ['http://a.example/'] }]",
-                "`http://a.example/` must be of `https`",
-            ),
-            (
-                "[prices.'a:b']\ninput_per_million = 1",
-                "output_per_million",
-            ),
-            (
-                "[prices.'a:b']\ninput_per_million = -1\noutput_per_million = 1",
-                "prices.\"a:b\".input_per_million",
-            ),
-        ] {
-            let problem = Config::parse(text).unwrap_err();
+        let cases = rows(
+            r#"modle = 'a:b' | line 1: unknown field `modle`
+            ; [loss]; session_percent = 6 | line 2: unknown field `loss`
+            lease_seconds = 1 | `lease_seconds` is 1; it must be 5 to 3600
+            context_tokens = 10 | `context_tokens` is 10; it must be 1000
+            [limits]; turns = 0 | `limits.turns` is 0; it must be 1
+            [recall]; question_seconds = 0 | `recall.question_seconds` is 0; it must be 0.01
+            [recall]; before_memories = "a\nb" | `recall.before_memories` must be at most 200 characters without line breaks
+            [recall]; model_file = 'models/e5.bin' | `recall.model_file` is `models/e5.bin`; give an absolute path
+            [recall]; embeddings = 'on' | line 2
+            [recall]; index_mb = 0 | `recall.index_mb` is 0; it must be 1
+            [limits]; minutes = 1; seconds = 1 | both set
+            [limits]; seconds = -1 | `limits.seconds` is -1; it must be 1
+            [schedule]; weekly = 'Mon 25:00' | `schedule.weekly` is `Mon 25:00`
+            [schedule]; weekly = 'Yesterday' | such as `Mon 04:00`
+            [schedule]; daily = 'Mon 03:00' | `schedule.daily` is `Mon 03:00`; it must be a time of day
+            [schedule]; daily = '24:00' | such as `03:00`
+            [schedule]; time_zone = 'Mars/Base' | `time_zone` is `Mars/Base`
+            model = 'no-colon' | line 1
+            [telemetry]; otlp_endpoint = 'localhost:4318' | `telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`
+            [oauth]; address = 'http://memory.example.org' | `oauth.address` must be
+            [oauth]; address = 'https://memory.example.org/' | `oauth.address` must be
+            [oauth]; clients = [{ id = 'a b', name = 'A', redirect_uris = [] }] | the `id` `a b` must be 1 to 100
+            [oauth]; clients = [{ id = 'a', name = 'A', redirect_uris = [] }] | `a`: `redirect_uris` are 0; give 1 to 5
+            [oauth]; clients = [{ id = 'a', name = 'A', redirect_uris = ['http://a.example/'] }] | `http://a.example/` must be of `https`
+            [prices.'a:b']; input_per_million = 1 | output_per_million
+            [prices.'a:b']; input_per_million = -1; output_per_million = 1 | prices."a:b".input_per_million"#,
+        );
+        for [text, expected] in cases {
+            let problem = Config::parse(&text.replace("; ", "\n")).unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
         }
     }

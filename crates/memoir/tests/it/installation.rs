@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub(crate) use memoir_testkit::rows;
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
@@ -375,15 +376,6 @@ impl Ran {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
-}
-
-/// The rows of a table: a line each, with ` | ` between its cells.
-pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
-    let lines = table.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty()).map(|line| {
-        let cells: Vec<&str> = line.split(" | ").collect();
-        cells.try_into().unwrap_or_else(|_| panic!("{line}"))
-    })
 }
 
 /// All files below a folder, with their bytes.
