@@ -9,9 +9,9 @@
 //! lowest to the highest:
 //!
 //! 1. Without imports of the rest: `options` (the options of every command), `spelling`, `times`, `interrupt`,
-//!    `private_file`, `terminal`.
-//! 2. Text for people: `progress`, `show`, `failure`, `output` (stdout), `parse` (of arguments), `watch` (a running
-//!    session).
+//!    `terminal`.
+//! 2. Text for people: `progress`, `show`, `failure`, `private_file`, `output` (stdout), `parse` (of arguments), `watch`
+//!    (a running session).
 //! 3. What the options name: `database`, `webhooks`, `config`, `embeddings` (the built-in model's file), `keys`, `tokens`,
 //!    `telemetry`, `installation` (all of these opened), `remote` (a service in its place).
 //! 4. The programs in which agents live: `transcripts`, `hook`, `setup`, `closing`.

@@ -6,6 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
 /// Writes a file in one step, with the permissions of the file that it replaces, or else for its owner only.
 ///
 /// # Errors
@@ -24,6 +28,33 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     // Its folder is not synced: a power cut may restore the old file, complete.
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Writes a file of JSON as [`write`] does; `text` is what serialising the value gave.
+///
+/// # Errors
+/// As for [`write`].
+pub(crate) fn write_json(path: &Path, text: serde_json::Result<Vec<u8>>) -> Result<(), Failure> {
+    let text = text.map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    write(path, &text).map_err(|error| Failure::file("write", path, &error))
+}
+
+/// The value in a file of JSON, or its default where there is no file.
+///
+/// # Errors
+/// The file cannot be read; it holds another value, where `problem` ends the sentence about it.
+pub(crate) fn read_json<T: Default + DeserializeOwned>(
+    path: &Path,
+    problem: &str,
+    hint: &str,
+) -> Result<T, Failure> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+        read => read.map_err(|error| Failure::file("read", path, &error))?,
+    };
+    // The parser's message is omitted, since it may quote the file.
+    let refused = |_| Failure::new(format!("`{}` {problem}", path.display())).hint(hint);
+    serde_json::from_slice(&text).map_err(refused)
 }
 
 /// Creates a new file, for its owner only.

@@ -1,7 +1,7 @@
 //! The agents' tokens that hooks and tools of programs on this machine use: a file in the user's configuration
 //! directory, readable by its owner only. Other commands read no token from it (SPEC 5.5).
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{config, failure::Failure, private_file};
 
@@ -19,17 +19,11 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 }
 
 fn read() -> Result<StoredTokens, Failure> {
-    let path = path()?;
-    match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredTokens::default()),
-        read => {
-            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-            serde_json::from_slice(&read).map_err(|_| {
-                Failure::new(format!("`{}` holds no tokens", path.display()))
-                    .hint("remove it, and give the token anew with `memoir setup PROGRAM`")
-            })
-        }
-    }
+    private_file::read_json(
+        &path()?,
+        "holds no tokens",
+        "remove it, and give the token anew with `memoir setup PROGRAM`",
+    )
 }
 
 /// The token of an agent; `None` where none is stored. `place` and `agent` are the address of the service and a name
@@ -71,12 +65,10 @@ pub(crate) fn copy(from: &str, to: &str) -> Result<(), Failure> {
 
 fn change(changed: impl FnOnce(&mut StoredTokens)) -> Result<(), Failure> {
     let path = path()?;
-    let problem = |error: io::Error| Failure::file("write", &path, &error);
+    let problem = |error| Failure::file("write", &path, &error);
     // Two hooks may store a token each at the same time.
     let _lock = private_file::lock_beside(&path).map_err(problem)?;
     let mut tokens = read()?;
     changed(&mut tokens);
-    let text = serde_json::to_vec_pretty(&tokens)
-        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-    private_file::write(&path, &text).map_err(problem)
+    private_file::write_json(&path, serde_json::to_vec_pretty(&tokens))
 }

@@ -19,10 +19,18 @@ use crate::{
 /// Administrators of an account, with names and passwords
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    Add(AddArguments),
+    /// Add an administrator to the account
+    ///
+    /// The password is read from MEMOIR_PASSWORD, from `--password-file`, or from standard input. The first
+    /// administrator closes the installation: commands on this machine that print an agent's text need the agent's
+    /// token. The programs that are set up on this machine get theirs in the same step.
+    Add(Arguments),
     /// List the account's administrators
     List,
-    Password(PasswordArguments),
+    /// Change an administrator's password
+    ///
+    /// It is read as with `memoir user add`. All of the administrator's sign-ins end; its second factor stays.
+    Password(Arguments),
     /// Remove an administrator's second factor, when its device and the recovery codes are lost
     ///
     /// Signing in requires the password alone then, until a device is set up again. All of the administrator's sign-ins
@@ -40,25 +48,9 @@ pub(crate) enum Command {
     },
 }
 
-/// Add an administrator to the account
-///
-/// The password is read from MEMOIR_PASSWORD, from `--password-file`, or from standard input. The first administrator
-/// closes the installation: commands on this machine that print an agent's text need the agent's token. The programs
-/// that are set up on this machine get theirs in the same step.
+/// An administrator, and the password to set
 #[derive(Debug, clap::Args)]
-pub(crate) struct AddArguments {
-    /// The name
-    name: String,
-    /// A file whose first line is the password
-    #[arg(long, value_name = "FILE")]
-    password_file: Option<PathBuf>,
-}
-
-/// Change an administrator's password
-///
-/// It is read as with `memoir user add`. All of the administrator's sign-ins end; its second factor stays.
-#[derive(Debug, clap::Args)]
-pub(crate) struct PasswordArguments {
+pub(crate) struct Arguments {
     /// The name
     name: String,
     /// A file whose first line is the password

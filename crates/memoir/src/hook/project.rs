@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -306,10 +306,7 @@ impl LockedMap {
     }
 
     fn write(&self) -> Result<(), Failure> {
-        let path = path()?;
-        let text = serde_json::to_vec_pretty(&self.map)
-            .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-        private_file::write(&path, &text).map_err(|error| Failure::file("write", &path, &error))
+        private_file::write_json(&path()?, serde_json::to_vec_pretty(&self.map))
     }
 }
 
@@ -320,19 +317,12 @@ fn path() -> Result<PathBuf, Failure> {
 }
 
 fn read() -> Result<ProjectMap, Failure> {
-    let path = path()?;
-    match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ProjectMap::new()),
-        read => {
-            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-            // An empty map in its place would give every project a new agent.
-            serde_json::from_slice(&read).map_err(|_| {
-                Failure::new(format!("`{}` is no map of projects", path.display())).hint(
-                    "put it back from a copy, or remove it and give each project its agent with `memoir project adopt`",
-                )
-            })
-        }
-    }
+    // An empty map in the place of a broken one would give every project a new agent.
+    private_file::read_json(
+        &path()?,
+        "is no map of projects",
+        "put it back from a copy, or remove it and give each project its agent with `memoir project adopt`",
+    )
 }
 
 #[cfg(unix)]

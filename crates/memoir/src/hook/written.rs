@@ -68,10 +68,7 @@ pub(crate) fn all() -> Vec<(String, WrittenCall)> {
 /// # Errors
 /// It cannot be written.
 pub(crate) fn note(program: &str, call: &WrittenCall) -> Result<(), Failure> {
-    let path = path_of(program)?;
-    let text = serde_json::to_vec(call)
-        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-    private_file::write(&path, &text).map_err(|error| Failure::file("write", &path, &error))
+    private_file::write_json(&path_of(program)?, serde_json::to_vec(call))
 }
 
 /// Removes the record of a program.

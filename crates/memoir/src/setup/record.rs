@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -71,22 +71,15 @@ impl ProgramRecord {
             folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
         let program = program.name();
         let path = folder.join(format!("{program}.json"));
-        let written = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => WrittenSetup::default(),
-            read => {
-                let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-                // The parser's message is omitted, since it may quote the file.
-                serde_json::from_slice(&read).map_err(|_| {
-                    Failure::new(format!("`{}` is no record of a setup", path.display()))
-                        .hint("remove it; Memoir's parts are then removed from the present files")
-                })?
-            }
-        };
         Ok(Self {
             call: written::read(&program),
             program,
+            written: private_file::read_json(
+                &path,
+                "is no record of a setup",
+                "remove it; Memoir's parts are then removed from the present files",
+            )?,
             path,
-            written,
         })
     }
 
@@ -146,10 +139,7 @@ impl ProgramRecord {
     }
 
     fn write(&self) -> Result<(), Failure> {
-        let text = serde_json::to_vec(&self.written)
-            .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-        private_file::write(&self.path, &text)
-            .map_err(|error| Failure::file("write", &self.path, &error))
+        private_file::write_json(&self.path, serde_json::to_vec(&self.written))
     }
 
     /// The missing folders above the file, and those that were created for another program: the last removed program
