@@ -4,7 +4,10 @@ use memoir_app::{Examination, Severity};
 use memoir_service::{Webhook, WebhookProblem};
 use serde::Deserialize;
 
-use crate::{failure::Failure, show::examination::fine};
+use crate::{
+    failure::Failure,
+    show::examination::{advised, fine},
+};
 
 /// Most webhooks.
 const MOST: usize = 32;
@@ -134,12 +137,8 @@ pub(crate) fn examine(sections: &[WebhookSection]) -> Vec<Examination> {
                 }
                 Err(problem) => {
                     let (message, advice) = section.problem_and_hint(&problem);
-                    Examination {
-                        area: "webhook",
-                        severity: Severity::Problem,
-                        finding: format!("{name}: {message}"),
-                        advice: Some(advice),
-                    }
+                    let finding = format!("{name}: {message}");
+                    advised(Severity::Problem, "webhook", finding, advice)
                 }
             }
         })

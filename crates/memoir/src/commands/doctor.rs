@@ -17,7 +17,7 @@ use crate::{
     output, setup,
     show::{
         List,
-        examination::{self, fine},
+        examination::{self, advised, fine},
     },
     terminal::{self, safe},
     webhooks,
@@ -171,19 +171,16 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
             continue;
         }
         let agent = terminal::word(&entry.agent);
-        found.push(Examination {
-            area: "projects",
-            severity: Severity::Warning,
-            finding: format!(
-                "the folder of the agent `{}` is gone: `{}`",
-                safe(&entry.agent),
-                safe(&entry.folder.display().to_string())
-            ),
-            advice: Some(format!(
-                "`memoir project adopt {agent}` in the project's new folder takes its memory over; \
-                 `memoir agent erase {agent}` erases it"
-            )),
-        });
+        let finding = format!(
+            "the folder of the agent `{}` is gone: `{}`",
+            safe(&entry.agent),
+            safe(&entry.folder.display().to_string())
+        );
+        let advice = format!(
+            "`memoir project adopt {agent}` in the project's new folder takes its memory over; \
+             `memoir agent erase {agent}` erases it"
+        );
+        found.push(advised(Severity::Warning, "projects", finding, advice));
     }
     Ok(found)
 }
@@ -191,10 +188,8 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
 /// That recall has no meaning, where nothing is configured; what is configured is examined with the rest.
 fn by_words(config: &Config) -> Option<Examination> {
     let is_unset = config.embeddings.is_none() && embeddings::lacks_file(config);
-    is_unset.then(|| Examination {
-        advice: Some(embeddings::SUGGESTION.to_owned()),
-        ..fine("embeddings", "memories are found by words alone".to_owned())
-    })
+    let finding = "memories are found by words alone";
+    is_unset.then(|| advised(Severity::Ok, "embeddings", finding, embeddings::SUGGESTION))
 }
 
 /// Which master key is in use, and its source.
@@ -216,50 +211,40 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
 
 /// Who can read agents' texts on this machine.
 fn access(is_closed: bool) -> Examination {
-    Examination {
-        area: "access",
-        severity: Severity::Ok,
-        finding: if is_closed {
-            "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN".to_owned()
-        } else {
-            "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned()
-        },
-        advice: is_closed.then(|| {
-            "`memoir installation open` opens it, for the owner of the machine".to_owned()
-        }),
+    match is_closed {
+        true => advised(
+            Severity::Ok,
+            "access",
+            "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN",
+            "`memoir installation open` opens it, for the owner of the machine",
+        ),
+        false => fine(
+            "access",
+            "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned(),
+        ),
     }
 }
 
 /// Whether the connected role is unable to change the row policies that separate accounts.
 fn role(role: &DatabaseRole) -> Examination {
-    let danger = role.danger();
-    Examination {
-        area: "database",
-        severity: match danger {
-            Some(_) => Severity::Warning,
-            None => Severity::Ok,
-        },
-        advice: danger.is_some().then(|| SEPARATE_ROLE.to_owned()),
-        finding: danger.unwrap_or_else(|| {
+    match role.danger() {
+        Some(danger) => advised(Severity::Warning, "database", danger, SEPARATE_ROLE),
+        None => fine(
+            "database",
             format!(
                 "the role `{}` owns nothing, and the row policies between accounts bind it",
                 safe(&role.name)
-            )
-        }),
+            ),
+        ),
     }
 }
 
 /// The problem where a statement of the role could run without end.
 fn limit(role: &DatabaseRole) -> Option<Examination> {
     let name = safe(&role.name);
-    (!role.limits_statements).then(|| Examination {
-        area: "database",
-        severity: Severity::Warning,
-        finding: format!("no `statement_timeout` limits a statement of the role `{name}`"),
-        advice: Some(format!(
-            "`ALTER ROLE {name} SET statement_timeout = '60s'`, and connect anew"
-        )),
-    })
+    let finding = format!("no `statement_timeout` limits a statement of the role `{name}`");
+    let advice = format!("`ALTER ROLE {name} SET statement_timeout = '60s'`, and connect anew");
+    (!role.limits_statements).then(|| advised(Severity::Warning, "database", finding, advice))
 }
 
 /// The file, and whether only its owner can read it.
@@ -267,19 +252,13 @@ fn file(path: &Path) -> Examination {
     let metadata = std::fs::metadata(path);
     let is_open = metadata.is_ok_and(|found| exposed_mode(&found).is_some());
     let path = path.display();
-    let finding = if is_open {
-        format!("others on this machine may read `{path}`")
-    } else {
-        format!("in `{path}`")
-    };
-    Examination {
-        area: "database",
-        severity: if is_open {
-            Severity::Warning
-        } else {
-            Severity::Ok
-        },
-        finding,
-        advice: is_open.then(|| format!("`chmod 600 {path}`")),
+    match is_open {
+        true => advised(
+            Severity::Warning,
+            "database",
+            format!("others on this machine may read `{path}`"),
+            format!("`chmod 600 {path}`"),
+        ),
+        false => fine("database", format!("in `{path}`")),
     }
 }

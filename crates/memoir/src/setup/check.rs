@@ -31,7 +31,7 @@ use crate::{
         written::ProgramCall,
     },
     options::{AGENT, Global, TOKEN},
-    show::moment,
+    show::{examination::advised, moment},
 };
 
 /// The time limit of all commands of a program together, which mostly respond within milliseconds.
@@ -82,7 +82,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
     let finding = match (is_set_up, record.call()) {
         (true, _) => Some(examined(global, program, folders, &record)),
         // It was set up, and its files were replaced since.
-        (false, Some(_)) => Some(Finding::warning(
+        (false, Some(_)) => Some(warning(
             "was set up, but Memoir is missing in its settings now",
             format!(
                 "`memoir setup {0}` sets it up again; `memoir setup {0} --remove` forgets it",
@@ -93,30 +93,16 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
     };
     ProgramState {
         is_set_up: Some(is_set_up),
-        examination: finding.map(|finding| Examination {
-            area: AREA,
-            severity: finding.severity,
-            finding: format!("{} {}", program.title(), finding.text),
-            advice: finding.advice,
+        examination: finding.map(|found| Examination {
+            finding: format!("{} {}", program.title(), found.finding),
+            ..found
         }),
     }
 }
 
-struct Finding {
-    severity: Severity,
-    /// The end of a sentence that begins with the program.
-    text: String,
-    advice: Option<String>,
-}
-
-impl Finding {
-    fn warning(text: impl Into<String>, advice: String) -> Self {
-        Self {
-            severity: Severity::Warning,
-            text: text.into(),
-            advice: Some(advice),
-        }
-    }
+/// A warning, whose finding is the end of a sentence that begins with the program.
+fn warning(finding: impl Into<String>, advice: String) -> Examination {
+    advised(Severity::Warning, AREA, finding, advice)
 }
 
 /// The commands in the program's files.
@@ -159,7 +145,7 @@ fn examined(
     program: Program,
     folders: &Folders,
     record: &ProgramRecord,
-) -> Finding {
+) -> Examination {
     let again = format!("`memoir setup {}`", program.name());
     let configured = configured(program, folders, record);
     let commands = configured.commands();
@@ -176,32 +162,26 @@ fn examined(
     let is_gone = |program: &&Path| found(program).is_none() && !program.starts_with("~");
     if let Some(gone) = programs().find(is_gone) {
         let path = gone.display();
-        return Finding {
-            severity: Severity::Problem,
-            text: format!("calls `{path}`, which is gone: its sessions have no memory"),
-            advice: Some(format!(
-                "install Memoir there again, or let it call this one: {again}"
-            )),
-        };
+        return advised(
+            Severity::Problem,
+            AREA,
+            format!("calls `{path}`, which is gone: its sessions have no memory"),
+            format!("install Memoir there again, or let it call this one: {again}"),
+        );
     }
     let report = match run(program, &configured) {
         Ok(report) => report,
         Err(problem) => {
-            return Finding {
-                severity: Severity::Problem,
-                text: format!("does not reach its memory: {}", problem.text),
-                advice: Some(
-                    problem
-                        .hint
-                        .unwrap_or_else(|| format!("{again} writes it anew")),
-                ),
-            };
+            let finding = format!("does not reach its memory: {}", problem.text);
+            let hint = problem.hint;
+            let advice = hint.unwrap_or_else(|| format!("{again} writes it anew"));
+            return advised(Severity::Problem, AREA, finding, advice);
         }
     };
     let mut passing = programs().filter_map(|path| Some((path, Passing::of(path)?)));
     if let Some((path, passing)) = passing.next() {
         let path = path.display();
-        return Finding::warning(
+        return warning(
             format!("calls `{path}`, which {}", passing.why()),
             format!("install Memoir for good and call its {again}, or give `--copy` with it"),
         );
@@ -214,7 +194,7 @@ fn examined(
     let is_here = commands.iter().flatten().all(|word| word != "--url");
     let own = database::place(global).unwrap_or_default();
     if is_here && place != own {
-        return Finding::warning(
+        return warning(
             format!("works with {memory} in `{place}`, and this command opens `{own}`"),
             format!(
                 "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
@@ -222,7 +202,7 @@ fn examined(
         );
     }
     if let Some(other) = configured.foreign {
-        return Finding::warning(
+        return warning(
             format!("works with {memory}, but its server `memoir` is another program's: `{other}`"),
             format!(
                 "give that server another name; {again} registers Memoir's own in its place, and its `--remove` puts \
@@ -231,14 +211,14 @@ fn examined(
         );
     }
     if let Some(event) = configured.lacks {
-        return Finding::warning(
+        return warning(
             format!("works with {memory}, but has no hook of Memoir for `{event}`"),
             format!("{again} writes it anew"),
         );
     }
     if let Some((file, setting)) = configured.switched_off {
         let file = file.display();
-        return Finding::warning(
+        return warning(
             format!("works with {memory}, but runs no hook: `{setting}` is set in `{file}`"),
             format!(
                 "take `{setting}` out of the file, and call {again}; without hooks a session begins without memory"
@@ -249,7 +229,7 @@ fn examined(
 }
 
 /// The finding for a program without a command that can be run; `again` sets it up.
-fn unknown(foreign: Option<String>, again: &str) -> Finding {
+fn unknown(foreign: Option<String>, again: &str) -> Examination {
     let text = match foreign {
         Some(other) => {
             format!("has a server `memoir` of another program, that setup did not write: `{other}`")
@@ -257,11 +237,11 @@ fn unknown(foreign: Option<String>, again: &str) -> Finding {
         None => "has something of Memoir that setup did not write, and that cannot be run here"
             .to_owned(),
     };
-    Finding::warning(text, format!("{again} writes it anew"))
+    warning(text, format!("{again} writes it anew"))
 }
 
 /// The finding for a program whose memory is reached: whether it calls.
-fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
+fn called(program: Program, record: &ProgramRecord, memory: &str) -> Examination {
     let ProgramCalls { hooks, tools, .. } = calls::read(&program.name());
     let since = record.call().map_or_else(String::new, |written| {
         format!(" since it was set up on {}", moment(written.set_up_at))
@@ -287,9 +267,10 @@ fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
         ),
         (None, None) => (Severity::Warning, format!("it has not called{since}")),
     };
-    Finding {
+    Examination {
+        area: AREA,
         severity,
-        text: format!("works with {memory}; {text}"),
+        finding: format!("works with {memory}; {text}"),
         advice: (severity != Severity::Ok).then(|| program.left_to_do().to_owned()),
     }
 }

@@ -147,12 +147,19 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
             }
         }
     }
-    // A file with this value already is not changed by a byte.
+    Ok(replaced(text, &root, node, value))
+}
+
+/// The text with another value in the place of a node. A file with this value already is not changed by a byte.
+fn replaced(text: &str, root: &JsonNode, node: &JsonNode, value: &Value) -> String {
     if value_of(text, node).as_ref() == Some(value) {
-        return Ok(text.to_string());
+        return text.to_owned();
     }
-    let indent = Indent::of_line(text, &root, node.place.start);
-    Ok(spliced(text, node.place.clone(), &pretty(value, &indent)))
+    let indent = Indent {
+        line: indent_at(text, node.place.start).to_owned(),
+        step: step(text, root),
+    };
+    spliced(text, node.place.clone(), &pretty(value, &indent))
 }
 
 /// Adds a hook after the last one of a list, or replaces the first one that `is_own`. An element of the list is a hook,
@@ -173,22 +180,11 @@ pub(super) fn put_hook(
     let NodeKind::Array(elements) = &node.kind else {
         return Err(not_the_form(path, "a list"));
     };
-    let Some(place) = own_hook(text, elements, is_own) else {
+    let Some(OwnHook { hook, in_group, .. }) = own_hook(text, elements, is_own) else {
         return Ok(insert(text, &root, node, |indent| pretty(value, indent)));
     };
-    let (hook, value) = match place {
-        HookPlace::Element(at) => (&elements[at], value),
-        HookPlace::InGroup { group, at } => (
-            &elements[group].hooks()[at],
-            value.pointer("/hooks/0").unwrap_or(value),
-        ),
-    };
-    // A file with this value already is not changed by a byte.
-    if value_of(text, hook).as_ref() == Some(value) {
-        return Ok(text.to_owned());
-    }
-    let indent = Indent::of_line(text, &root, hook.place.start);
-    Ok(spliced(text, hook.place.clone(), &pretty(value, &indent)))
+    let alone = in_group.and_then(|_| value.pointer("/hooks/0"));
+    Ok(replaced(text, &root, hook, alone.unwrap_or(value)))
 }
 
 /// The first hook of a list that `is_own` (see [`put_hook`]); `None` where there is none.
@@ -201,32 +197,38 @@ pub(super) fn find_hook(
     let NodeKind::Array(elements) = &root.at(path)?.kind else {
         return None;
     };
-    let hook = match own_hook(text, elements, is_own)? {
-        HookPlace::Element(at) => &elements[at],
-        HookPlace::InGroup { group, at } => &elements[group].hooks()[at],
-    };
-    value_of(text, hook)
+    value_of(text, own_hook(text, elements, is_own)?.hook)
 }
 
-/// The position of a hook in the list of an event.
-enum HookPlace {
-    Element(usize),
-    InGroup { group: usize, at: usize },
+/// A hook in the list of an event.
+struct OwnHook<'a> {
+    hook: &'a JsonNode,
+    /// The element that it is, or that is its group.
+    element: usize,
+    /// Its position in its group; `None` where it is an element itself.
+    in_group: Option<usize>,
 }
 
 /// The first hook that `is_own`.
-fn own_hook(
+fn own_hook<'a>(
     text: &str,
-    elements: &[JsonNode],
+    elements: &'a [JsonNode],
     is_own: impl Fn(&Value) -> bool,
-) -> Option<HookPlace> {
+) -> Option<OwnHook<'a>> {
     let is_own = |node: &JsonNode| value_of(text, node).is_some_and(|value| is_own(&value));
-    elements.iter().enumerate().find_map(|(group, element)| {
-        if is_own(element) {
-            return Some(HookPlace::Element(group));
-        }
-        let at = element.hooks().iter().position(&is_own)?;
-        Some(HookPlace::InGroup { group, at })
+    elements.iter().enumerate().find_map(|(element, node)| {
+        let (hook, in_group) = match is_own(node) {
+            true => (node, None),
+            false => {
+                let at = node.hooks().iter().position(&is_own)?;
+                (&node.hooks()[at], Some(at))
+            }
+        };
+        Some(OwnHook {
+            hook,
+            element,
+            in_group,
+        })
     })
 }
 
@@ -290,23 +292,23 @@ pub(super) fn take_hooks(
         let NodeKind::Array(elements) = &node.kind else {
             return Ok(text);
         };
-        let at = match own_hook(&text, elements, &is_own) {
-            None => return Ok(text),
-            Some(HookPlace::Element(at)) => at,
-            Some(HookPlace::InGroup { group, at }) => match elements[group].member("hooks") {
-                Some(hooks)
-                    if hooks.value.parts().len() > 1 || elements[group].parts().len() > 1 =>
-                {
-                    text = without_part(&text, &hooks.value, at);
-                    continue;
-                }
-                _ => group,
-            },
+        let Some(OwnHook {
+            element, in_group, ..
+        }) = own_hook(&text, elements, &is_own)
+        else {
+            return Ok(text);
         };
+        let group = &elements[element];
+        if let (Some(at), Some(hooks)) = (in_group, group.member("hooks"))
+            && (hooks.value.parts().len() > 1 || group.parts().len() > 1)
+        {
+            text = without_part(&text, &hooks.value, at);
+            continue;
+        }
         if elements.len() == 1 && path.len() > kept && !is_double(&root, path) {
             return remove(&text, path, kept);
         }
-        text = without_part(&text, node, at);
+        text = without_part(&text, node, element);
     }
 }
 
@@ -348,16 +350,6 @@ struct Indent {
     step: String,
 }
 
-impl Indent {
-    /// The indentation of the line at a position.
-    fn of_line(text: &str, root: &JsonNode, at: usize) -> Self {
-        Self {
-            line: indent_at(text, at).to_owned(),
-            step: step(text, root),
-        }
-    }
-}
-
 /// The white space at the beginning of the line.
 fn indent_at(text: &str, at: usize) -> &str {
     let begin = text[..at].rfind('\n').map_or(0, |line| line + 1);
@@ -391,15 +383,17 @@ fn insert(
     into: &JsonNode,
     written: impl Fn(&Indent) -> String,
 ) -> String {
+    let (last, outer) = (into.parts().pop(), indent_at(text, into.place.start));
     let step = step(text, root);
-    match into.parts().last() {
+    let line = match &last {
+        Some(last) => indent_at(text, last.start).to_owned(),
+        None => format!("{outer}{step}"),
+    };
+    let indent = Indent { line, step };
+    let (part, line) = (written(&indent), indent.line);
+    match last {
         Some(last) => {
-            let line = indent_at(text, last.start).to_owned();
             let is_on_own_line = text[into.place.start..last.start].contains('\n');
-            let part = written(&Indent {
-                line: line.clone(),
-                step,
-            });
             let part = match is_on_own_line {
                 true => format!(",\n{line}{part}"),
                 false => format!(", {part}"),
@@ -407,12 +401,6 @@ fn insert(
             spliced(text, last.end..last.end, &part)
         }
         None => {
-            let outer = indent_at(text, into.place.start).to_owned();
-            let line = format!("{outer}{step}");
-            let part = written(&Indent {
-                line: line.clone(),
-                step,
-            });
             // After the opening bracket, and any content behind it.
             let begin = into.place.start + 1;
             let inner = &text[begin..into.place.end - 1];

@@ -656,15 +656,15 @@ pub(crate) fn examine(global: &Global) -> Result<Vec<Examination>, Failure> {
 /// That a shell starts another program by Memoir's name.
 fn other_in_path() -> Option<Examination> {
     let path = lasting::other_in_path()?;
-    Some(Examination {
-        area: "programs",
-        severity: Severity::Warning,
-        finding: format!(
-            "`memoir` starts `{}` in a shell: another program, or another copy of Memoir, which comes first on the PATH",
-            safe(&path.display().to_string())
-        ),
-        advice: Some(
-            "call this one by its whole path, or put its folder first on the PATH".to_owned(),
-        ),
-    })
+    let finding = format!(
+        "`memoir` starts `{}` in a shell: another program, or another copy of Memoir, which comes first on the PATH",
+        safe(&path.display().to_string())
+    );
+    let advice = "call this one by its whole path, or put its folder first on the PATH";
+    Some(examination::advised(
+        Severity::Warning,
+        "programs",
+        finding,
+        advice,
+    ))
 }
