@@ -98,15 +98,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     installation::finish(&memoir).await?;
     let connections = raise_file_limit();
-    let address = arguments.listen;
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        Failure::new(format!("cannot listen on {address}: {error}"))
-            .hint("give another address with `--listen ADDRESS:PORT`")
-    })?;
-    // With port 0 the system chooses the port, so the address is read back.
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
+    let hint = "give another address with `--listen ADDRESS:PORT`";
+    let (listener, address) = listen(arguments.listen, hint).await?;
     // A reader of the printed address may end the service immediately.
     let stop = interrupt::listening().await;
     let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
@@ -128,6 +121,19 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
     terminal::note("stopped");
     Ok(Ending::Done)
+}
+
+/// Listens on an address, and returns the one that it is: with port 0 the system chooses the port.
+pub(super) async fn listen(
+    address: SocketAddr,
+    hint: &str,
+) -> Result<(TcpListener, SocketAddr), Failure> {
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::new(format!("cannot listen on {address}: {error}")).hint(hint))?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
+    Ok((listener, address))
 }
 
 /// The programs on this machine that would lose an agent's memory when the installation is closed.

@@ -16,7 +16,6 @@ use memoir_domain::audit::ActorKind;
 use memoir_service::ServiceOptions;
 use serde_json::json;
 use tempfile::NamedTempFile;
-use tokio::net::TcpListener;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
@@ -54,14 +53,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if installation.author().kind != ActorKind::Owner {
         return Err(installation.closed("the personal page shows the text of agents"));
     }
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        Failure::new(format!("cannot listen on {address}: {error}"))
-            .hint("give another address with `--listen`, or none for a free port")
-    })?;
-    // With port 0 the system chooses the port, so the address is read back.
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
+    let hint = "give another address with `--listen`, or none for a free port";
+    let (listener, address) = super::serve::listen(address, hint).await?;
     // A reader of the printed link may end the process immediately.
     let stop = interrupt::listening().await;
     let memoir = installation.memoir;
