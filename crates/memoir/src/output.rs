@@ -126,6 +126,14 @@ pub(crate) fn show(
     Ok(Ending::Done)
 }
 
+/// Prints in JSON what was found or done for `all` memories: of one alone as over REST, where it is one request.
+pub(crate) fn several<T: Serialize>(all: usize, done: Vec<T>) -> Result<(), Failure> {
+    match done.as_slice() {
+        [one] if all == 1 => json(one),
+        _ => json(&List::whole(done)),
+    }
+}
+
 /// Prints one JSON document, the whole output of a command that did its work.
 pub(crate) fn document(value: &impl Serialize) -> Outcome {
     json(value)?;

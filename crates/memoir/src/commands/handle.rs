@@ -8,9 +8,7 @@ use crate::{
     failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
-    output, parse,
-    show::{self, List},
-    terminal,
+    output, parse, show, terminal,
 };
 
 /// Memories of an agent
@@ -39,12 +37,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
             Err(failure) => failed.push((number, failure)),
         }
     }
-    match (global.json, done.as_slice()) {
-        // As over REST, where one memory is one request.
-        (true, [memory]) if failed.is_empty() => output::json(memory)?,
-        (true, _) => output::json(&List::whole(done))?,
-        (false, []) => {}
-        (false, _) => report(&done, handling)?,
+    if global.json {
+        output::several(numbers.len(), done)?;
+    } else if !done.is_empty() {
+        report(&done, handling)?;
     }
     Failure::of_several(numbers.len(), failed)
 }

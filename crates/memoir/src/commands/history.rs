@@ -6,9 +6,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output, parse,
-    show::{self, List},
-    terminal,
+    output, parse, show, terminal,
 };
 
 /// Show the history of an agent's memories: every text, merge, move and undo
@@ -54,17 +52,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Err(error) => failed.push((number, error.into())),
         }
     }
-    match (global.json, found.as_slice()) {
-        (true, [(_, history)]) if failed.is_empty() => output::json(history)?,
-        (true, _) => {
-            let histories = found.into_iter().map(|(_, history)| history);
-            output::json(&List::whole(histories.collect()))?;
-        }
-        (false, _) => {
-            let trees = found.iter();
-            let trees = trees.map(|(number, history)| show::history::tree(history, Some(*number)));
-            output::print(&trees.collect::<Vec<_>>().join("\n"))?;
-        }
+    if global.json {
+        let histories = found.into_iter().map(|(_, history)| history);
+        output::several(numbers.len(), histories.collect())?;
+    } else {
+        let trees = found.iter();
+        let trees = trees.map(|(number, history)| show::history::tree(history, Some(*number)));
+        output::print(&trees.collect::<Vec<_>>().join("\n"))?;
     }
     Failure::of_several(numbers.len(), failed)
 }

@@ -8,7 +8,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{self, List, counted, when},
+    show::{self, counted, when},
     terminal,
 };
 
@@ -64,10 +64,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Err(failure) => failed.push((number, failure)),
         }
     }
-    match (global.json, done.as_slice()) {
-        (true, [shredded]) if failed.is_empty() => output::json(shredded)?,
-        (true, _) => output::json(&List::whole(done))?,
-        (false, _) => {}
+    if global.json {
+        output::several(numbers.len(), done)?;
     }
     Failure::of_several(numbers.len(), failed)
 }
