@@ -111,7 +111,7 @@ impl AgentLog<'_> {
         let seq = then.last_seq();
         let any = RecordFilter::default();
         let record = self.views().search_records(&any, Some(seq + 1), 1).await?;
-        let record = record.into_iter().next();
+        let record = record.into_iter().next().filter(|record| record.seq == seq);
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let agent = loaded.agent;

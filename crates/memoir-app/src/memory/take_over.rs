@@ -1,7 +1,7 @@
 //! Importing memories from other programs, and undoing that (SPEC 2.4).
 //!
 //! They are read batch by batch, and written in one transaction. Known memories are recognized by their source and
-//! their first saved text. So the same file adds nothing a second time, whatever sessions made of the memories. For an
+//! their earlier texts. So the same file adds nothing a second time, whatever sessions made of the memories. For an
 //! administrator, who is content-blind, only memories that administrators added are compared (SPEC 5.1).
 
 use std::{
@@ -255,16 +255,17 @@ impl Memories<'_> {
             };
             Some((incoming, of_source, of_text))
         });
-        // If a source is known with another text, its first saved text decides.
-        let mut first_saved = BTreeSet::new();
+        // If a source is known with another text, its earlier texts decide.
+        let mut changed_in = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
             if !known_texts.pairs.contains(&pair(*of_source, *of_text))
                 && let Some(sources) = known_texts.sources.get(of_source)
             {
-                first_saved.extend(sources.iter().copied());
+                changed_in.extend(sources.iter().copied());
             }
         }
-        self.know_first_texts(known_texts, first_saved, key).await?;
+        self.know_earlier_texts(known_texts, changed_in, key)
+            .await?;
         let mut incoming = Vec::with_capacity(checked.len());
         for checked in checked {
             match checked {
@@ -279,12 +280,13 @@ impl Memories<'_> {
 
     /// Adds the earlier texts of memories, by the places of the records that first made their present texts core.
     /// Sessions under the guard `off` rewrite a memory in place, so its current text may differ from its first one.
-    async fn know_first_texts(
+    async fn know_earlier_texts(
         self,
         known_texts: &mut KnownTexts<'_>,
         mut seqs: BTreeSet<u64>,
         key: &memoir_vault::AgentKey,
     ) -> Result<()> {
+        let is_blind = known_texts.how.actor.kind == ActorKind::Administrator;
         loop {
             let unread = seqs.into_iter().filter(|seq| known_texts.read.insert(*seq));
             let unread: Vec<u64> = unread.collect();
@@ -296,9 +298,11 @@ impl Memories<'_> {
             let records = parallel::map(rows, |row| codec::record(Some(key), row));
             for record in records {
                 for change in record?.body.changes {
-                    // The record of a rewrite holds the text before it, which may have been written by another one.
                     let memory = match change {
                         Change::Created(memory) => memory,
+                        // A content-blind administrator learns nothing of texts that a session wrote.
+                        Change::Altered { .. } if is_blind => continue,
+                        // The record of a rewrite holds the text before it, which may be that of another rewrite.
                         Change::Altered { before, .. } => {
                             seqs.extend(before.core_seq);
                             before
@@ -521,7 +525,7 @@ struct KnownTexts<'a> {
     kept: HashSet<Short>,
     /// Such texts of the file so far, core or not: a text may be in the prompt and in the archive.
     came: HashSet<(Short, bool)>,
-    /// The known sources, each with the records that hold the first texts of memories that were changed since.
+    /// The known sources, each with the records by which earlier texts of changed memories are found.
     sources: HashMap<Short, Vec<u64>>,
     /// Those of these records that were read.
     read: HashSet<u64>,

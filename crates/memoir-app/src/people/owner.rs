@@ -82,22 +82,22 @@ impl OwnerLink {
         self.cookie.expose()
     }
 
-    /// Opens the indexes of the account's agents with the most memories, since the first list or search of each would
-    /// wait for its own. Writes nothing.
+    /// Opens the indexes of the account's agents with the most original memories, since the first list or search of each
+    /// would wait for its own. Writes nothing. An agent whose index cannot be opened is passed over: its first list
+    /// reports why.
     ///
     /// # Errors
-    /// There is no such account; an agent is gone; the store fails.
+    /// There is no such account; the store fails.
     pub async fn open_indexes(&self, memoir: &Memoir) -> Result<()> {
         let account = memoir.account(&self.account).await?;
         let mut agents = account.agents().await?;
         agents.sort_by_key(|agent| std::cmp::Reverse(agent.counts.originals.total));
         for agent in agents.iter().take(INDEXES) {
-            account
-                .agent(&agent.id.to_string())
-                .await?
-                .memories()
-                .open_index()
-                .await?;
+            if let Ok(agent) = account.agent(&agent.id.to_string()).await
+                && let Err(error) = agent.memories().open_index().await
+            {
+                tracing::debug!(agent = %agent.scope().agent, %error, "an index was not opened");
+            }
         }
         Ok(())
     }

@@ -61,14 +61,14 @@ fn without(
             change.undo(memory, now);
         }
     }
-    // A summary that would return without a source is discarded (SPEC 3.19): it stays so, or it is one now where the
-    // session rewrote it under the guard `off`. One that is active keeps its sources: of these, those that no record
-    // changes are not given.
+    // A summary that would return without a source is discarded (SPEC 3.19): it stays so, or it is now where the session
+    // rewrote it under the guard `off`, but for one that was protected since (SPEC 3.12). One that is active keeps its
+    // sources: of these, those that no record changes are not given.
     for number in bare_summaries(memories, &restored) {
         let present = memories.get(&number);
-        let before = present.and_then(|memory| match memory.is_summary {
-            true => memory.discarded_at,
-            false => memory.discarded_at.or(Some(now)),
+        let before = present.and_then(|memory| {
+            let is_left = memory.is_summary || memory.is_constitutional();
+            memory.discarded_at.or((!is_left).then_some(now))
         });
         if let Some(memory) = restored.get_mut(&number)
             && before.is_some()

@@ -328,18 +328,23 @@ fn spec_3_19_a_summary_that_was_rewritten_under_off_is_one_again() {
 
 #[test]
 fn spec_3_19_a_rewritten_summary_does_not_return_without_a_source() {
-    let mut world = session();
-    let summary = world.summarise(&[2, 3], "tea");
-    world.complete();
-    world.set(Field::LossGuard, "off");
-    world.open(Mode::Full);
-    world.update(summary, "other words");
-    // No summary any more, so it stays as its sources leave it.
-    world.promote(2).unwrap();
-    world.promote(3).unwrap();
-    assert!(world.memory(summary).is_active());
-    world.roll_back();
-    assert!(!world.memory(summary).is_active());
-    assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
-    world.check_replay();
+    for is_protected in [false, true] {
+        let mut world = session();
+        let summary = world.summarise(&[2, 3], "tea");
+        world.complete();
+        world.set(Field::LossGuard, "off");
+        world.open(Mode::Full);
+        world.update(summary, "other words");
+        // No summary any more, so it stays as its sources leave it.
+        world.promote(2).unwrap();
+        world.promote(3).unwrap();
+        assert!(world.memory(summary).is_active());
+        if is_protected {
+            world.protect(summary);
+        }
+        world.roll_back();
+        assert_eq!(world.memory(summary).is_active(), is_protected);
+        assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
+        world.check_replay();
+    }
 }
