@@ -81,11 +81,6 @@ impl Running {
     }
 
     /// How many files and connections it has open.
-    pub(crate) fn open_files(&self) -> usize {
-        let files = format!("/proc/{}/fd", self.child.id());
-        std::fs::read_dir(files).unwrap().count()
-    }
-
     pub(crate) fn stop(&self) {
         kill_process(self.pid(), Signal::TERM).unwrap();
     }
