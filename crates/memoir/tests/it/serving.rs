@@ -80,7 +80,6 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// How many files and connections it has open.
     pub(crate) fn stop(&self) {
         kill_process(self.pid(), Signal::TERM).unwrap();
     }

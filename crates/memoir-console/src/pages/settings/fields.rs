@@ -220,6 +220,13 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
 
 /// The effective value of a setting that has a default.
 fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
+    // No prompt is shown: it may be the agent's own text (SPEC 5.1).
+    if field.is_text() {
+        return None;
+    }
+    if field == Field::RefinementThreshold {
+        return Some(view.effective_refinement_threshold.to_string());
+    }
     // By the names that programs read: there is an effective value of each setting, or the set one counts.
     let facts = serde_json::to_value(view).ok()?;
     let set = facts.get(field.as_str());
