@@ -12,10 +12,11 @@ use parking_lot::Mutex;
 
 const HELP: &str = "\
 Simulates whole installations by seeds, and checks what must hold after each step:
-two or three nodes over one store; agents that save, recall, absorb, reflect
-and refine (and import, where the store is no memory), with honest, hostile and senseless models and with each loss guard; owners
+two or three nodes over one store; agents that save, recall, absorb, reflect and
+refine, with honest, hostile and senseless models and with each loss guard; owners
 and administrators; agents that are erased, and others that take their names; nodes
-that are killed or lose responses; and clocks that jump
+that are killed or lose responses; and clocks that jump. Agents import with the
+stores sqlite and postgres
 
 Usage: memoir-sim [OPTIONS]
 

@@ -156,7 +156,9 @@ fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // An error of printing cannot be reported.
     let _ = error.print();
     // `memoir setup` writes hooks with the command as the first argument.
-    let is_hook = std::env::args_os().nth(1).is_some_and(|name| name == "hook");
+    let is_hook = std::env::args_os()
+        .nth(1)
+        .is_some_and(|name| name == "hook");
     match error.exit_code() {
         0 => ExitCode::SUCCESS,
         _ if is_hook && !std::io::stdin().is_terminal() => ExitCode::SUCCESS,
