@@ -30,10 +30,10 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Writes a file of JSON as [`write`] does; `text` is what serialising the value gave.
+/// Writes a file of JSON as [`write()`] does; `text` is what serialising the value gave.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub(crate) fn write_json(path: &Path, text: serde_json::Result<Vec<u8>>) -> Result<(), Failure> {
     let text = text.map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
     write(path, &text).map_err(|error| Failure::file("write", path, &error))
