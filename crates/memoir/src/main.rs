@@ -292,7 +292,7 @@ mod tests {
     fn words_of_other_programs_lead_to_the_command_that_is_meant() {
         for (word, meant) in [
             ("list", "`memoir ledger`"),
-            ("show", "`memoir history"),
+            ("show", "memoir history"),
             ("search", "`memoir recall`"),
             ("add", "`memoir remember`"),
             ("delete", "`memoir discard`"),
