@@ -4,10 +4,7 @@ use memoir_app::{Examination, Severity};
 use memoir_service::{Webhook, WebhookProblem};
 use serde::Deserialize;
 
-use crate::{
-    failure::Failure,
-    show::examination::{advised, fine},
-};
+use crate::failure::Failure;
 
 /// Most webhooks.
 const MOST: usize = 32;
@@ -133,12 +130,12 @@ pub(crate) fn examine(sections: &[WebhookSection]) -> Vec<Examination> {
                     let host = webhook.host();
                     let finding =
                         format!("{name} notifies `{host}` when sessions end (nothing was sent)");
-                    fine("webhook", finding)
+                    Examination::fine("webhook", finding)
                 }
                 Err(problem) => {
                     let (message, advice) = section.problem_and_hint(&problem);
                     let finding = format!("{name}: {message}");
-                    advised(Severity::Problem, "webhook", finding, advice)
+                    Examination::advised(Severity::Problem, "webhook", finding, advice)
                 }
             }
         })

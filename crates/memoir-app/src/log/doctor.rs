@@ -54,26 +54,30 @@ pub struct Examination {
     pub advice: Option<String>,
 }
 
-fn fine(area: &'static str, finding: impl Into<String>) -> Examination {
-    Examination {
-        area,
-        severity: Severity::Ok,
-        finding: finding.into(),
-        advice: None,
+impl Examination {
+    /// A finding that all is well.
+    pub fn fine(area: &'static str, finding: impl Into<String>) -> Self {
+        Self {
+            area,
+            severity: Severity::Ok,
+            finding: finding.into(),
+            advice: None,
+        }
     }
-}
 
-fn bad(
-    area: &'static str,
-    severity: Severity,
-    finding: impl Into<String>,
-    advice: impl Into<String>,
-) -> Examination {
-    Examination {
-        area,
-        severity,
-        finding: finding.into(),
-        advice: Some(advice.into()),
+    /// A finding with what to do about it.
+    pub fn advised(
+        severity: Severity,
+        area: &'static str,
+        finding: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            area,
+            severity,
+            finding: finding.into(),
+            advice: Some(advice.into()),
+        }
     }
 }
 
@@ -94,14 +98,14 @@ async fn called(model: &dyn Model) -> Examination {
     let problem = match tokio::time::timeout(CALL_TIME, model.complete(&request)).await {
         Ok(Ok(_)) => {
             let seconds = began.elapsed().as_secs_f32();
-            return fine("model", format!("`{name}` answered in {seconds:.1} s"));
+            return Examination::fine("model", format!("`{name}` answered in {seconds:.1} s"));
         }
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {} s", CALL_TIME.as_secs()),
     };
-    bad(
-        "model",
+    Examination::advised(
         Severity::Problem,
+        "model",
         format!("`{name}` was called: {problem}"),
         "correct its key, its address or its name, then run `memoir doctor --call` again",
     )
@@ -165,7 +169,12 @@ impl Memoir {
             Err(error) => {
                 let advice = "see `[recall] embeddings` and the provider's settings";
                 let finding = error.to_string();
-                return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
+                return Ok(Some(Examination::advised(
+                    Severity::Problem,
+                    "embeddings",
+                    finding,
+                    advice,
+                )));
             }
         };
         let mut sent = match embedder.is_in_process() {
@@ -209,18 +218,23 @@ impl Memoir {
         let asking = embedder.embed(model.memories(), &word);
         // A recall waits for the server this long, so a slower response would be useless.
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
-            Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
+            Ok(Ok(_)) => return Ok(Some(Examination::fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not answer in time".to_owned(),
         };
         if embedder.is_in_process() {
             let finding = format!("memories are found by words alone: {problem}");
             let advice = "`memoir embeddings install FILE` writes the file anew";
-            return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
+            return Ok(Some(Examination::advised(
+                Severity::Problem,
+                "embeddings",
+                finding,
+                advice,
+            )));
         }
-        Ok(Some(bad(
-            "embeddings",
+        Ok(Some(Examination::advised(
             Severity::Warning,
+            "embeddings",
             format!("{sent}; now nothing is: {problem}"),
             "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it",
         )))
@@ -257,11 +271,11 @@ impl Memoir {
         let mismatches = self.account_mismatches(scope).await?;
         let Some(first) = mismatches.first() else {
             let finding = "the account's users and tokens match its log";
-            return Ok(fine("administrators", finding));
+            return Ok(Examination::fine("administrators", finding));
         };
-        Ok(bad(
-            "administrators",
+        Ok(Examination::advised(
             Severity::Problem,
+            "administrators",
             first.problem.clone(),
             "integrity check failed: modified outside Memoir. Give the user another password, or revoke the token; \
              `memoir audit list --own` shows what was done, and `memoir audit verify --all` checks it",
@@ -289,9 +303,9 @@ impl Memoir {
             }
         }
         if let (Some(first), true) = (unread.first(), miscounted.is_empty()) {
-            return Ok(bad(
-                "counts",
+            return Ok(Examination::advised(
                 Severity::Problem,
+                "counts",
                 format!(
                     "the database was modified outside Memoir: conversations of these agents wait, and nothing says from \
                      when on they are read: {}",
@@ -302,11 +316,11 @@ impl Memoir {
         }
         let Some(first) = miscounted.first() else {
             let finding = "every agent's core size and counts are the sums over its memories, and no memory or conversation is missing";
-            return Ok(fine("counts", finding));
+            return Ok(Examination::fine("counts", finding));
         };
-        Ok(bad(
-            "counts",
+        Ok(Examination::advised(
             Severity::Problem,
+            "counts",
             format!(
                 "{} memories or conversations that cannot be counted, or that differ from the counts kept with the agent: {}",
                 counted(miscounted.len() as u64, "agent has", "agents have"),
@@ -353,10 +367,10 @@ impl Memoir {
             false => format!("the contexts show: {}", partial.join("; ")),
         };
         Ok(match is_little {
-            false => fine("context", finding),
-            true => bad(
-                "context",
+            false => Examination::fine("context", finding),
+            true => Examination::advised(
                 Severity::Warning,
+                "context",
                 finding,
                 "raise the agent's `context_core_tokens` or its client's `max_tokens`, or let it refine its memory; \
                  recall finds the others, and `memoir context --explain` shows what is left out",
@@ -393,13 +407,13 @@ impl Memoir {
         });
         let near: Vec<String> = near.collect();
         Ok(match near.is_empty() {
-            true => fine(
+            true => Examination::fine(
                 "quotas",
                 format!("no agent and no account uses {NEAR_PERCENT}% of a quota"),
             ),
-            false => bad(
-                "quotas",
+            false => Examination::advised(
                 Severity::Warning,
+                "quotas",
                 near.join("; "),
                 "what is over a quota is refused: raise it in the section `[quotas]` of the configuration (0 is no limit), \
                  or see what the agent saves so much for",
@@ -438,10 +452,10 @@ impl Memoir {
             left.push(format!("{over} time"));
         }
         Ok(match left.is_empty() {
-            true => fine("unfinished", "nothing was left half-done"),
-            false => bad(
-                "unfinished",
+            true => Examination::fine("unfinished", "nothing was left half-done"),
+            false => Examination::advised(
                 Severity::Problem,
+                "unfinished",
                 left.join("; "),
                 "any command finishes it, or reports what prevents it: `memoir sweep`; `memoir serve` tries \
                  every minute",
@@ -452,12 +466,12 @@ impl Memoir {
     async fn examine_database(&self) -> Result<Vec<Examination>> {
         let findings = self.store.check().await?;
         if findings.is_empty() {
-            return Ok(vec![fine("database", "intact")]);
+            return Ok(vec![Examination::fine("database", "intact")]);
         }
         let problem = |finding: memoir_store::Finding| {
-            bad(
-                "database",
+            Examination::advised(
                 Severity::Problem,
+                "database",
                 finding.problem,
                 finding.advice,
             )
@@ -485,9 +499,9 @@ impl Memoir {
             // One may be left of an agent that was not made.
             false => Severity::Warning,
         };
-        Ok(Some(bad(
-            "key",
+        Ok(Some(Examination::advised(
             severity,
+            "key",
             format!("the key store holds keys of agents that are not in this database: {unknown}"),
             "name the right database, or restore a backup of it; to begin anew, move the key store and the master key away",
         )))
@@ -505,9 +519,9 @@ impl Memoir {
         let found = names.into_iter().map(|name| self.examine_model(name));
         let mut found: Vec<Examination> = found.collect();
         if without > 0 {
-            found.push(bad(
-                "model",
+            found.push(Examination::advised(
                 Severity::Warning,
+                "model",
                 format!(
                     "{without} of {} without a model, and there is no default",
                     counted(agents.len() as u64, "agent", "agents")
@@ -517,7 +531,7 @@ impl Memoir {
             ));
         }
         if found.is_empty() {
-            found.push(fine("model", "there is no agent yet"));
+            found.push(Examination::fine("model", "there is no agent yet"));
         }
         found
     }
@@ -528,13 +542,13 @@ impl Memoir {
             .map_err(crate::core::Error::from)
             .and_then(|name| Ok(self.models.connect(&name)?));
         match connected {
-            Ok(_) => fine(
+            Ok(_) => Examination::fine(
                 "model",
                 format!("`{name}` is configured (it was not called)"),
             ),
-            Err(error) => bad(
-                "model",
+            Err(error) => Examination::advised(
                 Severity::Problem,
+                "model",
                 error.to_string(),
                 "correct it, then run `memoir doctor` again",
             ),
@@ -574,7 +588,9 @@ impl Memoir {
         ];
         let findings = findings.into_iter().filter(|(count, ..)| *count > 0);
         let mut found: Vec<Examination> = findings
-            .map(|(_, finding, way_out)| bad("schedule", Severity::Warning, finding, way_out))
+            .map(|(_, finding, way_out)| {
+                Examination::advised(Severity::Warning, "schedule", finding, way_out)
+            })
             .collect();
         if found.is_empty() {
             let ScheduleView {
@@ -593,7 +609,7 @@ impl Memoir {
                     "nothing is due; the schedule is off, so agents are asked and reflect on request only".to_owned()
                 }
             };
-            found.push(fine("schedule", finding));
+            found.push(Examination::fine("schedule", finding));
         }
         Ok(found)
     }
@@ -614,16 +630,16 @@ impl Memoir {
             ahead += u64::from(corrected.is_some());
         }
         if ahead == 0 {
-            return Ok(fine(
+            return Ok(Examination::fine(
                 "clock",
                 format!("{now}, after everything that decides"),
             ));
         }
         let ahead = counted(ahead, "agent has", "agents have");
         let finding = format!("{ahead} times that lie more than a day ahead of now ({now})");
-        Ok(bad(
-            "clock",
+        Ok(Examination::advised(
             Severity::Problem,
+            "clock",
             finding,
             "correct the machine's clock where it is wrong; where it was, `memoir doctor --mend` sets these times \
              to now, on the record. Until then they decide nothing",

@@ -15,10 +15,7 @@ use crate::{
     installation, keys,
     options::Global,
     output, setup,
-    show::{
-        List,
-        examination::{self, advised, fine},
-    },
+    show::{List, examination},
     terminal::{self, safe},
     webhooks,
 };
@@ -71,7 +68,7 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
                 }
                 (None, None) => "there is none; the defaults count".to_owned(),
             };
-            found.push(fine("configuration", finding));
+            found.push(Examination::fine("configuration", finding));
             config
         }
         Err(failure) => {
@@ -79,8 +76,9 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
             Config::default()
         }
     };
-    let paths = config::installation_paths(global, &config)
-        .map(|paths| paths.map(|(name, path)| fine("paths", format!("{name}: `{path}`"))));
+    let paths = config::installation_paths(global, &config).map(|paths| {
+        paths.map(|(name, path)| Examination::fine("paths", format!("{name}: `{path}`")))
+    });
     match paths {
         Ok(paths) => found.splice(0..0, paths).for_each(drop),
         Err(failure) => found.push(failure.into_finding("paths")),
@@ -111,7 +109,7 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         let path = database::path(global.database.as_deref())?;
         let path = path.display();
         let finding = format!("there is none yet; `{path}` is made on first use");
-        found.push(fine("database", finding));
+        found.push(Examination::fine("database", finding));
         found.push(access(closed));
         found.extend(examine_memoir(&memoir, global, call).await?);
         return Ok(found);
@@ -180,7 +178,12 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
             "`memoir project adopt {agent}` in the project's new folder takes its memory over; \
              `memoir agent erase {agent}` erases it"
         );
-        found.push(advised(Severity::Warning, "projects", finding, advice));
+        found.push(Examination::advised(
+            Severity::Warning,
+            "projects",
+            finding,
+            advice,
+        ));
     }
     Ok(found)
 }
@@ -189,7 +192,8 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
 fn by_words(config: &Config) -> Option<Examination> {
     let is_unset = config.embeddings.is_none() && embeddings::lacks_file(config);
     let finding = "memories are found by words alone";
-    is_unset.then(|| advised(Severity::Ok, "embeddings", finding, embeddings::SUGGESTION))
+    is_unset
+        .then(|| Examination::advised(Severity::Ok, "embeddings", finding, embeddings::SUGGESTION))
 }
 
 /// Which master key is in use, and its source.
@@ -206,19 +210,19 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
         "master key {} from {origin} opens the key store{place}; keep a copy of it apart from the database",
         keys.key_id()
     );
-    Ok(fine("key", finding))
+    Ok(Examination::fine("key", finding))
 }
 
 /// Who can read agents' texts on this machine.
 fn access(is_closed: bool) -> Examination {
     match is_closed {
-        true => advised(
+        true => Examination::advised(
             Severity::Ok,
             "access",
             "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN",
             "`memoir installation open` opens it, for the owner of the machine",
         ),
-        false => fine(
+        false => Examination::fine(
             "access",
             "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned(),
         ),
@@ -228,8 +232,8 @@ fn access(is_closed: bool) -> Examination {
 /// Whether the connected role is unable to change the row policies that separate accounts.
 fn role(role: &DatabaseRole) -> Examination {
     match role.danger() {
-        Some(danger) => advised(Severity::Warning, "database", danger, SEPARATE_ROLE),
-        None => fine(
+        Some(danger) => Examination::advised(Severity::Warning, "database", danger, SEPARATE_ROLE),
+        None => Examination::fine(
             "database",
             format!(
                 "the role `{}` owns nothing, and the row policies between accounts bind it",
@@ -244,7 +248,8 @@ fn limit(role: &DatabaseRole) -> Option<Examination> {
     let name = safe(&role.name);
     let finding = format!("no `statement_timeout` limits a statement of the role `{name}`");
     let advice = format!("`ALTER ROLE {name} SET statement_timeout = '60s'`, and connect anew");
-    (!role.limits_statements).then(|| advised(Severity::Warning, "database", finding, advice))
+    (!role.limits_statements)
+        .then(|| Examination::advised(Severity::Warning, "database", finding, advice))
 }
 
 /// The file, and whether only its owner can read it.
@@ -253,12 +258,12 @@ fn file(path: &Path) -> Examination {
     let is_open = metadata.is_ok_and(|found| exposed_mode(&found).is_some());
     let path = path.display();
     match is_open {
-        true => advised(
+        true => Examination::advised(
             Severity::Warning,
             "database",
             format!("others on this machine may read `{path}`"),
             format!("`chmod 600 {path}`"),
         ),
-        false => fine("database", format!("in `{path}`")),
+        false => Examination::fine("database", format!("in `{path}`")),
     }
 }

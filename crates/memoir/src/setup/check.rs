@@ -31,7 +31,7 @@ use crate::{
         written::ProgramCall,
     },
     options::{AGENT, Global, TOKEN},
-    show::{examination::advised, moment},
+    show::moment,
 };
 
 /// The time limit of all commands of a program together, which mostly respond within milliseconds.
@@ -102,7 +102,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
 
 /// A warning, whose finding is the end of a sentence that begins with the program.
 fn warning(finding: impl Into<String>, advice: String) -> Examination {
-    advised(Severity::Warning, AREA, finding, advice)
+    Examination::advised(Severity::Warning, AREA, finding, advice)
 }
 
 /// The commands in the program's files.
@@ -162,7 +162,7 @@ fn examined(
     let is_gone = |program: &&Path| found(program).is_none() && !program.starts_with("~");
     if let Some(gone) = programs().find(is_gone) {
         let path = gone.display();
-        return advised(
+        return Examination::advised(
             Severity::Problem,
             AREA,
             format!("calls `{path}`, which is gone: its sessions have no memory"),
@@ -175,7 +175,7 @@ fn examined(
             let finding = format!("does not reach its memory: {}", problem.text);
             let hint = problem.hint;
             let advice = hint.unwrap_or_else(|| format!("{again} writes it anew"));
-            return advised(Severity::Problem, AREA, finding, advice);
+            return Examination::advised(Severity::Problem, AREA, finding, advice);
         }
     };
     let mut passing = programs().filter_map(|path| Some((path, Passing::of(path)?)));

@@ -661,7 +661,7 @@ fn other_in_path() -> Option<Examination> {
         safe(&path.display().to_string())
     );
     let advice = "call this one by its whole path, or put its folder first on the PATH";
-    Some(examination::advised(
+    Some(Examination::advised(
         Severity::Warning,
         "programs",
         finding,

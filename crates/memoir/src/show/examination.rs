@@ -4,31 +4,6 @@ use memoir_app::{Examination, Severity};
 
 use crate::terminal::{CYAN, GREEN, RED, YELLOW, safe};
 
-/// A finding that all is well.
-pub(crate) fn fine(area: &'static str, finding: String) -> Examination {
-    Examination {
-        area,
-        severity: Severity::Ok,
-        finding,
-        advice: None,
-    }
-}
-
-/// A finding with what to do about it.
-pub(crate) fn advised(
-    severity: Severity,
-    area: &'static str,
-    finding: impl Into<String>,
-    advice: impl Into<String>,
-) -> Examination {
-    Examination {
-        area,
-        severity,
-        finding: finding.into(),
-        advice: Some(advice.into()),
-    }
-}
-
 /// The finding, with its hint on a line of its own.
 pub(crate) fn line(finding: &Examination) -> String {
     let (style, word) = match finding.severity {
