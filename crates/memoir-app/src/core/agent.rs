@@ -33,7 +33,13 @@ pub struct Account {
 }
 
 /// One agent of one account. Everything private is reached through one of these, and none of its
-/// methods can name another agent.
+/// methods can name another agent; nor can a handle be turned to another one (SPEC 5.6):
+///
+/// ```compile_fail,E0616
+/// fn turn(handle: &mut memoir_app::AgentHandle, other: &memoir_app::AgentHandle) {
+///     handle.scope = other.scope();
+/// }
+/// ```
 #[derive(Clone)]
 pub struct AgentHandle {
     pub(crate) memoir: Memoir,

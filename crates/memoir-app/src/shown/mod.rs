@@ -138,7 +138,22 @@ impl SignedInUser {
     }
 }
 
-/// An agent for a viewer: the only way to views with text.
+/// An agent for a viewer: the only way to views with text. It is made by [`Views::seen_by`] alone, and its viewer does
+/// not change (SPEC 5.1):
+///
+/// ```compile_fail,E0451
+/// use memoir_app::{AgentHandle, AgentLens, Viewer};
+///
+/// fn made(agent: &AgentHandle) -> AgentLens<'_> {
+///     AgentLens { agent, viewer: Viewer::Agent }
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn turned(lens: &mut memoir_app::AgentLens<'_>) {
+///     lens.viewer = memoir_app::Viewer::Agent;
+/// }
+/// ```
 #[derive(Clone)]
 pub struct AgentLens<'a> {
     pub(crate) agent: &'a AgentHandle,
@@ -146,7 +161,13 @@ pub struct AgentLens<'a> {
 }
 
 /// An agent for itself, or for the owner of its open installation: the only way to data that no grant covers, and to
-/// the session tools.
+/// the session tools. [`AgentLens::as_agent`] alone gives it (SPEC 5.1):
+///
+/// ```compile_fail,E0423
+/// fn made(agent: memoir_app::AgentHandle) -> memoir_app::OwnAgent {
+///     memoir_app::OwnAgent(agent)
+/// }
+/// ```
 #[derive(Clone)]
 pub struct OwnAgent(AgentHandle);
 
