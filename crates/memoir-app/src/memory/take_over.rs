@@ -201,24 +201,76 @@ impl Memories<'_> {
         actor: &Actor,
     ) -> Result<()> {
         let (_, undone) = self.imports().await?;
+        let is_blind = actor.kind == ActorKind::Administrator;
         // The batches are read one after the other. A write in between makes the resulting commit a conflict.
         for numbers in batches(&loaded.agent) {
             let batch = self.load_memories(Selection::Numbers(numbers)).await?;
+            let mut changed = Vec::new();
             for memory in &batch.memories {
                 // What was undone can be imported again.
                 if !memory.is_active() && undone.iter().any(|extent| extent.holds(memory.number)) {
                     continue;
                 }
                 // A content-blind administrator learns nothing of texts that no administrator added.
-                let is_comparable = actor.kind != ActorKind::Administrator
+                let is_comparable = !is_blind
                     || memory.saved_by.added_by == ActorKind::Administrator
                         && memory.origin() == Origin::Import;
-                if is_comparable && memory.shredded_at.is_none() {
-                    known_texts.know(memory);
+                if !is_comparable || memory.shredded_at.is_some() {
+                    continue;
                 }
+                // Nor of what a session made of an imported text.
+                match is_blind && memory.core_seq.is_some() && is_changed(memory) {
+                    true => changed.push(memory.clone()),
+                    false => known_texts.know(memory),
+                }
+            }
+            for memory in self.as_imported(changed, loaded.base.key()).await? {
+                known_texts.know(&memory);
             }
         }
         Ok(())
+    }
+
+    /// These memories, which were core, with the texts that they had before any session.
+    async fn as_imported(
+        self,
+        mut changed: Vec<Memory>,
+        key: &memoir_vault::AgentKey,
+    ) -> Result<Vec<Memory>> {
+        let mut imported = Vec::with_capacity(changed.len());
+        while !changed.is_empty() {
+            let seqs: BTreeSet<u64> = changed.iter().filter_map(|it| it.core_seq).collect();
+            let seqs = Vec::from_iter(seqs);
+            let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
+            let mut changes = HashMap::new();
+            for record in parallel::map(rows, |row| codec::record(Some(key), row)) {
+                let record = record?;
+                let seq = record.seq;
+                let of_record = record.body.changes.into_iter();
+                changes.extend(of_record.map(|change| ((seq, change.number()), change)));
+            }
+            for memory in std::mem::take(&mut changed) {
+                // The record that made the text core holds its memory, unless it was removed outside Memoir.
+                let place = memory.core_seq.map(|seq| (seq, memory.number));
+                let earlier = match place.and_then(|place| changes.remove(&place)) {
+                    Some(Change::Created(created)) => created,
+                    Some(Change::Altered { before, .. }) => before,
+                    None => continue,
+                };
+                // A rewrite counts as a new original. What was core before it has an older record.
+                let core_seq = earlier.core_seq.filter(|seq| Some(*seq) < memory.core_seq);
+                let memory = Memory {
+                    content: earlier.content,
+                    core_seq,
+                    ..memory
+                };
+                match core_seq {
+                    Some(_) => changed.push(memory),
+                    None => imported.push(memory),
+                }
+            }
+        }
+        Ok(imported)
     }
 
     /// Returns which of these to import.
@@ -286,7 +338,6 @@ impl Memories<'_> {
         mut seqs: BTreeSet<u64>,
         key: &memoir_vault::AgentKey,
     ) -> Result<()> {
-        let is_blind = known_texts.how.actor.kind == ActorKind::Administrator;
         loop {
             let unread = seqs.into_iter().filter(|seq| known_texts.read.insert(*seq));
             let unread: Vec<u64> = unread.collect();
@@ -300,8 +351,6 @@ impl Memories<'_> {
                 for change in record?.body.changes {
                     let memory = match change {
                         Change::Created(memory) => memory,
-                        // A content-blind administrator learns nothing of texts that a session wrote.
-                        Change::Altered { .. } if is_blind => continue,
                         // The record of a rewrite holds the text before it, which may be that of another rewrite.
                         Change::Altered { before, .. } => {
                             seqs.extend(before.core_seq);
@@ -450,6 +499,11 @@ impl Memories<'_> {
     }
 }
 
+/// Whether its text, its tags, its date or its flag were changed since it was saved.
+fn is_changed(memory: &Memory) -> bool {
+    memory.updated_at != memory.recorded_at
+}
+
 /// A file is read once: after a conflict, the user starts again.
 fn contended(error: Error) -> Error {
     match error {
@@ -555,8 +609,7 @@ impl<'a> KnownTexts<'a> {
             self.kept.extend(known_as(&self.digester, memory));
         }
         if let Some(of_source) = self.know_text(memory) {
-            let is_changed = memory.updated_at != memory.recorded_at;
-            let first = memory.core_seq.filter(|_| is_changed);
+            let first = memory.core_seq.filter(|_| is_changed(memory));
             self.sources.entry(of_source).or_default().extend(first);
         }
     }

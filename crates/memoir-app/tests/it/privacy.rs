@@ -1,11 +1,16 @@
 //! No memory text, tag or prompt in anything that is formatted (SPEC 5.1).
 
-use memoir_app::{RecordFilter, sessions::RefineOptions};
-use memoir_domain::recall::RecallQuery;
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{
+    ForeignMemory, ForeignPart, ImportRequest, MemoryInput, RecordFilter, sessions::RefineOptions,
+};
+use memoir_domain::{agent::Field, audit::Actor, memory::Kind, recall::RecallQuery};
 use memoir_testkit::Turn;
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use crate::installation::{TestAgent, complete, delete, person};
+use crate::installation::{MEMORIES, TestAgent, complete, delete, input, person};
 
 const CANARY: &str = "Kanarienvogel";
 
@@ -84,4 +89,69 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     assert_eq!(bad.bad.len(), 2);
     printed += &format!("{bad:?}");
     assert!(!printed.contains(CANARY), "a canary was printed");
+}
+
+/// What an import of one memory of a file makes of it: `kept`, `known` and `changed`.
+async fn imported(wren: &TestAgent, text: &str, by: &Actor, dry_run: bool) -> (u64, u64, u64) {
+    let memory = ForeignMemory {
+        input: MemoryInput {
+            kind: Some(Kind::Core),
+            source: Some("list:1".into()),
+            ..input(text)
+        },
+        gone: None,
+    };
+    let (sender, parts) = mpsc::channel(2);
+    for part in [ForeignPart::Memories(vec![memory]), ForeignPart::Last] {
+        sender.try_send(part).unwrap();
+    }
+    drop(sender);
+    let request = ImportRequest {
+        format: "list",
+        to: None,
+        live_only: false,
+        dry_run,
+        actor: by.clone(),
+        progress: Arc::default(),
+    };
+    let memories = wren.agent.memories();
+    let taken = memories.take_over(parts, &request).await.unwrap();
+    (taken.kept, taken.known, taken.changed)
+}
+
+#[tokio::test]
+async fn spec_5_1_an_administrators_import_knows_a_rewritten_memory_by_its_imported_text_alone() {
+    let first = "The gate of the yard opens with the brass key, says the list.";
+    let second = "The brass key opens the gate of the yard, says the list.";
+    let third = "The brass key opens the yard's gate, says the list.";
+    let wren = TestAgent::new(&MEMORIES).await;
+    wren.configure(&[(Field::LossGuard, Some("off"))]).await;
+    let administrator = Actor::administrator("ada");
+    let kept = imported(&wren, first, &administrator, false).await;
+    assert_eq!(kept, (1, 0, 0));
+    let number = MEMORIES.len() + 1;
+    let rewrite =
+        |content: &str| Turn::call("update_memory", json!({"id": number, "content": content}));
+    for text in [second, third] {
+        wren.clock.advance(Duration::from_secs(3_600));
+        let (session, _) = wren.refine([rewrite(text), complete()]).await;
+        assert_eq!(session.edits, 1);
+        let known = imported(&wren, first, &administrator, true).await;
+        assert_eq!(
+            known,
+            (0, 1, 0),
+            "a session made the administrator's own text unknown"
+        );
+        // As any other text of that source.
+        for guess in [second, third] {
+            let guessed = imported(&wren, guess, &administrator, true).await;
+            assert_eq!(guessed, (1, 0, 1), "the answer names the agent's text");
+        }
+    }
+    for text in [first, second, third] {
+        assert_eq!(
+            imported(&wren, text, &Actor::agent("wren"), true).await,
+            (0, 1, 0)
+        );
+    }
 }
