@@ -164,13 +164,14 @@ impl World {
         for step in 0..self.options.steps {
             let only = self.options.only.as_ref();
             if only.is_none_or(|only| only.contains(&step)) {
-                let done = self.step(step).await;
+                // On the heap: a run under `shrink` is deep in the stack of a test.
+                let done = Box::pin(self.step(step)).await;
                 done.map_err(|violation| Violation { step, ..violation })?;
                 self.report.steps += 1;
             }
         }
         let step = self.options.steps.saturating_sub(1);
-        let ended = self.end().await;
+        let ended = Box::pin(self.end()).await;
         ended.map_err(|violation| Violation { step, ..violation })
     }
 
@@ -185,6 +186,11 @@ impl World {
             let killed = self.any_node(&mut dice);
             self.go_to(killed);
             self.restart().await.map_err(broken)?;
+        }
+        if dice.roll(25) == 0 {
+            let rotating = self.any_node(&mut dice);
+            self.go_to(rotating);
+            self.rotate_keys()?;
         }
         let who = dice.roll(self.residents.len() as u64) as usize;
         let (acting, reading) = (self.any_node(&mut dice), self.any_node(&mut dice));

@@ -51,6 +51,7 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "reflect",
         "undo",
         "rewind",
+        "rotate keys",
     ] {
         assert!(report.acts.contains_key(act), "`{act}` did not happen");
     }
@@ -73,7 +74,9 @@ async fn spec_6_1_what_is_promised_holds_on_a_disk() {
         ..options
     };
     let report = pass(seeds(1, 2).map(on_disk)).await;
-    assert!(report.acts.contains_key("import"), "{report:?}");
+    for act in ["import", "rotate keys"] {
+        assert!(report.acts.contains_key(act), "{report:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,21 +1,25 @@
 //! The processes of a simulated installation: several at once over the same rows, each with caches of its own.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use memoir_app::{Error, Memoir, OwnAgent};
 use memoir_domain::AgentId;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{Dice, TestInstallation, WatchedStore, keys_in_memory};
-use memoir_vault::{KeyStore, MasterKey};
+use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock};
 use tempfile::TempDir;
 
 use super::{World, settings};
-use crate::{Falsification, StoreKind, process::Process, resident::own};
+use crate::{Falsification, StoreKind, Violation, process::Process, resident::own, view::ensure};
 
 /// A process, and its use cases.
 pub(super) struct Node {
     pub(super) process: Arc<Process>,
+    keys: Arc<KeyStore>,
     pub(super) memoir: Memoir,
 }
 
@@ -24,7 +28,7 @@ pub(super) enum Storage {
     /// In stores that all processes share.
     Shared(Arc<dyn Store>, Arc<KeyStore>),
     /// In the files of a folder, which each process opens for itself.
-    Files(TempDir, MasterKey),
+    Files(TempDir),
 }
 
 #[expect(
@@ -36,8 +40,7 @@ impl Storage {
         let store: Arc<dyn Store> = match kind {
             StoreKind::Memory => Arc::new(SqliteStore::in_memory().unwrap()),
             StoreKind::Sqlite => {
-                let folder = tempfile::tempdir().unwrap();
-                return Self::Files(folder, MasterKey::generate().unwrap());
+                return Self::Files(tempfile::tempdir().unwrap());
             }
             #[cfg(unix)]
             StoreKind::Postgres => memoir_testkit::postgres_store().await,
@@ -51,13 +54,22 @@ impl Storage {
     pub(super) fn open(&self) -> (Arc<dyn Store>, Arc<KeyStore>) {
         match self {
             Self::Shared(store, keys) => (store.clone(), keys.clone()),
-            Self::Files(folder, master) => {
+            Self::Files(folder) => {
                 let store = SqliteStore::open(&folder.path().join("memoir.db"));
-                let keys = KeyStore::open(&folder.path().join("memoir.keys"), master);
+                let source = MasterSource::File(key_file(folder.path()));
+                let keys = unlock(&source, &key_store(folder.path()), false);
                 (Arc::new(store.unwrap()), Arc::new(keys.unwrap()))
             }
         }
     }
+}
+
+fn key_file(folder: &Path) -> PathBuf {
+    folder.join("master.key")
+}
+
+fn key_store(folder: &Path) -> PathBuf {
+    folder.join("memoir.keys")
 }
 
 impl World {
@@ -66,13 +78,17 @@ impl World {
         let process = Arc::new(Process::new(falsification));
         let (store, keys) = self.storage.open();
         let store = WatchedStore::new(store, process.clone());
-        let memoir = TestInstallation::under(Arc::new(store), keys)
+        let memoir = TestInstallation::under(Arc::new(store), keys.clone())
             .with_clock(self.clock.clone())
             .with_model(self.model.clone())
             .with_settings(settings())
             .with_random(self.random.clone())
             .memoir;
-        Node { process, memoir }
+        Node {
+            process,
+            keys,
+            memoir,
+        }
     }
 
     /// So many processes in place of those that there are.
@@ -87,6 +103,36 @@ impl World {
         self.report.kills += 1;
         self.nodes[self.here] = self.process(self.options.falsification);
         self.connect().await
+    }
+
+    /// Another master key, made by the process that serves now. The others go on with it, and the one before opens
+    /// nothing any more (SPEC 5.3).
+    pub(super) fn rotate_keys(&mut self) -> Result<(), Violation> {
+        let broken = |error: memoir_vault::Error| Violation::new("5.3", error.to_string());
+        let keys = &self.node().keys;
+        let before = keys.key_id();
+        let (after, wrapped) = match &self.storage {
+            Storage::Shared(..) => {
+                let new = MasterKey::generate().map_err(broken)?;
+                (new.key_id(), keys.rotate(&new).map_err(broken)?)
+            }
+            Storage::Files(folder) => {
+                let folder = folder.path();
+                let old = MasterKey::load(&key_file(folder)).map_err(broken)?;
+                let rotated = keys.rotate_key_file(&key_file(folder));
+                let opened = old.map(|old| KeyStore::open(&key_store(folder), &old));
+                let is_refused = matches!(opened, Some(Err(_)));
+                ensure!(is_refused, "5.3", "the master key before opens the keys");
+                rotated.map_err(broken)?
+            }
+        };
+        ensure!(
+            wrapped > 0 && after != before && keys.key_id() == after,
+            "5.3",
+            "{wrapped} keys were wrapped anew"
+        );
+        *self.report.acts.entry("rotate keys").or_default() += 1;
+        Ok(())
     }
 
     /// The process that serves now.
