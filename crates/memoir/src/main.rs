@@ -88,8 +88,7 @@ fn main() -> ExitCode {
         output::do_not_page();
     }
     let mut runtime = match arguments.command {
-        // The service handles many requests concurrently.
-        cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        cli::Command::Serve(_) => serving_runtime(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     // Ends with `main`, after the service.
@@ -180,6 +179,19 @@ fn forbid_core_dumps() {
 
 #[cfg(not(unix))]
 fn forbid_core_dumps() {}
+
+/// The threads that serve connections, at least.
+// With one thread for each processor, a request that uses one for some milliseconds would delay all others until it
+// ends. With more, they share the processor.
+const SERVING_THREADS: usize = 4;
+
+/// The runtime for the requests of the service.
+fn serving_runtime() -> tokio::runtime::Builder {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(processors.max(SERVING_THREADS));
+    runtime
+}
 
 /// Threads of the runtime for long work that block: together with few others they leave nearly all of each processor to
 /// the threads of normal priority.
