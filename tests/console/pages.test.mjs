@@ -1,11 +1,10 @@
 /**
  * Every page, light and dark, in windows of every width and on a phone: nobody is barred from it, nothing
- * moves, nothing is cut off, Tab goes through it, and it weighs little. Leaves a picture of each in target/screenshots, or in the folder that
- * MEMOIR_SCREENSHOTS names.
+ * moves, nothing is cut off, Tab goes through it, and it weighs little. Leaves a picture of each
+ * in the folder that MEMOIR_SCREENSHOTS names.
  */
 
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
@@ -18,8 +17,8 @@ import { DESKTOP, Installation, PASSWORD, PHONE, askToRead, openRow, signIn, unt
 import { barriers, isSound, isWalked, overhang, settled, shift } from "./support/looks.mjs";
 import { told } from "./support/witness.mjs";
 
-const pictures =
-  process.env.MEMOIR_SCREENSHOTS ?? fileURLToPath(new URL("../../target/screenshots", import.meta.url));
+/** Where a picture of each page is left; nowhere unless it is named. */
+const pictures = process.env.MEMOIR_SCREENSHOTS;
 
 /** Where the pictures of docs/console.md are made anew; nowhere unless it is named. */
 const shown = process.env.MEMOIR_PICTURES && resolve(fileURLToPath(new URL("../..", import.meta.url)), process.env.MEMOIR_PICTURES);
@@ -54,7 +53,6 @@ const at = {};
 /** What Grace's browser holds, of an account without agents. */
 let grace;
 before(async () => {
-  await mkdir(pictures, { recursive: true });
   installation = await Installation.open({ clock: true });
   const fleet = await settle(installation);
   const { wren, greenhouse, "studio-mina": mina, "night-archivist": archivist } = fleet;
@@ -338,7 +336,7 @@ async function atEveryWidth(page, name, colour) {
 
 /** Leaves a picture of the page. */
 async function picture(page, name) {
-  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
   const height = SHOWN[name];
   if (!shown || height === undefined) return;
   const clip = { x: 0, y: 0, width: page.viewportSize().width, height };
