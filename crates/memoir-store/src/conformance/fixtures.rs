@@ -13,9 +13,9 @@ use memoir_domain::{
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, BodyRow,
-    Commit, Document, Error, FleetRanks, MemoryRow, RecordFilter, ReplyRow, Result, RowCounts,
-    Selection, SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenColumns, TokenRow,
-    UserColumns, UserRow,
+    Commit, Document, Error, FleetRanks, MemoryRow, RecordFilter, ReplyRow, Result, Selection,
+    SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenColumns, TokenRow, UserColumns,
+    UserRow,
 };
 
 /// `seconds` after 1970.
@@ -480,11 +480,6 @@ impl Author {
     pub(super) async fn memories(&self, selection: Selection) -> Vec<MemoryRow> {
         let wanted = AgentQuery::of_memories(selection);
         self.look(wanted).await.memories
-    }
-
-    /// What the rows of its memories come to.
-    pub(super) async fn row_counts(&self) -> RowCounts {
-        self.look(AgentQuery::default()).await.row_counts
     }
 
     /// Numbers of the memories selected, in the order in which they came.

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AgentScope, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{
-    AgentQuery, Commit, CountAndTokens, Error, MemoryPage, MemoryRow, RecordFilter, RowCounts,
-    Selection, Store,
-};
+use crate::{AgentQuery, Commit, Error, MemoryPage, RecordFilter, Selection, Store};
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -75,55 +72,6 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     let mut orphan = author.making();
     orphan.agent = agent(9, 9, "orphan");
     assert!(store.commit(orphan).await.is_err());
-    assert_sound(&store).await;
-}
-
-pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>) {
-    let mut authors = [
-        Author::new(&store, 1, 1).await,
-        Author::new(&store, 1, 2).await,
-        Author::new(&store, 2, 3).await,
-    ];
-    let mut rows = Vec::new();
-    for author in &mut authors {
-        let name = author.agent.columns.name.clone();
-        let memories: Vec<MemoryRow> = (1..=5)
-            .map(|number| MemoryRow {
-                body: text(&format!("{name} {number}")),
-                ..memory(number)
-            })
-            .collect();
-        author.save(memories.clone()).await;
-        rows.push(memories);
-    }
-    // One of them loses a memory; the others keep theirs.
-    rows[0][2] = discarded(rows[0][2].clone());
-    let gone = vec![rows[0][2].clone()];
-    authors[0].change(|commit| commit.memories = gone).await;
-
-    for (author, rows) in authors.iter().zip(&rows) {
-        assert_eq!(&author.memories(Selection::All).await, rows);
-        let active: Vec<MemoryRow> = rows
-            .iter()
-            .filter(|memory| memory.discarded_at.is_none())
-            .cloned()
-            .collect();
-        assert_eq!(author.memories(Selection::Active).await, active);
-        let count = active.len() as u64;
-        let counts = RowCounts {
-            core: CountAndTokens {
-                count,
-                tokens: 10 * count,
-            },
-            discarded: 5 - count,
-            ..RowCounts::default()
-        };
-        assert_eq!(author.row_counts().await, counts);
-        let records = author.records().await;
-        assert_eq!(records.len(), 5);
-        let found = store.records_at(author.scope(), &[5, 2]).await.unwrap();
-        assert_eq!(found, [records[1].clone(), records[4].clone()]);
-    }
     assert_sound(&store).await;
 }
 

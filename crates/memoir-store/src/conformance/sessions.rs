@@ -55,26 +55,6 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
-    let mut author = Author::new(&store, 1, 1).await;
-    let mut rows = Vec::new();
-    // Two begin in the same instant: the identifiers, which are made in order, decide.
-    for (number, started_at) in [(1, 10), (2, 30), (3, 20), (4, 20)] {
-        let row = ended(session(number, author.id()), State::Completed);
-        let row = session_with(row, |columns| columns.started_at = at(started_at));
-        author.refine(vec![row.clone()]).await;
-        rows.push(row);
-    }
-    let expected = [1, 3, 2, 0].map(|at| rows[at].clone());
-    for limit in [0, 1, 3, 4, 100, u32::MAX] {
-        let found = store.session_page(author.scope(), None, limit).await;
-        assert_eq!(
-            found.unwrap(),
-            expected[..expected.len().min(limit as usize)]
-        );
-    }
-}
-
 pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let holder = u64::MAX - 5;
