@@ -6,8 +6,7 @@ use memoir_domain::{AgentScope, Timestamp, audit::Action};
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, Commit, Document, Error, RecordFilter, RecordOrder, Store, TokenColumns, TokenRow,
-    UserRow,
+    AgentQuery, Commit, Error, RecordFilter, RecordOrder, Store, TokenColumns, TokenRow, UserRow,
 };
 
 pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store>) {
@@ -29,7 +28,7 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
         full,
         token(1, 1),
         token(1, 2),
-        token_with(token(1, 4), |columns| columns.created_at = at(2)),
+        with(token(1, 4), |row| row.columns.created_at = at(2)),
     ];
     for written in [3, 1, 0, 2] {
         store.put_token(&tokens[written]).await.unwrap();
@@ -58,14 +57,8 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     // Of a missing account, of a missing agent, and of another account's agent.
     for stranger in [
         token(3, 6),
-        TokenRow {
-            agent: Some(agent_id(9)),
-            ..token(1, 6)
-        },
-        TokenRow {
-            agent: Some(agent_id(2)),
-            ..token(1, 6)
-        },
+        with(token(1, 6), |row| row.agent = Some(agent_id(9))),
+        with(token(1, 6), |row| row.agent = Some(agent_id(2))),
     ] {
         let answer = store.put_token(&stranger).await;
         assert!(is_inconsistent(&answer, "tokens"), "{answer:?}");
@@ -79,10 +72,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
     Author::new(&store, 1, 2).await;
     Author::new(&store, 2, 3).await;
     let id = author.id();
-    let theirs = |number| TokenRow {
-        agent: Some(id),
-        ..token(1, number)
-    };
+    let theirs = |number| with(token(1, number), |row| row.agent = Some(id));
     let made = vec![theirs(1), theirs(2)];
     let commit = Commit {
         tokens: made.clone(),
@@ -94,16 +84,10 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
     let before = author.everything().await;
     for stranger in [
         token(1, 3),
-        TokenRow {
-            agent: Some(agent_id(2)),
-            ..token(1, 3)
-        },
-        TokenRow {
-            account: account_id(2),
-            ..theirs(3)
-        },
+        with(token(1, 3), |row| row.agent = Some(agent_id(2))),
+        with(theirs(3), |row| row.account = account_id(2)),
         // One that exists already, of another agent.
-        token_with(theirs(3), |columns| columns.digest = digest(2)),
+        with(theirs(3), |row| row.columns.digest = digest(2)),
     ] {
         let commit = Commit {
             tokens: vec![theirs(4), stranger],
@@ -116,10 +100,10 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
     }
 
     // One is replaced by another, in one decision.
-    let revoked = TokenRow {
-        document: document(2, "revoked"),
-        ..token_with(theirs(1), |columns| columns.revoked_at = Some(at(5)))
-    };
+    let revoked = with(theirs(1), |row| {
+        row.document = document(2, "revoked");
+        row.columns.revoked_at = Some(at(5));
+    });
     let written = vec![revoked.clone(), theirs(5)];
     author.change(|commit| commit.tokens = written).await;
     let expected = [revoked, made[1].clone(), theirs(5)];
@@ -127,10 +111,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
 
     // An agent can be made with one.
     let new = Author::of_new(&store, agent(1, 6, "new"));
-    let first = TokenRow {
-        agent: Some(agent_id(6)),
-        ..token(1, 6)
-    };
+    let first = with(token(1, 6), |row| row.agent = Some(agent_id(6)));
     let commit = Commit {
         tokens: vec![first.clone()],
         ..new.making()
@@ -148,17 +129,16 @@ pub(super) async fn spec_5_5_a_secret_has_one_token(store: Arc<dyn Store>) {
     store.put_token(&first).await.unwrap();
     store.put_token(&token(1, 2)).await.unwrap();
     for account in [1, 2] {
-        let twin = token_with(token(account, 3), |columns| {
-            columns.digest = first.columns.digest;
-        });
+        let twin = token(account, 3);
+        let twin = with(twin, |row| row.columns.digest = first.columns.digest);
         let answer = store.put_token(&twin).await;
         assert!(is_inconsistent(&answer, "tokens"), "{answer:?}");
     }
     // Nor does one that is there take another's.
-    let twin = TokenRow {
-        document: document(2, "twin"),
-        ..token_with(token(1, 2), |columns| columns.digest = first.columns.digest)
-    };
+    let twin = with(token(1, 2), |row| {
+        row.document = document(2, "twin");
+        row.columns.digest = first.columns.digest;
+    });
     let answer = store.put_token(&twin).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     let tokens = store.tokens(account_id(1)).await.unwrap();
@@ -172,29 +152,20 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
     Author::new(&store, 2, 2).await;
     let made = token(1, 1);
     store.put_token(&made).await.unwrap();
-    let revoked = TokenRow {
-        document: document(2, "revoked"),
-        ..token_with(made.clone(), |columns| columns.revoked_at = Some(at(9)))
-    };
+    let revoked = with(made.clone(), |row| {
+        row.document = document(2, "revoked");
+        row.columns.revoked_at = Some(at(9));
+    });
     store.put_token(&revoked).await.unwrap();
-    let later = |row: &TokenRow| TokenRow {
-        document: document(3, "later"),
-        ..row.clone()
-    };
+    let later = |row: &TokenRow| with(row.clone(), |row| row.document = document(3, "later"));
     // As it was, and with something else of it changed.
     for change in [
         made.clone(),
         later(&made),
-        TokenRow {
-            account: account_id(2),
-            ..later(&revoked)
-        },
-        TokenRow {
-            agent: Some(author.id()),
-            ..later(&revoked)
-        },
-        token_with(later(&revoked), |columns| columns.digest = digest(2)),
-        token_with(later(&revoked), |columns| columns.created_at = at(2)),
+        with(later(&revoked), |row| row.account = account_id(2)),
+        with(later(&revoked), |row| row.agent = Some(author.id())),
+        with(later(&revoked), |row| row.columns.digest = digest(2)),
+        with(later(&revoked), |row| row.columns.created_at = at(2)),
     ] {
         let answer = store.put_token(&change).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
@@ -267,11 +238,11 @@ pub(super) async fn spec_5_5_uses_never_go_back(store: Arc<dyn Store>) {
     // A row that was read before a use was noted does not take it back; a later one is written.
     let rows = [(2, None, 30), (3, Some(at(5)), 30), (4, Some(at(31)), 31)];
     for (version, last_used_at, expected) in rows {
-        let row = TokenRow {
-            last_used_at,
-            document: document(version, "revoked"),
-            ..token_with(token(1, 1), |columns| columns.revoked_at = Some(at(40)))
-        };
+        let row = with(token(1, 1), |row| {
+            row.last_used_at = last_used_at;
+            row.document = document(version, "revoked");
+            row.columns.revoked_at = Some(at(40));
+        });
         store.put_token(&row).await.unwrap();
         assert_eq!(used(1).await, Some(at(expected)));
     }
@@ -349,27 +320,18 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     let ada = user(1, 1, "Ada");
     store.create_user(&ada, None).await.unwrap();
     store.create_user(&user(1, 2, "Grace"), None).await.unwrap();
-    let at_version = |version, row: &UserRow| UserRow {
-        document: Document {
-            version,
-            ..row.document.clone()
-        },
-        ..row.clone()
-    };
-    let next = UserRow {
-        document: document(2, "another hash"),
-        ..ada.clone()
-    };
+    let at_version =
+        |version, row: &UserRow| with(row.clone(), |row| row.document.version = version);
+    let next = with(ada.clone(), |row| {
+        row.document = document(2, "another hash")
+    });
     assert!(store.put_user(&next, None).await.unwrap());
     let found = store.user(ada.account, ada.id).await.unwrap();
     assert_eq!(found.as_ref(), Some(&next));
     for stranger in [
         next.clone(),
         at_version(4, &next),
-        UserRow {
-            account: account_id(2),
-            ..at_version(3, &next)
-        },
+        with(at_version(3, &next), |row| row.account = account_id(2)),
         user(1, 9, "nemo"),
     ] {
         let answer = store.put_user(&stranger, None).await;
@@ -377,10 +339,8 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     }
     // Of concurrent writers of the same version, one succeeds.
     let writing = (0..8_u64).map(|number| {
-        let row = UserRow {
-            document: document(3, &number.to_string()),
-            ..next.clone()
-        };
+        let written = document(3, &number.to_string());
+        let row = with(next.clone(), |row| row.document = written);
         let store = store.clone();
         async move { store.put_user(&row, None).await.is_ok() }
     });
@@ -414,10 +374,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     assert_eq!(named, None);
     assert_eq!(store.users(ada.account).await.unwrap(), []);
     // A removed user does not return, but the name is free.
-    let again = UserRow {
-        document: document(3, "Ada"),
-        ..ada.clone()
-    };
+    let again = with(ada.clone(), |row| row.document = document(3, "Ada"));
     let answer = store.put_user(&again, None).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     store.create_user(&user(1, 3, "ADA"), None).await.unwrap();
@@ -473,10 +430,7 @@ pub(super) async fn spec_5_5_an_accounts_own_log_is_no_agent(store: Arc<dyn Stor
         tokens: vec![token],
         ..author.commit()
     };
-    let strange = TokenRow {
-        agent: Some(agent.scope.agent),
-        ..token(1, 1)
-    };
+    let strange = with(token(1, 1), |row| row.agent = Some(agent.scope.agent));
     let refused = store.commit(with_token(strange)).await;
     assert!(is_inconsistent(&refused, "tokens"), "{refused:?}");
     store.commit(with_token(token(1, 2))).await.unwrap();

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use memoir_domain::{AgentScope, Timestamp, session::State};
 
-use super::fixtures::{Author, account_id, assert_sound, at, ended, scope, session, session_with};
+use super::fixtures::{Author, account_id, assert_sound, at, ended, scope, session, with};
 use crate::{DueQuery, Store};
 
 /// Of all accounts, with a slot at 100 and now at 200.
@@ -121,7 +121,7 @@ pub(super) async fn spec_3_1_an_agent_with_a_running_session_is_not_due(store: A
     let due = async || store.due_agents(&wanted()).await.unwrap();
     let mut author = scheduled(&store, (1, 1), Some(at(1)), Some(at(1))).await;
     for state in [State::Queued, State::Asking, State::Open] {
-        let row = session_with(session(1, author.id()), |columns| columns.state = state);
+        let row = with(session(1, author.id()), |row| row.columns.state = state);
         author.refine(vec![row.clone()]).await;
         assert_eq!(due().await, [], "{state:?}");
         author.refine(vec![ended(row, State::Failed)]).await;

@@ -200,24 +200,12 @@ pub fn session(number: u128, agent: AgentId) -> SessionRow {
     }
 }
 
-/// With something else in its columns.
-pub(super) fn session_with(
-    session: SessionRow,
-    change: impl FnOnce(&mut SessionColumns),
-) -> SessionRow {
-    let mut session = session;
-    change(&mut session.columns);
-    session
-}
-
 pub(super) fn ended(session: SessionRow, state: State) -> SessionRow {
-    SessionRow {
-        lease: None,
-        ..session_with(session, |columns| {
-            columns.state = state;
-            columns.ended_at = Some(at(2_000));
-        })
-    }
+    with(session, |row| {
+        row.lease = None;
+        row.columns.state = state;
+        row.columns.ended_at = Some(at(2_000));
+    })
 }
 
 /// A request that waits for its answer, made at second 1.
@@ -234,10 +222,9 @@ pub fn request(number: u128, agent: AgentId) -> AccessRow {
     }
 }
 
-/// With something else in its columns.
-pub(super) fn request_with(row: &AccessRow, change: impl FnOnce(&mut AccessColumns)) -> AccessRow {
-    let mut row = row.clone();
-    change(&mut row.columns);
+/// The same with a change.
+pub(super) fn with<Row>(mut row: Row, change: impl FnOnce(&mut Row)) -> Row {
+    change(&mut row);
     row
 }
 
@@ -293,13 +280,6 @@ pub fn token(account: u128, number: u128) -> TokenRow {
         },
         document: document(1, "token"),
     }
-}
-
-/// With something else in its columns.
-pub(super) fn token_with(token: TokenRow, change: impl FnOnce(&mut TokenColumns)) -> TokenRow {
-    let mut token = token;
-    change(&mut token.columns);
-    token
 }
 
 /// A user, made at the second of its number.

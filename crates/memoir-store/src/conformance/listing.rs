@@ -11,8 +11,8 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, RecordFilter, RecordOrder,
-    RecordPlace, Store,
+    Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, RecordFilter, RecordOrder, RecordPlace,
+    Store,
 };
 
 /// By name, all of them, at second 500.
@@ -64,15 +64,13 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     ];
     second.refine(rows).await;
     let mut third = agent(store, 3, 200_000, 5, 0).await;
-    let waiting = request(1, third.id());
     let mut commit = Commit {
         sessions: vec![over(20, &third, State::Failed)],
         access: vec![
-            waiting.clone(),
-            AccessRow {
-                id: request(2, third.id()).id,
-                ..request_with(&waiting, |columns| columns.state = AccessState::Refused)
-            },
+            request(1, third.id()),
+            with(request(2, third.id()), |row| {
+                row.columns.state = AccessState::Refused;
+            }),
         ],
         ..third.commit()
     };

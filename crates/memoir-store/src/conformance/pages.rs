@@ -149,7 +149,7 @@ pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
     // Three of one instant: the identifiers decide.
     let row = |(number, started_at)| {
         let row = ended(session(number, id), State::Completed);
-        session_with(row, |columns| columns.started_at = at(started_at))
+        with(row, |row| row.columns.started_at = at(started_at))
     };
     let mut rows = [(1, 10), (2, 30), (3, 20), (4, 20), (5, 20), (6, 40)].map(row);
     author.refine(rows.to_vec()).await;

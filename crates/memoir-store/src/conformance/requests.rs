@@ -12,7 +12,7 @@ fn request_id(number: u128) -> AccessRequestId {
 }
 
 fn in_state(row: &AccessRow, state: AccessState) -> AccessRow {
-    request_with(row, |columns| columns.state = state)
+    with(row.clone(), |row| row.columns.state = state)
 }
 
 async fn write(author: &mut Author, rows: &[AccessRow]) -> Result<()> {
@@ -87,20 +87,14 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         .unwrap();
     assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
     for changed in [
-        request_with(&granted, |columns| columns.requested_at = at(2)),
-        AccessRow {
-            agent: other.id(),
-            ..granted.clone()
-        },
+        with(granted.clone(), |row| row.columns.requested_at = at(2)),
+        with(granted.clone(), |row| row.agent = other.id()),
     ] {
         let answer = write(&mut author, &[changed]).await;
         assert!(is_refused(&answer), "{answer:?}");
     }
     // Under the same identifier, by another agent.
-    let theirs = AccessRow {
-        agent: other.id(),
-        ..granted.clone()
-    };
+    let theirs = with(granted.clone(), |row| row.agent = other.id());
     let answer = write(&mut other, &[theirs]).await;
     assert!(is_refused(&answer), "{answer:?}");
     assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
@@ -139,7 +133,7 @@ pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: 
     let other = Author::new(&store, 1, 2).await;
     let at_time = |number, seconds| {
         let row = request(number, author.id());
-        request_with(&row, |columns| columns.requested_at = at(seconds))
+        with(row, |row| row.columns.requested_at = at(seconds))
     };
     let rows = [at_time(1, 5), at_time(2, 9), at_time(3, 5), at_time(4, 7)];
     write(&mut author, &rows).await.unwrap();
@@ -172,9 +166,9 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 2, 2).await;
     let ending = |number, author: &Author, state, seconds| {
-        request_with(&request(number, author.id()), |columns| {
-            columns.state = state;
-            columns.expires_at = at(seconds);
+        with(request(number, author.id()), |row| {
+            row.columns.state = state;
+            row.columns.expires_at = at(seconds);
         })
     };
     let rows = [

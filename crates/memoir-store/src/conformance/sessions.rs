@@ -18,13 +18,12 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
     for state in [State::Queued, State::Asking, State::Open] {
-        let first = session_with(session(1, author.id()), |columns| columns.state = state);
+        let first = with(session(1, author.id()), |row| row.columns.state = state);
         author.refine(vec![first.clone()]).await;
         assert_eq!(running(&author).await, Some(first.id));
         for second_state in [State::Queued, State::Asking, State::Open] {
-            let second = session_with(session(2, author.id()), |columns| {
-                columns.state = second_state
-            });
+            let second = session(2, author.id());
+            let second = with(second, |row| row.columns.state = second_state);
             let answer = store.commit(author.refining(vec![second])).await;
             assert!(matches!(answer, Err(Error::SessionRunning)), "{answer:?}");
         }
@@ -79,15 +78,15 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     assert!(renew(holder, at(400)).await.unwrap());
     assert_eq!(author.version().await, version);
 
-    let waiting = SessionRow {
-        lease: None,
-        ..session_with(held(at(0)), |columns| columns.state = State::Queued)
-    };
+    let waiting = with(held(at(0)), |row| {
+        row.lease = None;
+        row.columns.state = State::Queued;
+    });
     author.refine(vec![waiting.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
     // An end with a remaining lease is an end nevertheless.
-    let over = session_with(held(at(400)), |columns| columns.state = State::Failed);
+    let over = with(held(at(400)), |row| row.columns.state = State::Failed);
     author.refine(vec![over.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
@@ -102,12 +101,13 @@ async fn begun(
     (state, driver, lease): (State, Driver, Option<Lease>),
 ) -> Author {
     let mut author = Author::new(store, account, number).await;
-    let row = session_with(session(number, author.id()), |columns| {
-        columns.state = state;
-        columns.driver = driver;
-        columns.started_at = at(started_at);
+    let row = with(session(number, author.id()), |row| {
+        row.lease = lease;
+        row.columns.state = state;
+        row.columns.driver = driver;
+        row.columns.started_at = at(started_at);
     });
-    author.refine(vec![SessionRow { lease, ..row }]).await;
+    author.refine(vec![row]).await;
     author
 }
 
@@ -214,7 +214,7 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
 
     // Once leased, it waits no longer; released, it has its old place.
     let row = session(2, waiting[1].0.id());
-    let row = session_with(row, |columns| columns.started_at = at(30));
+    let row = with(row, |row| row.columns.started_at = at(30));
     waiting[1].0.refine(vec![row.clone()]).await;
     assert_eq!(found(9).await, order[1..]);
     waiting[1]
@@ -238,12 +238,12 @@ pub(super) async fn waiting_sessions_are_those_of_every_account_and_model(store:
         (8, 3, None),
     ] {
         let mut author = Author::new(&store, account, number).await;
-        let row = session_with(session(number, author.id()), |columns| {
-            columns.state = State::Queued;
-            columns.model = model.map(str::to_owned);
-            columns.started_at = at(100 - number as i64);
+        let row = with(session(number, author.id()), |row| {
+            row.lease = None;
+            row.columns.state = State::Queued;
+            row.columns.model = model.map(str::to_owned);
+            row.columns.started_at = at(100 - number as i64);
         });
-        let row = SessionRow { lease: None, ..row };
         author.refine(vec![row]).await;
     }
     for (limit, expected) in [
