@@ -100,7 +100,7 @@ pub(super) async fn rows_agree_after_any_history(store: Arc<dyn Store>) {
             let found = author.look(AgentQuery::default()).await;
             assert_eq!(found.agent, author.agent);
             assert_eq!(found.row_counts, model.row_counts());
-            let numbers = [1, 3, 8].map(Number);
+            let numbers = [1, 3, 8, 3].map(Number);
             let links = store.archive_links(author.scope(), &numbers).await;
             assert_eq!(links.unwrap(), model.links(&numbers));
         }
