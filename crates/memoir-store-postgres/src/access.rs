@@ -85,7 +85,7 @@ impl PostgresStore {
         };
         // Whether there is another user is asked of all accounts, so that the reach is wider than
         // the user's own.
-        let sent = self.write(Reach::Fleet, &statements).await;
+        let sent = self.connections.write(Reach::Fleet, &statements).await;
         sent.map(drop).map_err(|fault| match (commit, fault) {
             (Some(commit), StatementFault::Refused(at, refusal)) if at >= first => commit::meaning(
                 StatementFault::Refused(at - first, refusal),
@@ -112,7 +112,7 @@ impl Access for PostgresStore {
         }
         statements.push(commit::write_tokens(std::slice::from_ref(token))?);
         let last = statements.len() - 1;
-        match self.write(Reach::Account(token.account), &statements).await {
+        match self.connections.write(token.account, &statements).await {
             Err(fault) if fault.broken() == Some("tokens_by_digest") => {
                 Err(about("has the digest of another token"))
             }
@@ -141,8 +141,7 @@ impl Access for PostgresStore {
             "FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
-        self.all(Reach::Account(account), sql, values, decode::token)
-            .await
+        self.all(account, sql, values, decode::token).await
     }
 
     async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
@@ -151,8 +150,7 @@ impl Access for PostgresStore {
             "FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
         );
         let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
-        self.all(Reach::Agent(scope), sql, values, decode::token)
-            .await
+        self.all(scope, sql, values, decode::token).await
     }
 
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
@@ -170,7 +168,8 @@ impl Access for PostgresStore {
              FROM (SELECT tokens.id, max(used.used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
                  JOIN tokens ON tokens.id = used.id GROUP BY tokens.id) AS given \
              WHERE tokens.id = given.id AND (last_used_at IS NULL OR last_used_at < given.used_at)";
-        self.write(Reach::Fleet, &[Statement::new(sql, values)])
+        self.connections
+            .write(Reach::Fleet, &[Statement::new(sql, values)])
             .await?;
         Ok(())
     }
@@ -217,8 +216,7 @@ impl Access for PostgresStore {
             "FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
-        self.all(Reach::Account(account), sql, values, decode::user)
-            .await
+        self.all(account, sql, values, decode::user).await
     }
 
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
@@ -227,15 +225,13 @@ impl Access for PostgresStore {
             "FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
-        self.first(Reach::Account(account), sql, values, decode::user)
-            .await
+        self.first(account, sql, values, decode::user).await
     }
 
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
         let sql = select!(user, "FROM users WHERE id = $1 AND account_id = $2");
         let values = values![id.as_bytes(), account.as_bytes()];
-        self.first(Reach::Account(account), sql, values, decode::user)
-            .await
+        self.first(account, sql, values, decode::user).await
     }
 
     async fn has_users(&self) -> Result<bool> {
@@ -264,7 +260,7 @@ impl Access for PostgresStore {
         // Entering a request again is harmless.
         let mut lost = None;
         for _ in 0..3 {
-            let answers = match self.write(Reach::Account(reply.account), &statements).await {
+            let answers = match self.connections.write(reply.account, &statements).await {
                 Err(StatementFault::Lost(problem)) => {
                     lost = Some(problem);
                     continue;
@@ -308,7 +304,7 @@ impl Access for PostgresStore {
             came_at,
             expected.map(str::as_bytes),
         ];
-        self.writes(Reach::Account(account), sql, values).await
+        self.writes(account, sql, values).await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

@@ -11,7 +11,7 @@ use memoir_store::{
 
 use crate::{
     PostgresStore, commit,
-    pool::{Reach, Statement},
+    pool::Statement,
     transcripts,
     value::{Value, all, count, first, sought},
 };
@@ -190,8 +190,7 @@ impl Store for PostgresStore {
             statements.extend(transcripts::state(&scope));
         }
         statements.extend(memories(&scope, &query.memories));
-        let reach = Reach::Agent(scope);
-        let answers = self.connections.read(reach, &statements).await?;
+        let answers = self.connections.read(scope, &statements).await?;
         let mut answers = answers.iter();
         let mut next = || answers.next().map(Vec::as_slice).unwrap_or_default();
         let Some(agent) = first(next(), decode::agent)? else {
@@ -248,7 +247,7 @@ impl Store for PostgresStore {
             lives!(),
             "ORDER BY number"
         );
-        let rows = self.connections.find(Reach::Agent(scope), sql, values);
+        let rows = self.connections.find(scope, sql, values);
         all(&rows.await?, decode::memory)
     }
 
@@ -257,8 +256,7 @@ impl Store for PostgresStore {
         let Some(statement) = memories(&scope, &selection) else {
             return Ok(Vec::new());
         };
-        let reach = Reach::Agent(scope);
-        let [rows] = self.connections.read_each(reach, [statement]).await?;
+        let [rows] = self.connections.read_each(scope, [statement]).await?;
         all(&rows, decode::memory)
     }
 
@@ -271,9 +269,7 @@ impl Store for PostgresStore {
             return Ok(Vec::new());
         }
         let values = scoped![scope, numbers(asked_for.iter().map(|number| number.0))];
-        let rows = self
-            .connections
-            .find(Reach::Agent(scope), ARCHIVE_LINKS, values);
+        let rows = self.connections.find(scope, ARCHIVE_LINKS, values);
         all(&rows.await?, decode::archive_link)
     }
 
@@ -291,8 +287,7 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::session)
-            .await
+        self.all(scope, sql, values, decode::session).await
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
@@ -320,7 +315,7 @@ impl Store for PostgresStore {
             None => "ASC",
         };
         let sql = format!("{sql}{FILTER} ORDER BY seq {turn} LIMIT $12");
-        let read = self.all(Reach::Agent(scope), sql, values, decode::record);
+        let read = self.all(scope, sql, values, decode::record);
         let mut records = read.await?;
         if filter.last.is_some() {
             records.reverse();
@@ -336,7 +331,7 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND seq = ANY ($3) ORDER BY seq"
         );
-        let rows = self.connections.find(Reach::Agent(scope), sql, values);
+        let rows = self.connections.find(scope, sql, values);
         all(&rows.await?, decode::record)
     }
 
@@ -359,8 +354,7 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::summary)
-            .await
+        self.all(scope, sql, values, decode::summary).await
     }
 
     async fn keep_summaries(
@@ -403,8 +397,7 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND id = $3"
         );
-        self.first(Reach::Agent(scope), sql, values, decode::access_request)
-            .await
+        self.first(scope, sql, values, decode::access_request).await
     }
 
     async fn access_page(
@@ -421,13 +414,12 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND (requested_at, id) < ($3, $4) ORDER BY requested_at DESC, id DESC LIMIT $5"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::access_request)
-            .await
+        self.all(scope, sql, values, decode::access_request).await
     }
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
-        let (reach, values) = (Reach::Agent(scope), scoped![scope]);
-        self.all(reach, OPEN_REQUESTS, values, decode::access_request)
+        let values = scoped![scope];
+        self.all(scope, OPEN_REQUESTS, values, decode::access_request)
             .await
     }
 
@@ -446,7 +438,7 @@ impl Store for PostgresStore {
             is_theirs!(),
             " AND id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') RETURNING 1"
         );
-        self.writes(Reach::Agent(scope), sql, values).await
+        self.writes(scope, sql, values).await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {

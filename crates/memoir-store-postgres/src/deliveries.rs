@@ -41,7 +41,7 @@ impl Deliveries for PostgresStore {
                 values![forget_before],
             ),
         ];
-        self.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::Fleet, &statements).await?;
         Ok(())
     }
 
@@ -73,6 +73,7 @@ impl Deliveries for PostgresStore {
         );
         let values = values![receiver, now, latest, until, limit];
         let answers = self
+            .connections
             .write(Reach::Fleet, &[Statement::new(claim, values)])
             .await?;
         all(&answers.concat(), |row| {
@@ -119,7 +120,7 @@ impl Deliveries for PostgresStore {
                 values![receiver],
             ),
         ];
-        self.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::Fleet, &statements).await?;
         Ok(())
     }
 }

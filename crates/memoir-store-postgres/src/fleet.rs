@@ -44,8 +44,7 @@ impl PostgresStore {
         row: &[u8; 16],
     ) -> Result<Option<AgentScope>> {
         let values = values![row, account.as_bytes()];
-        self.first(Reach::Account(account), sql, values, decode::scope)
-            .await
+        self.first(account, sql, values, decode::scope).await
     }
 }
 
@@ -73,7 +72,8 @@ impl Fleet for PostgresStore {
         let sql =
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES ($1, $2, $3, $4)";
         let written = self
-            .write(Reach::Account(account.id), &[met(sql, 1, values)])
+            .connections
+            .write(account.id, &[met(sql, 1, values)])
             .await;
         match written {
             Err(fault) if fault.broken() == Some("accounts_by_name") => Err(Error::NameTaken),
@@ -100,8 +100,7 @@ impl Fleet for PostgresStore {
             "FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
         );
         let values = values![account.as_bytes()];
-        self.all(Reach::Account(account), sql, values, decode::agent)
-            .await
+        self.all(account, sql, values, decode::agent).await
     }
 
     async fn agent_page(
@@ -117,8 +116,7 @@ impl Fleet for PostgresStore {
             "FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
                  AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $3"
         );
-        self.all(Reach::Account(account), sql, values, decode::agent)
-            .await
+        self.all(account, sql, values, decode::agent).await
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
@@ -186,9 +184,8 @@ impl Fleet for PostgresStore {
             ),
         ];
         let statements = statements.map(|sql| Statement::new(sql, values()));
-        let reach = Reach::Account(account);
         let [counts, agents, sessions, recent] =
-            self.connections.read_each(reach, statements).await?;
+            self.connections.read_each(account, statements).await?;
         let sessions = all(&sessions, decode::session)?;
         let recent = all(&recent, decode::session)?;
         let row = |row: &tokio_postgres::Row| {
@@ -244,8 +241,7 @@ impl Fleet for PostgresStore {
                      {follows} ($9, $10, $11)) \
              ORDER BY audit_records.recorded_at {turn}, audit_records.agent_id {turn}, audit_records.seq {turn} LIMIT $12"
         );
-        self.all(Reach::Account(account), sql, values, decode::fleet_record)
-            .await
+        self.all(account, sql, values, decode::fleet_record).await
     }
 
     async fn last_states(
@@ -261,7 +257,7 @@ impl Fleet for PostgresStore {
              (SELECT state FROM sessions WHERE agent_id = agents.id ORDER BY started_at DESC, id DESC LIMIT 1) AS last \
              WHERE agents.account_id = $1 AND agents.id = ANY ($2)";
         let values = values![account.as_bytes(), column(agents, |agent| agent.as_bytes())];
-        self.all(Reach::Account(account), sql, values, |row| {
+        self.all(account, sql, values, |row| {
             let mut columns = Columns::new(row, "sessions");
             Ok((AgentId::from_bytes(columns.id()?), columns.word()?))
         })
@@ -275,8 +271,7 @@ impl Fleet for PostgresStore {
                  ORDER BY erased_at DESC NULLS FIRST, id DESC LIMIT 1"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
-        self.first(Reach::Account(account), sql, values, decode::agent)
-            .await
+        self.first(account, sql, values, decode::agent).await
     }
 
     async fn session_owner(
@@ -426,9 +421,8 @@ impl Fleet for PostgresStore {
                 values![account.as_bytes(), agent],
             ),
         ];
-        let reach = Reach::Account(account);
         let [memories, log_bytes, driven, handed, waiting] =
-            self.connections.read_each(reach, statements).await?;
+            self.connections.read_each(account, statements).await?;
         Ok(StoredUsage {
             memories: first(&memories, counted)?.unwrap_or_default(),
             log_bytes: first(&log_bytes, counted)?.unwrap_or_default(),
@@ -442,8 +436,8 @@ impl Fleet for PostgresStore {
         let sql = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint FROM transcript_messages \
              JOIN agents ON agents.id = transcript_messages.agent_id \
              WHERE agents.account_id = $1 AND transcript_messages.state = 'pending'";
-        let (reach, values) = (Reach::Account(account), values![account.as_bytes()]);
-        let waiting = self.first(reach, sql, values, decode::message_counts);
+        let values = values![account.as_bytes()];
+        let waiting = self.first(account, sql, values, decode::message_counts);
         Ok(waiting.await?.unwrap_or_default())
     }
 
@@ -561,7 +555,7 @@ impl Fleet for PostgresStore {
                 values![],
             ),
         ];
-        let answers = self.write(reach, &statements).await?;
+        let answers = self.connections.write(reach, &statements).await?;
         let length = answers.last().map(|rows| first(rows, counted));
         Ok(length.transpose()?.flatten().unwrap_or_default())
     }

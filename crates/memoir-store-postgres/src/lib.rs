@@ -43,9 +43,8 @@ use tokio_postgres::{
 };
 
 use crate::{
-    error::StatementFault,
     group_commit::GroupCommit,
-    pool::{Answers, Connections, Reach, Statement},
+    pool::{Connections, Reach, Statement},
     value::{Value, all, first},
 };
 pub use crate::{
@@ -178,7 +177,7 @@ impl PostgresStore {
     /// Reads all rows of one statement.
     async fn all<T>(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
         read: RowReader<T>,
@@ -189,20 +188,12 @@ impl PostgresStore {
     /// Reads the first row of one statement.
     async fn first<T>(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         sql: &'static str,
         values: Vec<Value<'_>>,
         read: RowReader<T>,
     ) -> Result<Option<T>> {
         first(&self.connections.rows(reach, sql, values).await?, read)
-    }
-
-    async fn write(
-        &self,
-        reach: Reach,
-        statements: &[Statement<'_>],
-    ) -> Result<Answers, StatementFault> {
-        self.connections.write(reach, statements).await
     }
 
     /// Writes where the agent is as the first statement, which divides by nothing otherwise, wants it; whether it is.
@@ -211,7 +202,7 @@ impl PostgresStore {
         scope: AgentScope,
         statements: &[Statement<'_>],
     ) -> Result<bool> {
-        match self.write(Reach::Agent(scope), statements).await {
+        match self.connections.write(scope, statements).await {
             Err(fault) if fault.is_unmet(0) => Ok(false),
             written => written.map(|_| true).map_err(Error::from),
         }
@@ -220,11 +211,14 @@ impl PostgresStore {
     /// Writes by one statement; whether it returned a row.
     async fn writes(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         sql: &'static str,
         values: Vec<Value<'_>>,
     ) -> Result<bool> {
-        let answers = self.write(reach, &[Statement::new(sql, values)]).await?;
+        let answers = self
+            .connections
+            .write(reach, &[Statement::new(sql, values)])
+            .await?;
         Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
     }
 }

@@ -98,7 +98,7 @@ impl TransactionPurpose {
 }
 
 /// The rows that a transaction can read and write. The policies of the tables enforce it for every statement.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, derive_more::From)]
 pub(crate) enum Reach {
     /// Those of all accounts.
     Fleet,
@@ -349,10 +349,11 @@ impl Connections {
     /// Those of the database. A connection that broke is tried once more with another one.
     pub(crate) async fn read(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         statements: &[Statement<'_>],
     ) -> Result<Answers, Error> {
-        self.look(reach, TransactionPurpose::Look, statements).await
+        self.look(reach.into(), TransactionPurpose::Look, statements)
+            .await
     }
 
     /// Reads by these statements, as [`Connections::read`] does: the rows of each.
@@ -361,7 +362,7 @@ impl Connections {
     /// As for [`Connections::read`].
     pub(crate) async fn read_each<const N: usize>(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], Error> {
         let answers = self.read(reach, &statements).await?;
@@ -435,7 +436,7 @@ impl Connections {
     /// As for [`Connections::read`].
     pub(crate) async fn rows(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
@@ -449,12 +450,12 @@ impl Connections {
     /// As for [`Connections::read`].
     pub(crate) async fn find(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         sql: &'static str,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
         let statements = [Statement::new(sql, values)];
-        let found = self.look(reach, TransactionPurpose::Find, &statements);
+        let found = self.look(reach.into(), TransactionPurpose::Find, &statements);
         Ok(found.await?.pop().unwrap_or_default())
     }
 
@@ -465,10 +466,10 @@ impl Connections {
     /// [`StatementFault::Refused`] with the statement's place; [`StatementFault::Lost`] if the outcome is unknown.
     pub(crate) async fn write(
         &self,
-        reach: Reach,
+        reach: impl Into<Reach>,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
-        self.transaction(reach, TransactionPurpose::Write, statements)
+        self.transaction(reach.into(), TransactionPurpose::Write, statements)
             .await
     }
 

@@ -52,7 +52,7 @@ impl Tables for PostgresStore {
             table.name
         );
         let statement = met(&sql, rows.len(), values);
-        self.write(Reach::Fleet, &[statement]).await?;
+        self.connections.write(Reach::Fleet, &[statement]).await?;
         Ok(())
     }
 }
@@ -114,7 +114,7 @@ impl PostgresStore {
                 Statement::new(sql, values![MOVE]),
             ]
         };
-        self.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::Fleet, &statements).await?;
         Ok(())
     }
 }

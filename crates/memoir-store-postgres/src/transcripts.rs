@@ -64,7 +64,7 @@ impl Transcripts for PostgresStore {
             "SELECT digest FROM transcript_messages WHERE agent_id = $1 AND digest = ANY ($3) AND",
             is_theirs!()
         );
-        self.all(Reach::Agent(scope), sql, values, |row| {
+        self.all(scope, sql, values, |row| {
             Columns::new(row, "transcript_messages").bytes()
         })
         .await
@@ -74,9 +74,7 @@ impl Transcripts for PostgresStore {
         let values = scoped![scope, due_at];
         let sql = "UPDATE transcripts SET due_at = $3 WHERE agent_id = $1 AND account_id = $2 \
                  AND due_at > $3 AND claimed_until IS NULL RETURNING 1";
-        self.writes(Reach::Agent(scope), sql, values)
-            .await
-            .map(drop)
+        self.writes(scope, sql, values).await.map(drop)
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
@@ -92,13 +90,11 @@ impl Transcripts for PostgresStore {
             lives!(),
             "ORDER BY seq"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::message)
-            .await
+        self.all(scope, sql, values, decode::message).await
     }
 
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
-        let reach = Reach::Agent(scope);
-        let answers = self.connections.read_each(reach, state(&scope)).await?;
+        let answers = self.connections.read_each(scope, state(&scope)).await?;
         read_state(answers.each_ref().map(Vec::as_slice))
     }
 
@@ -130,7 +126,7 @@ impl Transcripts for PostgresStore {
         let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
              WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
              RETURNING 1";
-        self.writes(Reach::Agent(scope), sql, values).await
+        self.writes(scope, sql, values).await
     }
 
     async fn resolve_transcript(
@@ -191,7 +187,7 @@ impl PostgresStore {
             Statement::new(hold, scoped![scope]),
             Statement::new(sql, values),
         ];
-        let mut answers = self.write(Reach::Agent(scope), &statements).await?;
+        let mut answers = self.connections.write(scope, &statements).await?;
         Ok(answers.pop().unwrap_or_default())
     }
 

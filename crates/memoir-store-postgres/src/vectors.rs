@@ -11,7 +11,6 @@ use memoir_store::{
 
 use crate::{
     PostgresStore,
-    pool::Reach,
     value::{Value, count, counts, first},
 };
 
@@ -39,8 +38,7 @@ impl Vectors for PostgresStore {
                 format!("{sql} AND number = ANY ($4)")
             }
         };
-        self.all(Reach::Agent(scope), sql, values, decode::vector)
-            .await
+        self.all(scope, sql, values, decode::vector).await
     }
 
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
@@ -49,8 +47,8 @@ impl Vectors for PostgresStore {
             lives!(),
             " GROUP BY model ORDER BY model"
         );
-        let (reach, values) = (Reach::Agent(scope), scoped![scope]);
-        self.all(reach, sql, values, decode::vector_model).await
+        self.all(scope, sql, scoped![scope], decode::vector_model)
+            .await
     }
 
     async fn without_vector(
@@ -72,8 +70,7 @@ impl Vectors for PostgresStore {
                  AND made.number = memories.number AND made.model = $3 AND made.version = memories.version) \
              ORDER BY number LIMIT $5"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::memory)
-            .await
+        self.all(scope, sql, values, decode::memory).await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {

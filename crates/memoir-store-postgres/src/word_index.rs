@@ -21,8 +21,7 @@ impl WordIndexes for PostgresStore {
             lives!(),
             "ORDER BY part LIMIT $3"
         );
-        self.all(Reach::Agent(scope), sql, values, decode::word_index)
-            .await
+        self.all(scope, sql, values, decode::word_index).await
     }
 
     async fn keep_word_index(
@@ -58,7 +57,7 @@ impl WordIndexes for PostgresStore {
 
     async fn forget_word_indexes(&self) -> Result<()> {
         let forget = [Statement::new("DELETE FROM word_indexes", values![])];
-        self.write(Reach::Fleet, &forget).await?;
+        self.connections.write(Reach::Fleet, &forget).await?;
         Ok(())
     }
 }
