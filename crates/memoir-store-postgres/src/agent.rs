@@ -363,14 +363,7 @@ impl Store for PostgresStore {
         expected_version: u64,
         summaries: Vec<SummaryRow>,
     ) -> Result<bool> {
-        // The agent stays of its version while they are written.
-        let values = scoped![scope, count(expected_version, "agents", "version")?];
-        // Divides by nothing where the version is another one, as `met` does. `FOR NO KEY UPDATE`
-        // is the lock that an update of the row takes, and lets rows be written that only refer to
-        // it.
-        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents \
-             WHERE id = $1 AND account_id = $2 AND version = $3 FOR NO KEY UPDATE) AS held";
-        let mut statements = vec![Statement::new(hold, values)];
+        let mut statements = Vec::new();
         for summary in &summaries {
             let values = values![
                 scope.agent.as_bytes(),
@@ -382,7 +375,8 @@ impl Store for PostgresStore {
                  ON CONFLICT (agent_id, last_seq) DO NOTHING";
             statements.push(Statement::new(sql, values));
         }
-        self.write_where_held(scope, &statements).await
+        self.write_at_version(scope, expected_version, false, statements)
+            .await
     }
 
     async fn access_request(

@@ -204,10 +204,7 @@ impl Fleet for PostgresStore {
                 open_requests: open.unsigned_abs(),
             })
         };
-        let counts = all(&counts, |row| {
-            let mut columns = Columns::new(row, "agents");
-            Ok((columns.count()?, columns.count()?))
-        })?;
+        let counts = all(&counts, decode::agents_of_health)?;
         let agents = agents.iter().map(row).collect::<Result<_>>()?;
         Ok(FleetSlice::new(page, counts, agents))
     }
@@ -367,9 +364,10 @@ impl Fleet for PostgresStore {
         agent: Option<AgentId>,
         since: Timestamp,
     ) -> Result<StoredUsage> {
+        let agent = agent.as_ref().map(|agent| agent.as_bytes());
         macro_rules! of_agents {
-            ($sum:literal, $table:literal, $condition:literal) => {
-                concat!(
+            ($sum:literal, $table:literal, $condition:literal $(, $since:expr)?) => {{
+                let sql = concat!(
                     "SELECT ",
                     $sum,
                     " FROM ",
@@ -378,47 +376,35 @@ impl Fleet for PostgresStore {
                     $table,
                     ".agent_id WHERE agents.account_id = $1 AND ($2 IS NULL OR agents.id = $2) AND ",
                     $condition
-                )
-            };
+                );
+                Statement::new(sql, values![account.as_bytes(), agent $(, $since)?])
+            }};
         }
-        let agent = agent.as_ref().map(|agent| agent.as_bytes());
         // Each of them is one row.
         let statements = [
-            Statement::new(
-                of_agents!("count(*)", "memories", "memories.shredded_at IS NULL"),
-                values![account.as_bytes(), agent],
+            of_agents!("count(*)", "memories", "memories.shredded_at IS NULL"),
+            of_agents!(
+                "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
+                "audit_records",
+                "audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'",
+                since
             ),
-            Statement::new(
-                of_agents!(
-                    "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
-                    "audit_records",
-                    "audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
-                ),
-                values![account.as_bytes(), agent, since],
+            of_agents!(
+                "count(*)",
+                "sessions",
+                "sessions.started_at > $3 AND sessions.driver = 'model'",
+                since
             ),
-            Statement::new(
-                of_agents!(
-                    "count(*)",
-                    "sessions",
-                    "sessions.started_at > $3 AND sessions.driver = 'model'"
-                ),
-                values![account.as_bytes(), agent, since],
+            of_agents!(
+                "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
+                "transcript_messages",
+                "transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0",
+                since
             ),
-            Statement::new(
-                of_agents!(
-                    "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
-                    "transcript_messages",
-                    "transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
-                ),
-                values![account.as_bytes(), agent, since],
-            ),
-            Statement::new(
-                of_agents!(
-                    "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
-                    "transcript_messages",
-                    "transcript_messages.state = 'pending'"
-                ),
-                values![account.as_bytes(), agent],
+            of_agents!(
+                "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
+                "transcript_messages",
+                "transcript_messages.state = 'pending'"
             ),
         ];
         let [memories, log_bytes, driven, handed, waiting] =

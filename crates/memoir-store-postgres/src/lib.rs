@@ -45,7 +45,7 @@ use tokio_postgres::{
 use crate::{
     group_commit::GroupCommit,
     pool::{Connections, Reach, Statement},
-    value::{Value, all, first},
+    value::{Value, all, count, first},
 };
 pub use crate::{
     keys::PostgresKeys,
@@ -196,13 +196,22 @@ impl PostgresStore {
         first(&self.connections.rows(reach, sql, values).await?, read)
     }
 
-    /// Writes where the agent is as the first statement, which divides by nothing otherwise, wants it; whether it is.
-    async fn write_where_held(
+    /// Writes while the agent is held at that version, and is not erased where it `must_live`; whether it is so.
+    async fn write_at_version(
         &self,
         scope: AgentScope,
-        statements: &[Statement<'_>],
+        version: u64,
+        must_live: bool,
+        statements: Vec<Statement<'_>>,
     ) -> Result<bool> {
-        match self.connections.write(scope, statements).await {
+        let values = scoped![scope, count(version, "agents", "version")?, must_live];
+        // Divides by nothing where it is not so, as `met` does. `FOR NO KEY UPDATE` is the lock that an update of the row
+        // takes, and lets rows be written that only refer to it.
+        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
+             AND version = $3 AND (NOT $4 OR erased_at IS NULL) FOR NO KEY UPDATE) AS held";
+        let mut all = vec![Statement::new(hold, values)];
+        all.extend(statements);
+        match self.connections.write(scope, &all).await {
             Err(fault) if fault.is_unmet(0) => Ok(false),
             written => written.map(|_| true).map_err(Error::from),
         }

@@ -8,7 +8,7 @@ use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
 use crate::{
     PostgresStore,
     pool::{Reach, Statement},
-    value::{Value, count, counts},
+    value::{Value, counts},
 };
 
 #[async_trait]
@@ -30,15 +30,8 @@ impl WordIndexes for PostgresStore {
         expected_version: u64,
         parts: Vec<WordIndexRow>,
     ) -> Result<bool> {
-        let values = scoped![scope, count(expected_version, "agents", "version")?];
-        // Divides by nothing where the version is another one, as for summaries of the log.
-        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
-             AND version = $3 AND erased_at IS NULL FOR NO KEY UPDATE) AS held";
         let forget = "DELETE FROM word_indexes WHERE agent_id = $1";
-        let mut statements = vec![
-            Statement::new(hold, values),
-            Statement::new(forget, values![scope.agent.as_bytes()]),
-        ];
+        let forget = Statement::new(forget, values![scope.agent.as_bytes()]);
         let table = "word_indexes";
         let values = values![
             scope.agent.as_bytes(),
@@ -51,8 +44,9 @@ impl WordIndexes for PostgresStore {
         let keep = "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
              SELECT $1, given.part, given.version, given.last_seq, given.hash, given.body \
              FROM unnest($2, $3, $4, $5, $6) AS given (part, version, last_seq, hash, body)";
-        statements.push(Statement::new(keep, values));
-        self.write_where_held(scope, &statements).await
+        let statements = vec![forget, Statement::new(keep, values)];
+        self.write_at_version(scope, expected_version, true, statements)
+            .await
     }
 
     async fn forget_word_indexes(&self) -> Result<()> {

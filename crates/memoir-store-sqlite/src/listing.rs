@@ -35,10 +35,7 @@ pub(crate) fn page(
         connection,
         &format!("SELECT {HEALTH}, count(*) FROM agents WHERE {LISTED} GROUP BY 1"),
         rusqlite::params![account.as_bytes(), text],
-        |row| {
-            let mut columns = Columns::new(row, "agents");
-            Ok((columns.count()?, columns.count()?))
-        },
+        decode::agents_of_health,
     )?;
     let agents = ranked(connection, account, page)?
         .into_iter()

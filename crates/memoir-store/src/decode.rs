@@ -228,6 +228,12 @@ pub fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
     Columns::new(row, "agents").scope()
 }
 
+/// Reads the rank of a health, and how many agents have it.
+pub fn agents_of_health(row: &dyn DatabaseRow) -> Result<(u64, u64)> {
+    let mut columns = Columns::new(row, "agents");
+    Ok((columns.count()?, columns.count()?))
+}
+
 /// Reads `columns!(prompts)`.
 pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     let mut columns = Columns::new(row, "agent_prompts");
