@@ -196,10 +196,8 @@ struct WaitingChange {
 /// A job in the thread's queue.
 enum WriterJob {
     Write(WaitingChange),
-    /// Something to do with the connection, between transactions.
-    Visit(Box<dyn FnOnce(&Connection) + Send>, QueueSlot),
-    /// To take off the disk what another start left there, too; whether nothing is left.
-    Finish(oneshot::Sender<Result<bool>>, QueueSlot),
+    /// Something to do between transactions.
+    Visit(Box<dyn FnOnce(&mut WriterState) + Send>, QueueSlot),
     /// To move the log into the file. Has a place, so that callers leave the connection to the thread.
     Tidy(QueueSlot),
 }
@@ -344,10 +342,18 @@ impl Writer {
         &self,
         visit: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
+        self.visit_state(|state| visit(state.at_rest().ok_or(Error::Closed)?))
+            .await
+    }
+
+    async fn visit_state<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut WriterState) -> Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
         let (sender, answer) = oneshot::channel();
-        let visit = Box::new(move |connection: &Connection| {
+        let visit = Box::new(move |state: &mut WriterState| {
             // A caller that has gone needs no result.
-            let _ = sender.send(visit(connection));
+            let _ = sender.send(visit(state));
         });
         self.queue(WriterJob::Visit(visit, QueueSlot::take(&self.load)))
             .await?;
@@ -359,10 +365,7 @@ impl Writer {
         if self.is_blocked() {
             return Ok(false);
         }
-        let (sender, answer) = oneshot::channel();
-        self.queue(WriterJob::Finish(sender, QueueSlot::take(&self.load)))
-            .await?;
-        Ok(answer.await.map_err(|_| Error::Closed)??)
+        self.visit_state(WriterState::finish).await
     }
 
     /// Runs `visit` on the connection that writes if that is free this instant; else returns it. Its pages are the
@@ -506,14 +509,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                 // A visit reads what was queued before it: a caller must find its own changes.
                 WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
-                    if let Some(connection) = state.at_rest() {
-                        visit(connection);
-                    }
-                }
-                WriterJob::Finish(sender, _place) => {
-                    state.answer(&mut batch);
-                    // A caller that has gone needs no result.
-                    let _ = sender.send(state.finish());
+                    visit(&mut state);
                 }
                 // At the end of the round, after all responses. It keeps its place in the queue until then, so that no
                 // caller takes the connection between the check that requested it and the work.
