@@ -8,7 +8,7 @@ use std::{
 use memoir_domain::{AccountId, SessionId, Timestamp, memory::ArchivedBy};
 use memoir_store::{
     AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
-    Result, Reviving, SessionRow, StoredText, TokenRow, Waiting, tables::places,
+    Result, SessionRow, StoredText, TokenRow, Waiting, tables::places,
 };
 
 use crate::{
@@ -327,37 +327,14 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             statements.add(StatementSubject::Messages, written);
         }
     }
-    let is_erased = commit.agent.columns.erased_at.is_some();
-    if is_erased || !commit.bodies.is_empty() {
-        // A summary may hold the text of a replaced body, or that of an agent whose key is destroyed next.
-        let sql = "DELETE FROM log_summaries WHERE agent_id = $1";
-        statements.add(
-            StatementSubject::Bodies,
-            Statement::new(sql, values![agent]),
-        );
+    if commit.agent.columns.erased_at.is_some() || !commit.bodies.is_empty() {
         // The stored responses to repeated requests can hold its text.
         let forget = Statement::new(access::FORGET_ANSWERS, values![account.as_bytes()]);
         statements.add(StatementSubject::Bodies, forget);
     }
-    if is_erased {
-        // Nothing can decrypt these after the key is destroyed.
-        for sql in [
-            "DELETE FROM transcript_messages WHERE agent_id = $1",
-            "DELETE FROM transcripts WHERE agent_id = $1",
-            "DELETE FROM memory_vectors WHERE agent_id = $1",
-        ] {
-            statements.add(
-                StatementSubject::Messages,
-                Statement::new(sql, values![agent]),
-            );
-        }
-    }
-    if commit.removes_words() {
-        let sql = "DELETE FROM word_indexes WHERE agent_id = $1";
-        statements.add(
-            StatementSubject::Messages,
-            Statement::new(sql, values![agent]),
-        );
+    for sql in commit.deletions() {
+        let deleted = Statement::new(sql, values![agent]);
+        statements.add(StatementSubject::Messages, deleted);
     }
     for records in records.chunks(ROWS) {
         statements.add(StatementSubject::Records, write_records(agent, records)?);
@@ -700,17 +677,8 @@ fn write_waiting<'row>(
             statements.push(Statement::new(sql, values![agent, account, due_at]));
         }
         Waiting::Again { which, count, .. } => {
-            let sql = match which {
-                Reviving::Failed => {
-                    "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = $1 AND state = 'failed'"
-                }
-                Reviving::Absorbed => {
-                    "UPDATE transcript_messages SET state = 'pending', words_until = NULL \
-                     WHERE agent_id = $1 AND state = 'absorbed' AND words_until IS NOT NULL"
-                }
-            };
             let count = usize::try_from(*count).unwrap_or(usize::MAX);
-            statements.push(met(sql, count, values![agent]));
+            statements.push(met(which.statement(), count, values![agent]));
             let sql = "UPDATE transcripts SET due_at = least(due_at, $2), failures = 0 \
                  WHERE agent_id = $1 AND claimed_until IS NULL";
             statements.push(Statement::new(sql, values![agent, due_at]));

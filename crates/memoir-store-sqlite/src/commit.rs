@@ -13,7 +13,7 @@ use crate::{
     agent::execute,
     encode::{self, BoundText, count, number, one, optional_count},
     error::{Result, constraint, inconsistent},
-    fault, requests, scrub, transcripts, vectors, word_index,
+    fault, requests, scrub, transcripts, vectors,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -69,22 +69,12 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     if let Some((waiting, due_at)) = &commit.waiting {
         transcripts::write_waiting(connection, commit.agent.scope, waiting, *due_at)?;
     }
-    // An erased agent's key is destroyed after this. Its unread transcript messages and the data derived from its texts
-    // are deleted now.
-    let is_erased = commit.agent.columns.erased_at.is_some();
-    if is_erased {
-        transcripts::forget(connection, agent)?;
-        vectors::forget_all(connection, agent)?;
+    for sql in commit.deletions() {
+        execute(connection, sql, [agent])?;
     }
-    // A summary of the log may hold the words of a text that was replaced.
-    if is_erased || !commit.bodies.is_empty() {
-        let summaries = "DELETE FROM log_summaries WHERE agent_id = ?1";
-        execute(connection, summaries, [agent])?;
-        // The stored responses to repeated requests can hold its text.
+    // The stored responses to repeated requests can hold its text.
+    if commit.agent.columns.erased_at.is_some() || !commit.bodies.is_empty() {
         access::forget_answers(connection, commit.agent.scope.account)?;
-    }
-    if commit.removes_words() {
-        word_index::forget(connection, agent)?;
     }
     fault::point("commit.messages");
     // Last, so that a taken place in the log is reported once everything else is right. The order protects nothing: the

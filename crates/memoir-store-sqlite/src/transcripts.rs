@@ -293,16 +293,7 @@ fn revive(
     count: u64,
     due_at: Timestamp,
 ) -> error::Result<()> {
-    let sql = match which {
-        Reviving::Failed => {
-            "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'"
-        }
-        Reviving::Absorbed => {
-            "UPDATE transcript_messages SET state = 'pending', words_until = NULL \
-             WHERE agent_id = ?1 AND state = 'absorbed' AND words_until IS NOT NULL"
-        }
-    };
-    if execute(connection, sql, [agent])? as u64 != count {
+    if execute(connection, which.statement(), [agent])? as u64 != count {
         // Words were forgotten since they were counted.
         return Err(memoir_store::Error::Conflict.into());
     }
@@ -342,14 +333,6 @@ pub(crate) fn write_states(
         }
     }
     Ok(())
-}
-
-/// Deletes all of an agent's messages, which nothing can decrypt after its key is destroyed.
-pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
-    let messages = "DELETE FROM transcript_messages WHERE agent_id = ?1";
-    execute(connection, messages, [agent])?;
-    let transcript = "DELETE FROM transcripts WHERE agent_id = ?1";
-    execute(connection, transcript, [agent]).map(drop)
 }
 
 /// A range of an index of what is due.

@@ -164,9 +164,3 @@ pub(crate) fn forget(
     }
     Ok(())
 }
-
-/// Deletes all of an agent's.
-pub(crate) fn forget_all(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
-    let sql = "DELETE FROM memory_vectors WHERE agent_id = ?1";
-    execute(connection, sql, [agent]).map(drop)
-}

@@ -494,12 +494,26 @@ impl Commit {
         }
     }
 
-    /// Whether words that the agent had are in no memory afterwards, and may be in no index either: it shreds a memory,
-    /// replaces bodies of records, or erases the agent.
-    pub fn removes_words(&self) -> bool {
-        self.agent.columns.erased_at.is_some()
-            || !self.bodies.is_empty()
-            || self.memories.iter().any(|row| row.shredded_at.is_some())
+    /// The statements that delete what may hold words of the agent `$1` that are in no memory afterwards: it shreds a
+    /// memory, replaces bodies of records, or erases the agent, whose unread messages nothing can decrypt then.
+    pub fn deletions(&self) -> Vec<&'static str> {
+        let is_erased = self.agent.columns.erased_at.is_some();
+        let is_replaced = is_erased || !self.bodies.is_empty();
+        let mut deletions = Vec::new();
+        if is_replaced {
+            deletions.push("DELETE FROM log_summaries WHERE agent_id = $1");
+        }
+        if is_erased {
+            deletions.extend([
+                "DELETE FROM transcript_messages WHERE agent_id = $1",
+                "DELETE FROM transcripts WHERE agent_id = $1",
+                "DELETE FROM memory_vectors WHERE agent_id = $1",
+            ]);
+        }
+        if is_replaced || self.memories.iter().any(|row| row.shredded_at.is_some()) {
+            deletions.push("DELETE FROM word_indexes WHERE agent_id = $1");
+        }
+        deletions
     }
 
     /// Checks the agent against the rows that go with it. A store calls it once it knows that the decision was made on

@@ -311,7 +311,7 @@ pub trait Store:
     /// agent, it deletes the summaries of its log. It also deletes the sealed part of all responses to the account's
     /// requests, even of requests in execution, since each could hold this agent's text. Their open part stays, so that
     /// no change is made again. Deletes the vectors of the memories that it writes, and all those of an erased agent.
-    /// Deletes the index of the agent's words where it removes some ([`Commit::removes_words`]).
+    /// Deletes the index of the agent's words where it removes some ([`Commit::deletions`]).
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) if the agent has another version than expected, a record's place in

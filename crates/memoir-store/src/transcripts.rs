@@ -80,6 +80,21 @@ pub enum Reviving {
     Absorbed,
 }
 
+impl Reviving {
+    /// The statement that lets those of the agent `$1` wait.
+    pub fn statement(self) -> &'static str {
+        match self {
+            Self::Failed => {
+                "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = $1 AND state = 'failed'"
+            }
+            Self::Absorbed => {
+                "UPDATE transcript_messages SET state = 'pending', words_until = NULL \
+                 WHERE agent_id = $1 AND state = 'absorbed' AND words_until IS NOT NULL"
+            }
+        }
+    }
+}
+
 /// Counts of an agent's messages by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TranscriptRow {
