@@ -38,7 +38,7 @@ use crate::{
     cipher::{Cipher, NONCE_BYTES},
     log::LogKey,
     master::staged_path,
-    secret::Secret,
+    secret::{Secret, random},
     text::hex,
 };
 
@@ -617,8 +617,7 @@ impl Master {
     }
 
     fn wrap(&self, purpose: &WrappedKeyPurpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
-        let mut nonce = [0; NONCE_BYTES];
-        getrandom::fill(&mut nonce).map_err(|_| Error::Random)?;
+        let nonce = random::<NONCE_BYTES>()?;
         Ok(self
             .wrapping
             .seal(&nonce, &purpose.encode(), secret.expose()))
@@ -747,9 +746,8 @@ fn wrong_master(rows: &dyn KeyRows, wanted: KeyId, held: KeyId) -> Error {
 
 /// Random, so that the checkpoints of two installations are never taken for each other's.
 fn random_log_name() -> Result<String> {
-    let mut digits = [0; 8];
-    getrandom::fill(&mut digits).map_err(|_| Error::Random)?;
-    Ok(format!("memoir/{}", hex(&digits).as_str()))
+    let digits = random::<8>()?;
+    Ok(format!("memoir/{}", hex(digits.as_slice()).as_str()))
 }
 
 fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {

@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use totp_rs::{Builder, Secret, Totp};
 use zeroize::Zeroizing;
 
-use crate::{Error, Result};
+use crate::{Result, secret::random};
 
 /// All but letters, digits and what needs no escape anywhere in an address.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -57,11 +57,9 @@ impl FactorSecret {
     /// A new one of 160 random bits.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
-        getrandom::fill(bytes.as_mut()).map_err(|_| Error::Random)?;
-        Ok(Self(bytes))
+        random().map(Self)
     }
 
     /// From its bytes; `None` where they are not as many.
@@ -121,8 +119,7 @@ pub struct RecoveryCodes(Vec<Zeroizing<String>>);
 impl RecoveryCodes {
     fn generate() -> Result<Self> {
         let code = |_| {
-            let mut bytes = Zeroizing::new([0; RECOVERY_BYTES]);
-            getrandom::fill(bytes.as_mut()).map_err(|_| Error::Random)?;
+            let bytes = random::<RECOVERY_BYTES>()?;
             Ok(Zeroizing::new(BASE32_NOPAD.encode(bytes.as_slice())))
         };
         (0..RECOVERY_CODES)
@@ -183,7 +180,7 @@ impl SecondFactor {
     /// Of a device that shows the right code at `seconds`; that code is used up. `None` for a wrong one.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn of_device(
         secret: FactorSecret,
         code: &str,
@@ -206,7 +203,7 @@ impl SecondFactor {
     /// New recovery codes; the ones before count no more.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn renew_recovery(&mut self) -> Result<RecoveryCodes> {
         let codes = RecoveryCodes::generate()?;
         self.recovery = codes.digests();

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::{Error, Result};
+use crate::{Result, secret::random};
 
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "memoir_";
@@ -26,7 +26,7 @@ impl TokenSecret {
     /// A new one of 256 random bits.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
         Self::beginning_with(PREFIX)
     }
@@ -34,25 +34,27 @@ impl TokenSecret {
     /// As [`TokenSecret::generate`], for the cookie of a user who signs in with a browser.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate_for_browser() -> Result<Self> {
         Self::beginning_with(BROWSER_PREFIX)
     }
 
     fn beginning_with(prefix: &str) -> Result<Self> {
-        let mut random = Zeroizing::new([0; RANDOM_BYTES]);
-        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
+        Ok(Self::of(prefix, random::<RANDOM_BYTES>()?.as_slice()))
+    }
+
+    fn of(prefix: &str, bytes: &[u8]) -> Self {
         // Room for all of it from the start, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
         text.push_str(prefix);
-        URL_SAFE_NO_PAD.encode_string(random.as_slice(), &mut text);
-        Ok(Self(text))
+        URL_SAFE_NO_PAD.encode_string(bytes, &mut text);
+        Self(text)
     }
 
     /// As [`TokenSecret::generate`], for the link by which the first administrator is made.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate_for_link() -> Result<Self> {
         Self::beginning_with("")
     }
@@ -125,11 +127,9 @@ impl ConnectionHandle {
     /// A new one of 128 random bits.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        let mut random = Zeroizing::new([0; HANDLE_BYTES]);
-        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
-        Ok(Self(random))
+        random().map(Self)
     }
 
     /// Its stored digest.
@@ -144,16 +144,11 @@ impl ConnectionHandle {
     /// A new secret of the connection, of 256 random bits.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn secret(&self, part: ConnectionPart) -> Result<TokenSecret> {
-        let mut bytes = Zeroizing::new([0; HANDLE_BYTES + RANDOM_BYTES]);
-        let (handle, random) = bytes.split_at_mut(HANDLE_BYTES);
-        handle.copy_from_slice(self.0.as_slice());
-        getrandom::fill(random).map_err(|_| Error::Random)?;
-        let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
-        text.push_str(part.prefix());
-        URL_SAFE_NO_PAD.encode_string(bytes.as_slice(), &mut text);
-        Ok(TokenSecret(text))
+        let mut bytes = random::<{ HANDLE_BYTES + RANDOM_BYTES }>()?;
+        bytes[..HANDLE_BYTES].copy_from_slice(self.0.as_slice());
+        Ok(TokenSecret::of(part.prefix(), bytes.as_slice()))
     }
 }
 

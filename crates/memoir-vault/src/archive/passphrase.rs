@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::{Error, Result};
+use crate::{Result, secret::random};
 
 /// The letters of Crockford's base 32: none of them can be taken for another one.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -27,10 +27,9 @@ impl Passphrase {
     /// A new one of 160 random bits, in a form that can be typed: eight groups of four letters and digits.
     ///
     /// # Errors
-    /// [`Error::Random`].
+    /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        let mut random = Zeroizing::new([0; GENERATED_LETTERS]);
-        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
+        let random = random::<GENERATED_LETTERS>()?;
         // Room for all of it from the start, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(GENERATED_LETTERS * 2));
         for (place, byte) in random.iter().enumerate() {
