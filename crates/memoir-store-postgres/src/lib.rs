@@ -95,12 +95,12 @@ impl PostgresStore {
         if !pending.is_empty() {
             let names: Vec<_> = pending.iter().map(|one| one.name).collect();
             let problem = format!("migrations are pending: {}", names.join(", "));
-            return Err(store.unusable(problem));
+            return Err(store.connections.unusable(problem));
         }
         // Half of a move may have an agent without its log, or the reverse, which would look like damage.
         if store.is_being_filled().await? {
             let problem = "a move into it has not come to its end; give `memoir move` once more";
-            return Err(store.unusable(problem.to_owned()));
+            return Err(store.connections.unusable(problem));
         }
         Ok(store)
     }
@@ -134,13 +134,6 @@ impl PostgresStore {
     /// Where the database is, without what opens it.
     pub fn location(&self) -> &str {
         self.connections.location()
-    }
-
-    fn unusable(&self, problem: String) -> Error {
-        Error::Open {
-            location: self.location().to_owned(),
-            problem,
-        }
     }
 
     /// Where the data lie, and as whom they are asked for.
@@ -353,18 +346,14 @@ impl DatabaseIdentity {
 
 /// Checks that the database keeps data unchanged.
 async fn look_over(connections: &Connections) -> Result<()> {
-    let unusable = |problem: String| Error::Open {
-        location: connections.location().to_owned(),
-        problem,
-    };
     let sql = "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), \
              current_setting('synchronous_commit'), rolsuper OR rolbypassrls \
          FROM pg_roles WHERE rolname = current_user";
     let rows = connections.rows(Reach::Fleet, sql, values![]).await?;
     let Some(row) = rows.first() else {
-        return Err(unusable("it does not say who is connected".to_owned()));
+        return Err(connections.unusable("it does not say who is connected"));
     };
-    let driver = |problem: tokio_postgres::Error| unusable(problem.to_string());
+    let driver = |problem: tokio_postgres::Error| connections.unusable(problem.to_string());
     let version: i64 = row.try_get(0).map_err(driver)?;
     let encoding: &str = row.try_get(1).map_err(driver)?;
     let commits: &str = row.try_get(2).map_err(driver)?;
@@ -374,17 +363,17 @@ async fn look_over(connections: &Connections) -> Result<()> {
             "it is PostgreSQL {}; version 14 is the oldest that will do",
             version / 10_000
         );
-        return Err(unusable(problem));
+        return Err(connections.unusable(problem));
     }
     if encoding != "UTF8" {
         let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
-        return Err(unusable(problem));
+        return Err(connections.unusable(problem));
     }
     // SPEC 6.2: nothing acknowledged is lost. `local` will do, since it waits for this server's
     // disk.
     if commits == "off" {
         let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
-        return Err(unusable(problem.to_owned()));
+        return Err(connections.unusable(problem));
     }
     if passes_walls {
         tracing::warn!(

@@ -430,6 +430,14 @@ impl Connections {
         }
     }
 
+    /// That it must not be used as it is.
+    pub(crate) fn unusable(&self, problem: impl Into<String>) -> Error {
+        Error::Open {
+            location: self.location.clone(),
+            problem: problem.into(),
+        }
+    }
+
     /// Reads by one statement.
     ///
     /// # Errors
