@@ -10,8 +10,8 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, MemoryPage, MemoryRow,
-    RecordFilter, Result, RowCounts, Selection, SessionRow, Snapshot, Store, StoredText,
-    SummaryRow, columns, select,
+    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, StoredText, SummaryRow, columns,
+    select,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -281,6 +281,7 @@ pub(crate) fn snapshot(
     let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
     };
+    let agent_id = scope.agent.as_bytes();
     let memories = Memories {
         connection,
         readers,
@@ -299,10 +300,20 @@ pub(crate) fn snapshot(
             None => Vec::new(),
         },
         session: match query.session {
-            Some(id) => session(connection, scope, id)?,
+            Some(id) => first(
+                connection,
+                select!(session, "FROM sessions WHERE id = ?1 AND agent_id = ?2"),
+                [id.as_bytes(), agent_id],
+                decode::session,
+            )?,
             None => None,
         },
-        running_session: running_session(connection, scope)?,
+        running_session: first(
+            connection,
+            "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
+            [agent_id],
+            |row| Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?)),
+        )?,
         open_requests: match query.open_requests {
             true => requests::open_of(connection, scope)?,
             false => Vec::new(),
@@ -311,7 +322,8 @@ pub(crate) fn snapshot(
             true => Some(transcripts::transcript(connection, scope)?),
             false => None,
         },
-        row_counts: row_counts(connection, scope.agent)?,
+        row_counts: first(connection, ROW_COUNTS, [agent_id], decode::row_counts)?
+            .unwrap_or_default(),
     }))
 }
 
@@ -344,16 +356,6 @@ const ROW_COUNTS: &str = concat!(
     ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
          WHERE agent_id = ?1 AND discarded_at IS NOT NULL)"
 );
-
-fn row_counts(connection: &Connection, agent: AgentId) -> error::Result<RowCounts> {
-    let counts = first(
-        connection,
-        ROW_COUNTS,
-        [agent.as_bytes()],
-        decode::row_counts,
-    )?;
-    Ok(counts.unwrap_or_default())
-}
 
 /// The agent, where it is one of the account's.
 pub(crate) fn find_agent(
@@ -626,28 +628,6 @@ pub(crate) fn numbered<Row>(
     let distinct: BTreeSet<i64> = held.collect();
     let rows = distinct.into_iter().map(read);
     rows.filter_map(Result::transpose).collect()
-}
-
-fn session(
-    connection: &Connection,
-    scope: AgentScope,
-    session: SessionId,
-) -> error::Result<Option<SessionRow>> {
-    first(
-        connection,
-        select!(session, "FROM sessions WHERE id = ?1 AND agent_id = ?2"),
-        [session.as_bytes(), scope.agent.as_bytes()],
-        decode::session,
-    )
-}
-
-fn running_session(connection: &Connection, scope: AgentScope) -> error::Result<Option<SessionId>> {
-    first(
-        connection,
-        "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
-        [scope.agent.as_bytes()],
-        |row| Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?)),
-    )
 }
 
 macro_rules! links {

@@ -208,8 +208,9 @@ impl Fleet for SqliteStore {
     }
 
     async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
-        self.scan(move |connection| usage::waiting(connection, account))
-            .await
+        let account = [*account.as_bytes()];
+        let waiting = self.all(usage::WAITING_OF_ACCOUNT, account, decode::message_counts);
+        Ok(waiting.await?.pop().unwrap_or_default())
     }
 
     async fn load(&self) -> Result<FleetLoad> {

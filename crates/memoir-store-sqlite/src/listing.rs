@@ -2,7 +2,7 @@
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State};
 use memoir_store::{
-    FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SESSIONS_AT_ONCE, SessionRow, select,
+    FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SESSIONS_AT_ONCE, select,
 };
 use rusqlite::{Connection, ToSql};
 
@@ -105,7 +105,16 @@ fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<F
         .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
     Ok(FleetRow {
         agent,
-        last_session: last_session(connection, scope)?.map(FleetSession::from),
+        last_session: first(
+            connection,
+            select!(
+                session,
+                "FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
+            ),
+            [scope.agent.as_bytes()],
+            decode::session,
+        )?
+        .map(FleetSession::from),
         sessions: sessions(connection, scope, since)?,
         open_requests: first(
             connection,
@@ -116,18 +125,6 @@ fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<F
         )?
         .unwrap_or_default(),
     })
-}
-
-fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<SessionRow>> {
-    first(
-        connection,
-        select!(
-            session,
-            "FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
-        ),
-        [scope.agent.as_bytes()],
-        decode::session,
-    )
 }
 
 /// The last sessions of an agent that were begun since, oldest first.

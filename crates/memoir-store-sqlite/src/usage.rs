@@ -1,7 +1,7 @@
 //! What an account and its agents use. Reads indexes and the lengths of records' bodies, no text.
 
 use memoir_domain::{AccountId, AgentId, Timestamp};
-use memoir_store::{CountAndTokens, StoredUsage};
+use memoir_store::StoredUsage;
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -28,7 +28,7 @@ const DRIVEN: &str = "SELECT count(*) FROM sessions \
 const WAITING: &str = "SELECT count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
      WHERE agent_id = ?1 AND state = 'pending'";
 
-const WAITING_OF_ACCOUNT: &str = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0) FROM agents \
+pub(crate) const WAITING_OF_ACCOUNT: &str = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0) FROM agents \
      CROSS JOIN transcript_messages INDEXED BY transcript_messages_pending \
      WHERE agents.account_id = ?1 AND agent_id = agents.id AND state = 'pending'";
 
@@ -37,13 +37,6 @@ const HANDED: &str = "SELECT coalesce(sum(counted_bytes), 0) FROM transcript_mes
 
 const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN length(body) ELSE 0 END \
      FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
-
-/// The messages of an account that wait.
-pub(crate) fn waiting(connection: &Connection, account: AccountId) -> Result<CountAndTokens> {
-    let account = [account.as_bytes()];
-    let waiting = first(connection, WAITING_OF_ACCOUNT, account, message_counts)?;
-    Ok(waiting.unwrap_or_default())
-}
 
 /// As of one instant.
 pub(crate) fn usage(
