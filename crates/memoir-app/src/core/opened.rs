@@ -316,49 +316,6 @@ mod tests {
     }
 
     #[test]
-    fn spec_5_3_only_the_very_row_that_was_opened_is_not_opened_again() {
-        let (opened, key) = (OpenedMemories::default(), key(2));
-        let rows = || vec![row(&key, 1, 5, "She rows."), row(&key, 2, 5, "He sings.")];
-        let written = rows();
-        let texts = |memories: MemoryList| {
-            let texts = memories.iter().map(|one| one.content.expose().to_owned());
-            texts.collect::<Vec<_>>()
-        };
-        let open = |rows: &[MemoryRow]| texts(opened.open(&key, 5, rows.to_vec(), None).unwrap());
-        for _ in 0..3 {
-            assert_eq!(open(&written), ["She rows.", "He sings."]);
-        }
-        let mut changed = Vec::new();
-        for byte in [0, 1, 30, written[0].body.0.len() - 1] {
-            let mut other = written[0].clone();
-            other.body.0[byte] ^= 1;
-            changed.push(other);
-        }
-        let others = [
-            |row: &mut MemoryRow| row.version += 1,
-            |row: &mut MemoryRow| row.constitutional = true,
-            |row: &mut MemoryRow| row.kind = Kind::Journal,
-            |row: &mut MemoryRow| row.discarded_at = Some(Timestamp::MAX),
-            |row: &mut MemoryRow| row.number = Number(2),
-        ];
-        for change in others {
-            let mut other = written[0].clone();
-            change(&mut other);
-            changed.push(other);
-        }
-        for row in changed {
-            assert!(opened.open(&key, 5, vec![row], None).is_err());
-        }
-        // The same text, sealed anew, and another one of the same number.
-        let again = row(&key, 1, 6, "She swims.");
-        let both = open(&[again, rows().remove(1)]);
-        assert_eq!(both, ["She swims.", "He sings."]);
-        // Nor is anything another agent's.
-        let other = self::key(3);
-        assert!(opened.open(&other, 5, written, None).is_err());
-    }
-
-    #[test]
     fn spec_5_3_words_leave_memory_with_what_was_changed_and_by_whomever() {
         let (opened, key) = (OpenedMemories::default(), key(2));
         let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
