@@ -751,25 +751,6 @@ mod tests {
     }
 
     #[test]
-    fn spec_4_4_a_memory_that_is_shredded_loses_its_source_too() {
-        let now = Timestamp::from_microseconds(9).unwrap();
-        let mut before = test_memory(1, "a");
-        before.source = Some("a letter".into());
-        let after = Memory {
-            content: "".into(),
-            source: None,
-            discarded_at: Some(now),
-            shredded_at: Some(now),
-            ..before.clone()
-        };
-        let change = Change::between(before, &after).unwrap();
-        assert_eq!(change.after(), after);
-        let mut current = after.clone();
-        change.undo(&mut current, now);
-        assert_eq!(current, after);
-    }
-
-    #[test]
     fn spec_4_4_the_hashes_of_replaced_bodies_are_read_as_they_were_written() {
         let hashes = BTreeMap::from([(3, [0xab; 32]), (17, [7; 32])]);
         let facts = Facts::default().commitments(REPLACED, hashes.clone());
