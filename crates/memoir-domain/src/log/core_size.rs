@@ -186,46 +186,6 @@ mod tests {
             .plus_seconds(seconds)
     }
 
-    #[test]
-    fn spec_5_1_a_curve_tells_each_stretch_with_its_dips() {
-        let mut curve = Curve::new(at(0), at(40), 4, 100);
-        assert_eq!(curve.note(at(1), Action::MemoryRefinementDelete, 60), -40);
-        assert_eq!(curve.note(at(2), Action::MemoryRefinementRollback, 100), 40);
-        assert_eq!(curve.note(at(25), Action::MemorySaved, 130), 30);
-        curve.note(at(39), Action::MemoryRefinementComplete, 130);
-        let points = curve.points().into_iter().map(|point| {
-            (
-                point.at.seconds_since(at(0)),
-                point.core_tokens,
-                point.lowest_core_tokens,
-                point.highest_core_tokens,
-            )
-        });
-        assert_eq!(
-            points.collect::<Vec<_>>(),
-            [
-                (0, 100, 100, 100),
-                (10, 100, 60, 100),
-                (20, 100, 100, 100),
-                (30, 130, 130, 130),
-                (40, 130, 130, 130)
-            ]
-        );
-        let flow = |records, tokens_added, tokens_removed| Flow {
-            records,
-            tokens_added,
-            tokens_removed,
-        };
-        assert_eq!(
-            curve.flows().clone().into_iter().collect::<Vec<_>>(),
-            [
-                (Cause::Saved, flow(1, 30, 0)),
-                (Cause::Refined, flow(1, 0, 40)),
-                (Cause::TakenBack, flow(1, 40, 0))
-            ]
-        );
-    }
-
     proptest! {
         #[test]
         fn the_flows_come_to_what_the_core_size_changed(
