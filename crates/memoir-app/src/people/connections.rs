@@ -612,7 +612,7 @@ impl Memoir {
             return Ok(None);
         };
         let account = self.account_at(row.account);
-        if !token.counts(self.now()) || !account.still_has(connection.user).await? {
+        if !token.counts(self.now()) || account.present_user(connection.user).await?.is_none() {
             return Ok(None);
         }
         Ok(Some(FoundConnection {

@@ -383,11 +383,8 @@ impl Account {
         // Once, before the decision, which may be repeated: it is slow on purpose.
         let hash = hash_of(password).await?;
         let act = (Action::PasswordChanged, actor);
-        let changed = self.change_user(id, open, act, |user| {
-            user.sealed.password_hash.clone_from(&hash);
-            user.end_sign_ins();
-        });
-        self.without_sign_ins(changed.await?, actor).await
+        let change = |user: &mut User| user.sealed.password_hash.clone_from(&hash);
+        self.change_user(id, open, act, change).await
     }
 
     /// Removes an administrator's second factor whose device is lost, for the owner of the machine. Ends all sign-ins.
@@ -397,11 +394,8 @@ impl Account {
     pub async fn reset_second_factor(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let act = (Action::SecondFactorRemoved, actor);
-        let changed = self.change_user(id, open, act, |user| {
-            user.sealed.second_factor = None;
-            user.end_sign_ins();
-        });
-        self.without_sign_ins(changed.await?, actor).await
+        self.change_user(id, open, act, |user| user.sealed.second_factor = None)
+            .await
     }
 
     /// Removes an administrator: ends the sign-ins, revokes access grants and requests, disconnects connected programs,
@@ -424,17 +418,11 @@ impl Account {
             user.open.removed_at = Some(now);
             // The hash goes with the user: it is useless, and it can be guessed at.
             user.sealed = SealedUser::default();
-            user.end_sign_ins();
         });
-        let view = self.without_sign_ins(changed.await?, actor).await?;
+        let view = changed.await?;
         self.end_access_of(&view.actor()).await?;
         self.end_connections_of(view.id, actor).await?;
         Ok(view)
-    }
-
-    async fn without_sign_ins(&self, user: User, actor: &Actor) -> Result<UserView> {
-        self.revoke_sign_ins(&user, actor).await?;
-        Ok(user.view())
     }
 
     async fn user_id(&self, name: &str) -> Result<UserId> {
@@ -496,42 +484,41 @@ impl Account {
 
     /// The user of that identifier, while it may sign in and `generation` is valid.
     pub(crate) async fn user_of(&self, id: UserId, generation: u64) -> Result<Option<User>> {
+        let found = self.present_user(id).await?;
+        Ok(found.filter(|user| user.open.generation == generation))
+    }
+
+    /// The user of that identifier, where it was made and not removed since.
+    pub(crate) async fn present_user(&self, id: UserId) -> Result<Option<User>> {
         let Some(row) = self.memoir.store.user(self.id, id).await? else {
             return Ok(None);
         };
         let key = self.memoir.account_key(self.id).await?;
-        let counts = |user: &User| user.may_sign_in() && user.open.generation == generation;
-        Ok(believed(&key, &row).filter(counts))
+        Ok(believed(&key, &row).filter(User::may_sign_in))
     }
 
-    /// Whether the user of that identifier was made and not removed since.
-    pub(crate) async fn still_has(&self, id: UserId) -> Result<bool> {
-        let Some(row) = self.memoir.store.user(self.id, id).await? else {
-            return Ok(false);
-        };
-        let key = self.memoir.account_key(self.id).await?;
-        Ok(believed(&key, &row).is_some_and(|user| user.may_sign_in()))
-    }
-
-    /// Changes a user, as `read` reads it; retries where another process was faster.
+    /// Changes a user, as `read` reads it, and ends all sign-ins; retries where another process was faster.
     async fn change_user(
         &self,
         id: UserId,
         read: impl Fn(&AgentKey, &UserRow) -> Result<User>,
         act: (Action, &Actor),
         change: impl Fn(&mut User),
-    ) -> Result<User> {
+    ) -> Result<UserView> {
         let key = self.memoir.account_key(self.id).await?;
-        again(|| async {
+        let user = again(|| async {
             let row = self.memoir.store.user(self.id, id).await?;
             let row = row.filter(|row| row.columns.removed_at.is_none());
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
             let mut user = read(&key, &row)?;
             change(&mut user);
+            user.end_sign_ins();
             self.write_user(&mut user, Some(act)).await?;
             Ok(user)
         })
-        .await
+        .await?;
+        self.revoke_sign_ins(&user, act.1).await?;
+        Ok(user.view())
     }
 
     /// Writes a user over the version that it was read at, and records what was done and by whom. It is a conflict
