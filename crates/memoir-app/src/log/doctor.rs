@@ -11,13 +11,9 @@ use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::{
-    core::{
-        Account, AgentHandle, Error, Memoir, Result, check_due, check_messages,
-        quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
-    },
-    memory::context::QuarterInContext,
-    shown::views::ScheduleView,
+use crate::core::{
+    Account, AgentHandle, Error, Memoir, Result, check_due, check_messages, quotas::NEAR_PERCENT,
+    replies::account_data, tuned::RULES_ONLY,
 };
 
 /// The timeout of one call of a model.
@@ -346,13 +342,9 @@ impl Memoir {
                 continue;
             }
             is_little |= share.shown * 2 < share.core_memories;
-            let quarters = share.by_quarter.iter().map(|quarter| {
-                let QuarterInContext {
-                    quarter,
-                    core_memories,
-                    shown,
-                } = quarter;
-                format!("{quarter} {shown} of {core_memories}")
+            let quarters = share.by_quarter.iter().map(|of| {
+                let (quarter, shown) = (&of.quarter, of.shown);
+                format!("{quarter} {shown} of {}", of.core_memories)
             });
             partial.push(format!(
                 "`{}` {} of {} core memories ({})",
@@ -593,15 +585,10 @@ impl Memoir {
             })
             .collect();
         if found.is_empty() {
-            let ScheduleView {
-                enabled,
-                weekly,
-                daily,
-                time_zone,
-                ..
-            } = self.schedule();
-            let zone = time_zone.unwrap_or_default();
-            let finding = match enabled {
+            let schedule = self.schedule();
+            let (weekly, daily) = (&schedule.weekly, &schedule.daily);
+            let zone = schedule.time_zone.unwrap_or_default();
+            let finding = match schedule.enabled {
                 true => format!(
                     "nothing is due; agents are asked every {weekly} {zone}, and reflect daily at {daily}"
                 ),

@@ -803,16 +803,9 @@ impl Memoir {
 fn count_tokens(rows: &[TokenRow], now: Timestamp) -> Result<u64> {
     let day = now.plus_seconds(-DAY_SECONDS);
     let counts = |row: &TokenRow| {
-        let OpenToken {
-            created_at,
-            expires_at,
-            revoked_at,
-            ..
-        } = HeldToken::read(row)?.open;
-        let is_over = expires_at.is_some_and(|at| at <= now);
-        Ok(u64::from(
-            created_at > day || (revoked_at.is_none() && !is_over),
-        ))
+        let open = HeldToken::read(row)?.open;
+        let lasts = open.revoked_at.is_none() && open.expires_at.is_none_or(|at| at > now);
+        Ok(u64::from(open.created_at > day || lasts))
     };
     rows.iter().map(counts).sum()
 }

@@ -226,14 +226,8 @@ impl Memoir {
         code: &PrivateText,
         expires_at: Timestamp,
     ) -> Result<SignIn> {
-        let HalfSignedIn {
-            account,
-            user,
-            generation,
-            ..
-        } = half;
-        account
-            .enter_with_code(*user, *generation, code, true, expires_at)
+        half.account
+            .enter_with_code(half.user, half.generation, code, true, expires_at)
             .await
     }
 
