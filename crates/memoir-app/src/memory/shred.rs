@@ -95,15 +95,6 @@ impl<'a> ShredWish<'a> {
     }
 }
 
-struct ShredOrder<'a> {
-    number: Number,
-    reason: &'a PrivateText,
-    actor: &'a Actor,
-    /// The agent's response to an administrator, which is written with it.
-    answer: Option<Decision>,
-    now: Timestamp,
-}
-
 impl Memories<'_> {
     /// Checks that the memory exists, with a text that this actor may request to shred.
     ///
@@ -210,14 +201,9 @@ impl Memories<'_> {
         self.decide_again(|| async {
             let query = AgentQuery::of_memories(Selection::All).with_transcript();
             let loaded = self.load(&query).await?;
-            let wish = ShredOrder {
-                number,
-                reason,
-                actor,
-                answer: None,
-                now: self.memoir.now(),
-            };
-            self.attempt_shred(loaded, wish).await
+            let now = self.memoir.now();
+            self.attempt_shred(loaded, number, reason, actor, None, now)
+                .await
         })
         .await
     }
@@ -249,14 +235,10 @@ impl Memories<'_> {
                 )?;
                 // Another process wrote the same decision meanwhile.
                 let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
-                let wish = ShredOrder {
-                    number,
-                    reason: &request.purpose,
-                    actor: &request.asked_by,
-                    answer: Some(answer),
-                    now,
-                };
-                let shredded = self.attempt_shred(loaded, wish).await?;
+                let (reason, actor) = (&request.purpose, &request.asked_by);
+                let shredded = self
+                    .attempt_shred(loaded, number, reason, actor, Some(answer), now)
+                    .await?;
                 Ok((shredded, request.purpose, request.asked_by))
             })
             .await?;
@@ -273,14 +255,16 @@ impl Memories<'_> {
         })
     }
 
-    async fn attempt_shred(self, loaded: Loaded, wish: ShredOrder<'_>) -> Result<Shredded> {
-        let ShredOrder {
-            number,
-            reason,
-            actor,
-            answer,
-            now,
-        } = wish;
+    /// `answer` is the agent's response to an administrator, which is written with it.
+    async fn attempt_shred(
+        self,
+        loaded: Loaded,
+        number: Number,
+        reason: &PrivateText,
+        actor: &Actor,
+        answer: Option<Decision>,
+        now: Timestamp,
+    ) -> Result<Shredded> {
         let mut memories = loaded.memories.iter();
         let found = memories.find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
