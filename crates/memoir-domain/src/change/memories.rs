@@ -151,13 +151,6 @@ impl AllMemories {
         self.iter().filter(|memory| memory.is_active_core())
     }
 
-    /// The active core and archival memories, by number.
-    pub fn searchable(&self) -> impl Iterator<Item = &Memory> {
-        let is_searchable =
-            |memory: &&Memory| memory.is_active_core() || memory.is_active_archival();
-        self.iter().filter(is_searchable)
-    }
-
     /// The memory that took a memory's place, as it reads: none where that one is discarded (SPEC 1).
     pub fn read_under(&self, memory: &Memory) -> Option<Number> {
         let under = memory.under()?;

@@ -168,7 +168,9 @@ impl Machine {
                 if ended {
                     return act(SessionAction::Finish);
                 }
-                conversation.note_result(content);
+                if let Some(call) = conversation.running.take() {
+                    conversation.push_result(call, content);
+                }
                 self.next_tool(at)
             }
             (Stage::Consent | Stage::Open(_), Event::CallFailed { request, error }) => {
@@ -492,12 +494,6 @@ impl Conversation {
             .rev()
             .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
             .count()
-    }
-
-    fn note_result(&mut self, content: PrivateText) {
-        if let Some(call) = self.running.take() {
-            self.push_result(call, content);
-        }
     }
 
     fn push_result(&mut self, call: ToolCall, content: PrivateText) {

@@ -20,7 +20,8 @@ pub fn search(
 ) -> ToolResult {
     let folded = query.map(|query| fold(query.expose()));
     let mut found: Vec<&Memory> = memories
-        .searchable()
+        .iter()
+        .filter(|memory| memory.is_active_core() || memory.is_active_archival())
         .filter(|memory| since.is_none_or(|since| memory.created_at >= since))
         .filter(|memory| until.is_none_or(|until| memory.created_at <= until))
         .filter(|memory| {
