@@ -120,9 +120,7 @@ impl AgentLog<'_> {
         run_blocking(move || {
             // Without their text, and so without the key: these are open facts.
             let (sessions, _) = codec::sessions(None, rows)?;
-            let HistoryWindow {
-                past, mut before, ..
-            } = pasts;
+            let (past, mut before) = (pasts.past, pasts.before);
             before.add(&then);
             let ids = sessions.iter().filter(|session| !session.rehearsal);
             let foresight =

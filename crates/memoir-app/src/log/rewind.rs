@@ -71,19 +71,13 @@ impl AgentLog<'_> {
         doing: AfterDeciding,
     ) -> Result<Rewound> {
         let now = self.memoir.now();
-        let everything = self.everything().await?;
-        let AgentPast {
-            base,
-            agent,
-            sessions,
-            log,
-            memories,
-            ..
-        } = everything;
-        let plan = to.plan(&log);
+        let past = self.everything().await?;
+        let (log, memories) = (&past.log, &past.memories);
+        let plan = to.plan(log);
         // Computed by one function for both, so that the preview and the result agree.
-        let changes = rewind::preview(&agent, &memories, &plan, now);
-        let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
+        let changes = rewind::preview(&past.agent, memories, &plan, now);
+        let (agent, sessions) = (past.agent, past.sessions);
+        let decision = rewind::rewind(agent, sessions, log, memories, &plan, actor, now)?;
         let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
         // Of one that changes nothing there is nothing to undo, whether or not it is on the record.
         let differs =
@@ -95,7 +89,7 @@ impl AgentLog<'_> {
         let seq = last.map(|record| record.seq);
         if let Some(decision) = decision {
             // Based on the version that was loaded first: a write since then makes this a conflict.
-            self.commit(&base, decision).await?;
+            self.commit(&past.base, decision).await?;
         }
         Ok(Rewound {
             to: plan.to,

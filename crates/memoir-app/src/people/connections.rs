@@ -506,19 +506,13 @@ impl Memoir {
                     false => GrantRefusal::Grant,
                 }));
             };
-            let FoundConnection {
-                row,
-                mut token,
-                mut connection,
-                key,
-                ..
-            } = found;
+            let (mut token, mut connection) = (found.token, found.connection);
             let is_of_client = connection.client_digest == token::digest_of_client(&client.id);
             // A client that never got its response presents the same again, and is ended too: it is indistinguishable
             // from a thief.
             if !is_of_client || !counts(&connection.stage, &presented.digest) {
-                tracing::warn!(token = %row.id, "a connection ended: an invalid code or token, or one of another client, was presented");
-                self.revoke(row, &Actor::system()).await?;
+                tracing::warn!(token = %found.row.id, "a connection ended: an invalid code or token, or one of another client, was presented");
+                self.revoke(found.row, &Actor::system()).await?;
                 return Ok(Err(GrantRefusal::Grant));
             }
             // The right client presents a valid secret for a wrong resource: that is an error, and ends nothing.
@@ -539,7 +533,7 @@ impl Memoir {
             token.version += 1;
             // Over the version that was read: of two simultaneous exchanges one conflicts, retries, and finds that it
             // was used.
-            self.store.put_token(&token.row(&self.sealer(&key))?).await?;
+            self.store.put_token(&token.row(&self.sealer(&found.key))?).await?;
             Ok(Ok(Granted { access, refresh }))
         })
         .await
