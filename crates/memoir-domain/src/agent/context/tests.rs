@@ -594,12 +594,6 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
     assert_eq!(sum, shown);
 }
 
-/// The bytes that two texts begin with in common.
-fn common_prefix(one: &str, other: &str) -> usize {
-    let pairs = one.bytes().zip(other.bytes());
-    pairs.take_while(|(one, other)| one == other).count()
-}
-
 /// A memory of `length` words or so, saved on the day `number / 4`.
 fn saved(number: u64, length: u64) -> Memory {
     let words = [
@@ -613,47 +607,6 @@ fn saved(number: u64, length: u64) -> Memory {
         .unwrap()
         .plus_seconds(number as i64 * DAY / 4);
     memory
-}
-
-#[test]
-fn spec_2_3_a_save_rarely_changes_the_beginning_of_a_bounded_context() {
-    let memories: Vec<Memory> = (1..=400)
-        .map(|number| saved(number, 12 + number % 17))
-        .collect();
-    for core in [1_000, 1_500, 2_500, 5_000] {
-        let bounds = of_core(core);
-        let text = |count: usize| built(&memories[..count], bounds.clone());
-        let mut before = text(300);
-        assert!(!before.left_out.is_empty());
-        let mut kept = 0;
-        for count in 301..=400 {
-            let after = text(count);
-            let prefix = common_prefix(before.text.expose(), after.text.expose());
-            let share = prefix * 100 / before.text.expose().len();
-            kept += usize::from(share >= 95);
-            before = after;
-        }
-        assert!(kept >= 80, "{core}: {kept} of 100 saves keep 95 percent");
-    }
-}
-
-#[test]
-fn spec_2_3_half_the_core_size_keeps_the_first_ten_memories() {
-    for seed in 1..=10 {
-        let memories: Vec<Memory> = (1..=200)
-            .map(|number| saved(number, 10 + number * seed % 23))
-            .collect();
-        let all = built(&memories, unbounded());
-        let half = built(&memories, of_core(all.core_tokens / 2));
-        assert!(
-            half.left_out.iter().all(|number| number.0 > 10),
-            "{:?}",
-            half.left_out
-        );
-        let shown = half.shares.all;
-        assert!(shown.shown * 10 >= shown.memories * 3, "{shown:?}");
-        assert!(half.core_tokens <= all.core_tokens / 2);
-    }
 }
 
 /// The context of a plan whose texts are added as it requests them, and the number of requested ones.
