@@ -217,17 +217,19 @@ mod tests {
 
     use AgeState::{Gone, Leaves, Stays};
 
+    /// Ten of ten tokens each, of which the newest leave.
+    fn ten(leaves: usize) -> Vec<AgeRow> {
+        let state = |at: usize| if at >= 10 - leaves { Leaves } else { Stays };
+        rows(&(0..10).map(|at| (10, 0, state(at))).collect::<Vec<_>>())
+    }
+
     #[test]
     fn spec_3_14_at_most_a_quarter_of_every_age_and_one_memory_more() {
-        let ten = |leaves: usize| {
-            let state = |at: usize| if at >= 10 - leaves { Leaves } else { Stays };
-            (0..10).map(|at| (10, 0, state(at))).collect::<Vec<_>>()
-        };
-        assert_eq!(check(&rows(&ten(3)), within(0.5)), Ok(()));
-        assert_eq!(check(&rows(&ten(4)), within(0.5)), Err(vec![9]));
+        assert_eq!(check(&ten(3), within(0.5)), Ok(()));
+        assert_eq!(check(&ten(4), within(0.5)), Err(vec![9]));
         // The share of the threshold is the stricter one here: two of ten leave, and one more does not.
-        assert_eq!(check(&rows(&ten(2)), within(0.88)), Ok(()));
-        assert_eq!(check(&rows(&ten(3)), within(0.88)), Err(vec![9]));
+        assert_eq!(check(&ten(2), within(0.88)), Ok(()));
+        assert_eq!(check(&ten(3), within(0.88)), Err(vec![9]));
     }
 
     #[test]
@@ -262,18 +264,14 @@ mod tests {
 
     #[test]
     fn spec_3_14_over_the_budget_a_half_or_a_third_of_the_budget_stays() {
-        let all = |leaves: usize| {
-            let state = |at: usize| if at >= 10 - leaves { Leaves } else { Stays };
-            rows(&(0..10).map(|at| (10, 0, state(at))).collect::<Vec<_>>())
-        };
         let over = |budget| AgeShare::OverBudget { budget };
-        assert_eq!(check(&all(6), over(10_000)), Ok(()));
-        assert_eq!(check(&all(7), over(10_000)), Err(vec![8, 9]));
-        assert_eq!(check(&all(7), over(120)), Ok(()));
+        assert_eq!(check(&ten(6), over(10_000)), Ok(()));
+        assert_eq!(check(&ten(7), over(10_000)), Err(vec![8, 9]));
+        assert_eq!(check(&ten(7), over(120)), Ok(()));
         let replacing = |budget| AgeShare::Replacing { budget };
-        assert_eq!(check(&all(9), replacing(10_000)), Ok(()));
-        assert_eq!(check(&all(10), replacing(10_000)), Err(vec![6, 7, 8, 9]));
-        assert_eq!(check(&all(10), replacing(90)), Ok(()));
+        assert_eq!(check(&ten(9), replacing(10_000)), Ok(()));
+        assert_eq!(check(&ten(10), replacing(10_000)), Err(vec![6, 7, 8, 9]));
+        assert_eq!(check(&ten(10), replacing(90)), Ok(()));
     }
 
     #[test]

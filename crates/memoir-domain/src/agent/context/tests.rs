@@ -40,6 +40,13 @@ fn of_total(total: u64) -> Bounds {
     }
 }
 
+fn of_client(total: u64) -> Bounds {
+    Bounds {
+        is_hard: true,
+        ..of_total(total)
+    }
+}
+
 fn with_copies() -> Bounds {
     Bounds {
         shows_copies: true,
@@ -410,13 +417,7 @@ fn spec_2_3_constitutional_memories_are_never_omitted_but_for_the_limit_of_a_cli
         .collect();
     let soft = built(&vows, of_total(400));
     assert_eq!(soft.left_out.len(), 0);
-    let hard = built(
-        &vows,
-        Bounds {
-            is_hard: true,
-            ..of_total(400)
-        },
-    );
+    let hard = built(&vows, of_client(400));
     let text = hard.text.expose();
     assert!(tokens(text) <= 400, "{text}");
     let left_out = numbers(&hard.left_out);
@@ -436,11 +437,7 @@ fn spec_2_3_a_large_constitutional_memory_empties_no_hard_context() {
     memories.extend((2..=5).map(|number| vow(number, &format!("I keep vow {number}."))));
     memories.extend((6..=51).map(|number| test_memory(number, &format!("This is fact {number}."))));
     let hard = |memories: &[Memory], total: u64| {
-        let bounds = Bounds {
-            is_hard: true,
-            ..of_total(total)
-        };
-        let context = built(memories, bounds);
+        let context = built(memories, of_client(total));
         assert!(tokens(context.text.expose()) <= total);
         numbers(&context.left_out)
     };
