@@ -264,17 +264,15 @@ impl Sessions<'_> {
         let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
         let session = loaded.take_session(id)?;
         let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
-        let (prompt, ledger, gauge) = match rehearsal.and_then(|kept| kept.copy) {
+        let (agent, memories) = match rehearsal.and_then(|kept| kept.copy) {
             Some(copy) => {
                 let memories = copy.lay_over_all(&loaded.memories);
-                let memories = AllMemories::new(memories.shared());
-                lifecycle::resume(&copy.agent(loaded.agent), &session, &memories, room)
+                (copy.agent(loaded.agent), memories)
             }
-            None => {
-                let memories = AllMemories::new(loaded.memories.shared());
-                lifecycle::resume(&loaded.agent, &session, &memories, room)
-            }
+            None => (loaded.agent, loaded.memories),
         };
+        let memories = AllMemories::new(memories.shared());
+        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, room);
         let opened = OpenedSession {
             prompt,
             ledger,
