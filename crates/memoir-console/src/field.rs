@@ -73,6 +73,8 @@ pub(crate) struct LabelledField<'a> {
     /// What it accepts; empty where the label says all.
     hint: Markup,
     fault: Option<&'a str>,
+    /// The most characters that a browser lets a user type in a line.
+    pub(crate) longest: Option<u16>,
 }
 
 impl<'a> LabelledField<'a> {
@@ -82,6 +84,7 @@ impl<'a> LabelledField<'a> {
             label,
             hint: PreEscaped(String::new()),
             fault: None,
+            longest: None,
         }
     }
 
@@ -170,7 +173,7 @@ impl<'a> LabelledField<'a> {
     fn line(&self, value: &str, kind: &str, mode: Option<&str>, list: Option<&str>) -> Markup {
         self.framed(html! {
             input id=(self.id) name=(self.id) type=(kind) inputmode=[mode] list=[list] value=(value)
-                autocomplete="off" autocapitalize="none" spellcheck="false"
+                autocomplete="off" autocapitalize="none" spellcheck="false" maxlength=[self.longest]
                 aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
         })
     }
