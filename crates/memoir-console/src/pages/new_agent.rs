@@ -93,7 +93,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
     let around = Around {
         memoir: console.memoir(),
         faults,
-        view: None,
+        facts: None,
     };
     // The details are open where one of their fields was filled in, since its value and faults must be visible.
     let is_any_more = MORE

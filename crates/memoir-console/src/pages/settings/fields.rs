@@ -219,16 +219,13 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
 }
 
 /// The effective value of a setting that has a default.
-fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
+fn effective(around: &Around<'_>, field: Field) -> Option<String> {
     // No prompt is shown: it may be the agent's own text (SPEC 5.1).
     if field.is_text() {
         return None;
     }
-    if field == Field::RefinementThreshold {
-        return Some(view.effective_refinement_threshold.to_string());
-    }
-    // By the names that programs read: there is an effective value of each setting, or the set one counts.
-    let facts = serde_json::to_value(view).ok()?;
+    // There is an effective value of each setting, or the set one counts.
+    let facts = around.facts.as_ref()?;
     let set = facts.get(field.as_str());
     let value = match field {
         // The default names the slot.
@@ -236,7 +233,11 @@ fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String>
         _ => facts.get(format!("effective_{}", field.as_str())).or(set),
     };
     match value? {
-        Value::Null => default(memoir, field),
+        Value::Null => default(around.memoir, field),
+        // JSON writes the share of all as `1.0`.
+        Value::Number(share) if field == Field::RefinementThreshold => {
+            Some(share.as_f64()?.to_string())
+        }
         value => Some(setting_value(field.as_str(), value)),
     }
 }
@@ -272,8 +273,8 @@ pub(super) fn joined(texts: &[Value]) -> String {
 pub(in crate::pages) struct Around<'a> {
     pub(in crate::pages) memoir: &'a Memoir,
     pub(in crate::pages) faults: &'a Faults,
-    /// The agent; `None` where it is not created yet.
-    pub(in crate::pages) view: Option<&'a AgentFacts>,
+    /// The agent's facts, by the names that programs read; `None` where it is not created yet.
+    pub(in crate::pages) facts: Option<Value>,
 }
 
 /// The field of a setting that is no prompt.
@@ -320,10 +321,7 @@ fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
 /// The default of a setting that has one, and the effective value.
 fn stands(around: &Around<'_>, field: Field) -> Option<String> {
     let default = default(around.memoir, field)?;
-    let effective = around
-        .view
-        .and_then(|view| effective(around.memoir, view, field));
-    Some(match effective {
+    Some(match effective(around, field) {
         Some(value) if value == default => format!("Default and effective: {value}"),
         Some(value) => format!("Default: {default} · Effective: {value}"),
         None => format!("Default: {default}"),
@@ -340,9 +338,12 @@ pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
 /// The field of a prompt.
 pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -> Markup {
     let most = words::number(limit(field) as u64);
-    let keeps = around.view.map_or("", |_| " Blank leaves it as it is.");
+    let keeps = match around.facts {
+        Some(_) => " Blank leaves it as it is.",
+        None => "",
+    };
     let rows = if field == Field::SystemPrompt { 8 } else { 4 };
-    let text = if around.view.is_some() {
+    let text = if around.facts.is_some() {
         format!("New {}", label(field).to_lowercase())
     } else {
         label(field).to_owned()

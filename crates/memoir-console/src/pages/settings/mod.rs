@@ -425,7 +425,7 @@ fn settings(
     let around = Around {
         memoir,
         faults: &draft.faults,
-        view: Some(view),
+        facts: serde_json::to_value(view).ok(),
     };
     html! {
         p { "A blank means the default. What you do not change stays as it is, even where another administrator \
