@@ -13,7 +13,7 @@ use crate::{
     Console,
     field::with_code,
     pages::own,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -142,7 +142,7 @@ impl PageFailure {
         let content = self.content(heading, self.way_back(path), FLEET);
         page_of(
             self.status,
-            SignedInPage::new(visitor, heading, place).show(content),
+            FramedPage::new(visitor, heading, place).show(content),
         )
     }
 

@@ -165,31 +165,38 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A page of a visitor that is signed in.
-pub(crate) struct SignedInPage<'a> {
-    visitor: &'a SignedInUser,
+/// A page in its frame.
+pub(crate) struct FramedPage<'a> {
     title: &'a str,
-    place: ConsoleSection,
     done: Option<&'a str>,
     scripts: &'a [PageScript],
-    banner: Option<Markup>,
+    above: Markup,
+    below: Markup,
 }
 
-impl<'a> SignedInPage<'a> {
-    pub(crate) fn new(visitor: &'a SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
+impl<'a> FramedPage<'a> {
+    /// A page of a visitor that is signed in.
+    pub(crate) fn new(visitor: &SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
+        let below = below("No text of an agent’s memory is on these pages.");
+        Self::framed(title, top(visitor, place), below)
+    }
+
+    /// A page with this above its content, and with that line below it.
+    pub(crate) fn framed(title: &'a str, above: Markup, below: Markup) -> Self {
         Self {
-            visitor,
             title,
-            place,
             done: None,
             scripts: &[],
-            banner: None,
+            above,
+            below,
         }
     }
 
     /// A page with text that an access grant covers, under this banner.
-    pub(crate) fn reading(mut self, banner: Markup) -> Self {
-        self.banner = Some(banner);
+    pub(crate) fn reading(mut self, banner: &Markup) -> Self {
+        self.above = html! { (self.above) (banner) };
+        self.below =
+            below("This page shows text while the access grant lasts; each read is audited.");
         self
     }
 
@@ -207,49 +214,30 @@ impl<'a> SignedInPage<'a> {
 
     /// The page, with this in its frame.
     pub(crate) fn show(&self, content: Markup) -> Response {
-        let above = html! {
-            (top(self.visitor, self.place))
-            @if let Some(banner) = &self.banner { (banner) }
-        };
-        let below = match self.banner {
-            Some(_) => "This page shows text while the access grant lasts; each read is audited.",
-            None => "No text of an agent’s memory is on these pages.",
-        };
-        let below = html! {
-            (below) br;
-            a href="/docs" { "Documentation" } " · " a href="/docs#errors" { "Help with errors" }
-        };
-        framed(
-            (self.title, self.scripts),
-            above,
-            html! { (notice(self.done)) (content) },
-            &below,
-        )
+        page(html! {
+            (DOCTYPE)
+            html lang="en" {
+                (head(self.title, self.scripts))
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    (self.above)
+                    // `tabindex` lets the skip link move the focus here, and not only the view.
+                    main #main tabindex="-1" { (notice(self.done)) (content) }
+                    footer #foot {
+                        p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in " (words::zone_name()) ". " (self.below) }
+                    }
+                }
+            }
+        })
     }
 }
 
-/// A page in its frame: its title and scripts, what is above its content, the content, and a line below.
-pub(crate) fn framed(
-    (title, scripts): (&str, &[PageScript]),
-    above: Markup,
-    content: Markup,
-    below: &Markup,
-) -> Response {
-    page(html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(title, scripts))
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                (above)
-                // `tabindex` lets the skip link move the focus here, and not only the view.
-                main #main tabindex="-1" { (content) }
-                footer #foot {
-                    p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in " (words::zone_name()) ". " (below) }
-                }
-            }
-        }
-    })
+/// The line below the pages of the console.
+fn below(about: &str) -> Markup {
+    html! {
+        (about) br;
+        a href="/docs" { "Documentation" } " · " a href="/docs#errors" { "Help with errors" }
+    }
 }
 
 /// The name of the console, the navigation, and the signed-in user.

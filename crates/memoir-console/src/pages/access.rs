@@ -22,7 +22,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -327,7 +327,7 @@ async fn tab(
         }
     };
     let title = title(draft, &format!("Access to {}", agent.name()));
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .show(content))
 }
@@ -498,7 +498,7 @@ async fn embeddings_page(
         draft,
         &format!("Ask {} for recall by meaning", agent.name()),
     );
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
@@ -523,7 +523,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
         }
     };
     let title = title(draft, &format!("Ask {} for a token", agent.name()));
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
@@ -641,5 +641,5 @@ async fn shred_page(
         }
     };
     let title = title(draft, &format!("Shred a memory of {}", agent.name()));
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

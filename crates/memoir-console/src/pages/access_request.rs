@@ -24,7 +24,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form::{DoneQuery, PageQuery},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -154,7 +154,7 @@ pub(crate) async fn show(
         shown_request.agent.name(),
         status_label(request).1
     );
-    let shown = SignedInPage::new(&shown_request.visitor, &title, ConsoleSection::Fleet)
+    let shown = FramedPage::new(&shown_request.visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);

@@ -12,7 +12,7 @@ use crate::{
     browser::Visitor,
     field::LabelledField,
     form::{DoneQuery, PageQuery, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -85,7 +85,7 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<DoneQuery
             }
         }
     };
-    let sheet = SignedInPage::new(&visitor, "Your account", ConsoleSection::Account)
+    let sheet = FramedPage::new(&visitor, "Your account", ConsoleSection::Account)
         .done(query.done.as_deref());
     Ok(sheet.show(content))
 }

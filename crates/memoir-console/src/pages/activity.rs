@@ -26,7 +26,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::{self, PageQuery},
-    parts::{self, Clock, ConsoleSection, SignedInPage},
+    parts::{self, Clock, ConsoleSection, FramedPage},
     words,
 };
 
@@ -85,7 +85,7 @@ pub(crate) async fn show(
         (verification(&visitor, &clock))
         @if let Some(responses) = responses { (providers(&responses, &clock)) }
     };
-    let shown = SignedInPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
+    let shown = FramedPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),

@@ -22,7 +22,7 @@ use crate::{
     assets::PageScript,
     browser::{AgentInPath, Visitor},
     form::{DoneQuery, PageQuery},
-    parts::{self, Clock, ConsoleSection, SignedInPage},
+    parts::{self, Clock, ConsoleSection, FramedPage},
     words,
 };
 
@@ -84,7 +84,7 @@ pub(super) async fn page(
         }
     };
     Ok(
-        SignedInPage::new(visitor, agent.name(), ConsoleSection::Fleet)
+        FramedPage::new(visitor, agent.name(), ConsoleSection::Fleet)
             .done(done)
             .scripts(scripts)
             .show(content),

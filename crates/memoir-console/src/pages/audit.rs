@@ -14,7 +14,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField, with_code},
     form::{self, PageQuery},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -59,7 +59,7 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuer
         }
     };
     let title = format!("Audit of {}", agent.name());
-    let shown = SignedInPage::new(&visitor, &title, ConsoleSection::Audit).show(content);
+    let shown = FramedPage::new(&visitor, &title, ConsoleSection::Audit).show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),
@@ -130,7 +130,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
     };
-    SignedInPage::new(visitor, "Audit", ConsoleSection::Audit).show(content)
+    FramedPage::new(visitor, "Audit", ConsoleSection::Audit).show(content)
 }
 
 /// The same, after a name that no agent has.
@@ -264,7 +264,7 @@ pub(crate) async fn verify(visitor: Visitor, agent: AgentInPath) -> PageResult {
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
     let title = format!("The chain of {}", agent.name());
-    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Audit).show(content))
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Audit).show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {
@@ -302,5 +302,5 @@ pub(crate) async fn checkpoint(visitor: Visitor) -> PageResult {
         h2 { "The key that verifies it" }
         pre tabindex="0" { (signed.public_key) }
     };
-    Ok(SignedInPage::new(&visitor, "Checkpoint", ConsoleSection::Audit).show(content))
+    Ok(FramedPage::new(&visitor, "Checkpoint", ConsoleSection::Audit).show(content))
 }

@@ -22,7 +22,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, LabelledField},
     form::{self, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
 };
 
 /// Its path.
@@ -296,7 +296,7 @@ fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
         // `noreferrer` keeps the program from learning which page the visitor comes from.
         p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
     };
-    let shown = SignedInPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
+    let shown = FramedPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
@@ -338,7 +338,7 @@ async fn page(
         }
     };
     let mut shown =
-        SignedInPage::new(visitor, "Connect a program", ConsoleSection::Fleet).show(content);
+        FramedPage::new(visitor, "Connect a program", ConsoleSection::Fleet).show(content);
     // The answer to the form leads there.
     let target = question.wish.address.origin();
     shown.extensions_mut().insert(FormTarget(target));

@@ -13,7 +13,7 @@ use crate::{
     answer::{PageFailure, PageResult},
     browser::{AgentInPath, Visitor},
     form::PageQuery,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     plot::{self, Figure, MarkKind},
     words,
 };
@@ -136,7 +136,7 @@ pub(crate) async fn show(
         (table(&curve))
     };
     let title = format!("Core size of {}", agent.name());
-    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(curve: &CoreSizeCurve) -> Markup {

@@ -11,7 +11,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -86,5 +86,5 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         }
     };
     let title = format!("Erase {}", view.name);
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

@@ -12,7 +12,7 @@ use crate::{
     browser::Visitor,
     form::{self, PageQuery},
     pages::{agent::next, agent_path},
-    parts::{self, Clock, ConsoleSection, SignedInPage},
+    parts::{self, Clock, ConsoleSection, FramedPage},
     plot, words,
 };
 
@@ -133,7 +133,7 @@ pub(crate) async fn show(
             (pager(&query, fleet.total))
         }
     };
-    Ok(SignedInPage::new(&visitor, "Fleet", ConsoleSection::Fleet)
+    Ok(FramedPage::new(&visitor, "Fleet", ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .show(content))
 }

@@ -14,7 +14,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::LabelledField,
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -151,7 +151,7 @@ pub(crate) async fn show(
         @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
     let title = format!("Memories of {}", agent.name());
-    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .show(content))
 }

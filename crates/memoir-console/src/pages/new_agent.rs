@@ -18,7 +18,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
 };
 
 /// The settings for most agents.
@@ -123,7 +123,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
         true => "New agent",
         false => "Not made: new agent",
     };
-    SignedInPage::new(visitor, title, ConsoleSection::Fleet).show(content)
+    FramedPage::new(visitor, title, ConsoleSection::Fleet).show(content)
 }
 
 fn one(around: &Around<'_>, field: Field, form: &SentForm) -> Markup {

@@ -19,7 +19,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
 };
 
 const NEW: (&str, &str) = ("new", "New password");
@@ -80,7 +80,7 @@ fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) ->
         @if let Some(refusal) = refusal { (refused(refusal)) }
         (form(visitor, faults))
     };
-    SignedInPage::new(visitor, "Another password", ConsoleSection::Account).show(content)
+    FramedPage::new(visitor, "Another password", ConsoleSection::Account).show(content)
 }
 
 fn form(visitor: &Visitor, faults: &Faults) -> Markup {

@@ -35,7 +35,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form::{self, PageQuery},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -136,9 +136,9 @@ impl AuthorizedRead {
                 (read)
             }
         };
-        let shown = SignedInPage::new(&self.shown_request.visitor, heading, ConsoleSection::Fleet)
+        let shown = FramedPage::new(&self.shown_request.visitor, heading, ConsoleSection::Fleet)
             .scripts(&[PageScript::Access])
-            .reading(banner(&self.shown_request))
+            .reading(&banner(&self.shown_request))
             .show(content);
         // A browser begins to count when it has read the page, a moment later.
         Ok(refreshing(shown, Some(left.saturating_sub(1)), &path))

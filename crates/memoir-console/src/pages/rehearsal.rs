@@ -19,7 +19,7 @@ use crate::{
     browser::Visitor,
     field::with_code,
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -216,6 +216,6 @@ async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageRes
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
     };
     let title = format!("Apply a rehearsal of {}", agent.name());
-    let shown = SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content);
+    let shown = FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -23,7 +23,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     qr,
 };
 
@@ -129,7 +129,7 @@ fn setting_up(
         h2 { "2. Give the code that it shows" }
         (device_form(visitor, offer, faults))
     };
-    SignedInPage::new(visitor, heading, ConsoleSection::Account).show(content)
+    FramedPage::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) -> Markup {
@@ -168,7 +168,7 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
     };
-    SignedInPage::new(visitor, heading, ConsoleSection::Account).show(content)
+    FramedPage::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 pub(crate) async fn show_off(visitor: Visitor) -> PageResult {
@@ -254,5 +254,5 @@ fn asking(visitor: &Visitor, asking: &FactorChange, refusal: Option<&SignInRefus
             p { "There is no second factor. " a href="/account/second-factor" { "Turn it on" } " first." }
         }
     };
-    SignedInPage::new(visitor, asking.heading, ConsoleSection::Account).show(content)
+    FramedPage::new(visitor, asking.heading, ConsoleSection::Account).show(content)
 }

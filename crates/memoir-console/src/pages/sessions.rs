@@ -19,7 +19,7 @@ use crate::{
     assets::PageScript,
     browser::{self, AgentInPath, Visitor},
     form::{self, PageQuery},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -54,7 +54,7 @@ pub(crate) async fn list(
         (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
     };
     let title = format!("Sessions of {}", agent.name());
-    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -136,7 +136,7 @@ pub(crate) async fn show(
     };
     let state = words::capital(labels::state(session.state));
     let title = format!("{state} · Session of {}", agent.name());
-    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .scripts(&[PageScript::Plot, PageScript::Live])
         .show(content))

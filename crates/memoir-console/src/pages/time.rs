@@ -12,7 +12,7 @@ use crate::{
     assets::PageScript,
     browser::{AgentInPath, Visitor},
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -141,7 +141,7 @@ fn page(
         }
     };
     let title = format!("Time machine of {}", agent.name());
-    SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
+    FramedPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(done)
         .scripts(&[PageScript::Slider])
         .show(content)

@@ -17,7 +17,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::{LabelledField, with_code},
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -192,7 +192,7 @@ fn shown_once(
         p { "I have it: back to " a href=(page) { "the agent" } " or " a href=(settings) { "its settings" } }
     };
     let title = format!("A token of {}", agent.name());
-    SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
+    FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
 }
 
 pub(crate) async fn revoke(

@@ -10,7 +10,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     form::SentForm,
-    parts::{self, ConsoleSection, HasFormToken, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage, HasFormToken},
     words,
 };
 
@@ -63,7 +63,7 @@ async fn page(
         (previewed(visitor, "/sessions", id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {

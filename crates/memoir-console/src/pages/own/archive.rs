@@ -5,7 +5,7 @@ use memoir_app::{MemoryPage, OwnAgent, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 use serde::Deserialize;
 
-use super::{super::reading::memory_words, OwnPage, OwnTab, agent_head, agent_path};
+use super::{super::reading::memory_words, OwnTab, agent_head, agent_path, own_page};
 use crate::{
     answer::{PageFailure, PageResult},
     browser::OwnAgentInPath,
@@ -58,7 +58,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("The archive of {}", agent.name());
-    Ok(OwnPage::new(&title).show(content))
+    Ok(own_page(&title).show(content))
 }
 
 /// The core memories behind that number with others under them; one more than a page has, where there is another.

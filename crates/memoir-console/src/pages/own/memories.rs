@@ -15,7 +15,7 @@ use super::{
         memories::kind,
         reading::{memory_badges, memory_links, numbers, tags},
     },
-    OwnPage, OwnTab, agent_head, agent_path,
+    OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
     answer::{PageFailure, PageResult},
@@ -169,7 +169,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("What {} remembers", agent.name());
-    Ok(OwnPage::new(&title)
+    Ok(own_page(&title)
         .done(query.done.as_deref())
         .scripts(&[PageScript::Search])
         .show(content))

@@ -13,7 +13,7 @@ use super::{
         memories::{handling, offered},
         reading::memory_words,
     },
-    OwnPage, OwnTab, agent_head, agent_path, history, number_of,
+    OwnTab, agent_head, agent_path, history, number_of, own_page,
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
@@ -78,7 +78,7 @@ async fn page(
         }
     };
     let title = format!("Memory {number} of {}", agent.name());
-    Ok(OwnPage::new(&title).done(done).show(content))
+    Ok(own_page(&title).done(done).show(content))
 }
 
 /// The buttons of one memory.
@@ -262,7 +262,7 @@ fn shred_page(
         }
     };
     let title = format!("Shred memory {number} of {}", agent.name());
-    OwnPage::new(&title).show(content)
+    own_page(&title).show(content)
 }
 
 pub(crate) async fn shred(
@@ -313,5 +313,5 @@ pub(crate) async fn shred(
         }
         p { a href=(path) { "Back to the memories" } }
     };
-    Ok(OwnPage::new("Shredded").show(content))
+    Ok(own_page("Shredded").show(content))
 }

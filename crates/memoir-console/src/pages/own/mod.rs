@@ -28,9 +28,9 @@ use memoir_domain::{
 use crate::{
     Console,
     answer::{PageFailure, PageResult, page, page_of, see_other},
-    assets::PageScript,
     browser::{self, Owner},
-    parts, words,
+    parts::{self, FramedPage},
+    words,
 };
 
 /// The first page, and the text of links to it.
@@ -93,7 +93,7 @@ pub(crate) async fn home(owner: Owner) -> PageResult {
                 code { "memoir agent list" } " shows all." }
         }
     };
-    Ok(OwnPage::new("Your agents").show(content))
+    Ok(own_page("Your agents").show(content))
 }
 
 fn listed(agent: &AgentFacts) -> Markup {
@@ -159,48 +159,18 @@ fn agent_head(agent: &OwnAgent, tab: OwnTab) -> Markup {
 }
 
 /// A page of the owner.
-struct OwnPage<'a> {
-    title: &'a str,
-    done: Option<&'a str>,
-    scripts: &'a [PageScript],
-}
-
-impl<'a> OwnPage<'a> {
-    fn new(title: &'a str) -> Self {
-        Self {
-            title,
-            done: None,
-            scripts: &[],
+fn own_page(title: &str) -> FramedPage<'_> {
+    let above = html! {
+        header.top {
+            span.brand { "Memoir" }
+            nav aria-label="Personal page" { a href=(HOME.0) aria-current="true" { "Your agents" } }
         }
-    }
-
-    /// Reports what was just done, by its word in the address.
-    fn done(mut self, done: Option<&'a str>) -> Self {
-        self.done = done;
-        self
-    }
-
-    /// With these scripts.
-    fn scripts(mut self, scripts: &'a [PageScript]) -> Self {
-        self.scripts = scripts;
-        self
-    }
-
-    /// The page, with this in its frame.
-    fn show(&self, content: Markup) -> Response {
-        let above = html! {
-            header.top {
-                span.brand { "Memoir" }
-                nav aria-label="Personal page" { a href=(HOME.0) aria-current="true" { "Your agents" } }
-            }
-        };
-        let content = html! { (parts::notice(self.done)) (content) };
-        let below = html! {
-            "This page is on this machine alone, for its owner. What you change is on the record. " br;
-            "Help: " code { "memoir ui --help" } ", and " code { "docs/personal-page.md" } " of the documentation."
-        };
-        parts::framed((self.title, self.scripts), above, content, &below)
-    }
+    };
+    let below = html! {
+        "This page is on this machine alone, for its owner. What you change is on the record. " br;
+        "Help: " code { "memoir ui --help" } ", and " code { "docs/personal-page.md" } " of the documentation."
+    };
+    FramedPage::framed(title, above, below)
 }
 
 /// The page for a browser that did not open the link, and for a wrong link.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     super::reading::{memory_badges, numbers, said},
-    OwnPage, OwnTab, agent_head, agent_path,
+    OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
     answer::{PageFailure, PageResult},
@@ -64,7 +64,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("What {} sees now", agent.name());
-    Ok(OwnPage::new(&title)
+    Ok(own_page(&title)
         .scripts(&[PageScript::Search])
         .show(content))
 }

@@ -10,7 +10,7 @@ use super::{
         reading::said,
         undo::{self, previewed},
     },
-    OwnPage, OwnTab, agent_head, agent_path,
+    OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
     answer::{PageResult, page_of, see_other},
@@ -64,7 +64,7 @@ async fn page(
         return Err(error.into());
     }
     let title = format!("A session of {}", agent.name());
-    Ok(OwnPage::new(&title).done(done).show(content))
+    Ok(own_page(&title).done(done).show(content))
 }
 
 pub(crate) async fn roll_back(

@@ -10,7 +10,7 @@ use super::{
         access::what,
         reading::{rehearsed, said},
     },
-    OwnPage, OwnTab, agent_head, agent_path,
+    OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
     answer::{PageFailure, PageResult, see_other},
@@ -45,9 +45,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("What waits for {}", agent.name());
-    Ok(OwnPage::new(&title)
-        .done(query.done.as_deref())
-        .show(content))
+    Ok(own_page(&title).done(query.done.as_deref()).show(content))
 }
 
 async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {

@@ -17,7 +17,7 @@ use super::{
         memories::offered,
         reading::{record_words, said},
     },
-    OwnPage, OwnTab, agent_head, agent_path, who,
+    OwnTab, agent_head, agent_path, own_page, who,
 };
 use crate::{
     answer::{PageFailure, PageResult},
@@ -81,9 +81,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("The last week of {}", agent.name());
-    Ok(OwnPage::new(&title)
-        .done(query.done.as_deref())
-        .show(content))
+    Ok(own_page(&title).done(query.done.as_deref()).show(content))
 }
 
 /// One step that undoes a part of a record, where the memory permits it now.

@@ -29,7 +29,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     field::Faults,
     form::{self, DoneQuery, PageQuery, SentForm},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -375,7 +375,7 @@ async fn page(
         "Not saved: "
     };
     let title = format!("{failed}Settings of {}", settings_view.view.name);
-    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(notice.done)
         .show(content))
 }
