@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{Memoir, OriginalCounts, SignedInUser};
+use memoir_app::{Memoir, OriginalCounts, SessionFacts, SignedInUser};
 use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -393,17 +393,17 @@ pub(crate) fn time_or(at: Option<Timestamp>, none: &str) -> Markup {
 }
 
 /// The state of a session, with its mark.
-pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
-    let class = match state {
+pub(crate) fn state(session: &SessionFacts) -> Markup {
+    let class = match session.state {
         State::Queued | State::Asking | State::Open => "badge running",
         State::Completed => "badge good",
         State::RolledBack | State::Failed => "badge bad",
         State::Declined | State::Abandoned => "badge plain",
     };
     html! {
-        span class=(class) { (labels::state(state)) }
-        @if rehearsal { " " span.badge.plain { "rehearsal" } }
-        @if undone { " " span.badge.plain { "undone" } }
+        span class=(class) { (labels::state(session.state)) }
+        @if session.rehearsal { " " span.badge.plain { "rehearsal" } }
+        @if session.undone_at.is_some() { " " span.badge.plain { "undone" } }
     }
 }
 

@@ -258,7 +258,7 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
             td.last role="cell" data-label="Last session" {
                 @match last {
                     Some(last) => span {
-                        (parts::state(last.state, last.rehearsal, last.undone_at.is_some())) " "
+                        (parts::state(last)) " "
                         a href={ "/sessions/" (last.id) } { (clock.relative(last.started_at)) }
                     },
                     None => span.none { "never" },

@@ -352,7 +352,7 @@ pub(crate) async fn sessions(
         ul.plain {
             @for session in &sessions {
                 li { a href={ (path) "/" (session.id) } { "Session of " (parts::time(session.started_at)) }
-                    " " (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
+                    " " (parts::state(session)) }
             }
         }
         (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
@@ -410,7 +410,7 @@ pub(crate) async fn session(
 fn session_words(session: &ShownSession) -> Markup {
     let changes = session.words.changes.as_deref().unwrap_or_default();
     html! {
-        p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
+        p { (parts::state(session)) }
         @if let Some(summary) = &session.words.summary { h2 { "Report" } (said(summary.expose())) }
         @if let Some(reason) = &session.words.reason { h2 { "Reason" } (said(reason.expose())) }
         @if !changes.is_empty() {

@@ -77,7 +77,7 @@ fn row(session: &SessionFacts) -> Markup {
             th role="rowheader" scope="row" data-label="Begun" {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
-            td role="cell" data-label="Outcome" { span { (state(session)) } }
+            td role="cell" data-label="Outcome" { span { (parts::state(session)) } }
             td role="cell" data-label="Why" { (labels::trigger(session.trigger)) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
             td.figure role="cell" data-label="Archived" { (words::number(u64::from(session.archived))) }
@@ -85,14 +85,6 @@ fn row(session: &SessionFacts) -> Markup {
             td.figure role="cell" data-label="After" { (tokens(session.post_session_tokens)) }
         }
     }
-}
-
-fn state(session: &SessionFacts) -> Markup {
-    parts::state(
-        session.state,
-        session.rehearsal,
-        session.undone_at.is_some(),
-    )
 }
 
 fn tokens(count: Option<u64>) -> Markup {
@@ -123,7 +115,7 @@ pub(crate) async fn show(
                 div.now {
                     // `live.js` brings each element that has `data-part` up to date.
                     div data-part="following" { @if follows { (following(id)) } }
-                    p data-part="state" { (state(session)) }
+                    p data-part="state" { (parts::state(session)) }
                 }
             }
             div.standing data-part="standing" { (timeline::status(&live)) }

@@ -407,7 +407,7 @@ fn session(path: &str, span: &SessionSpan) -> Markup {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
             td role="cell" data-label="Outcome" {
-                span { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
+                span { (parts::state(session)) }
             }
             td.figure role="cell" data-label="Records" {
                 (words::number(span.first_seq))

@@ -44,7 +44,7 @@ async fn page(
         (agent_head(agent, OwnTab::Week))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Session of " (parts::time(session.started_at)) }
-        p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) " " (session.stats) }
+        p { (parts::state(&session)) " " (session.stats) }
         @if let Some(summary) = &session.words.summary { h3 { "Report" } (said(summary.expose())) }
         @if let Some(reason) = &session.words.reason { h3 { "Reason" } (said(reason.expose())) }
         h2 { "Undoing it" }

@@ -190,7 +190,7 @@ async fn sessions(agent: &OwnAgent, since: Timestamp, path: &str) -> Result<Mark
                         h3 id={ "session-" (session.id) } {
                             a href={ (path) "/session/" (session.id) } { "Session of " (parts::time(session.started_at)) }
                         }
-                        (parts::state(session.state, session.rehearsal, session.undone_at.is_some()))
+                        (parts::state(session))
                         span.of { (session.stats) }
                     }
                     @for text in session.words.summary.iter().chain(&session.words.reason) { (said(text.expose())) }
