@@ -34,6 +34,12 @@ impl Faults {
         self.0.is_empty()
     }
 
+    /// The title of the page; after `failed`, where there are faults.
+    pub(crate) fn title(&self, failed: &str, title: &str) -> String {
+        let failed = if self.is_empty() { "" } else { failed };
+        format!("{failed}{title}")
+    }
+
     /// The fault of one field.
     pub(crate) fn of(&self, id: &str) -> Option<&str> {
         let found = self.0.iter().find(|fault| fault.id == id);

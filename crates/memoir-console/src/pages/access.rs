@@ -38,6 +38,8 @@ const PURPOSE: (&str, &str) = ("purpose", "Purpose");
 const SCOPE: (&str, &str) = ("scope", "To see");
 const MINUTES: (&str, &str) = ("minutes", "Minutes");
 const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
+/// The beginning of the title of a page with faults.
+const NOT_ASKED: &str = "Not asked: ";
 
 #[derive(Default, Deserialize)]
 pub(crate) struct AccessPageQuery {
@@ -326,20 +328,11 @@ async fn tab(
             (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
         }
     };
-    let title = title(draft, &format!("Access to {}", agent.name()));
+    let title = format!("Access to {}", agent.name());
+    let title = draft.faults.title(NOT_ASKED, &title);
     Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .show(content))
-}
-
-/// The title of a page with a form: faults come first.
-fn title(draft: &AccessForm<'_>, title: &str) -> String {
-    let failed = if draft.faults.is_empty() {
-        ""
-    } else {
-        "Not asked: "
-    };
-    format!("{failed}{title}")
 }
 
 /// The live grants and the waiting requests; empty without any.
@@ -494,10 +487,8 @@ async fn embeddings_page(
             }
         }
     };
-    let title = title(
-        draft,
-        &format!("Ask {} for recall by meaning", agent.name()),
-    );
+    let title = format!("Ask {} for recall by meaning", agent.name());
+    let title = draft.faults.title(NOT_ASKED, &title);
     Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
@@ -522,7 +513,8 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
             }
         }
     };
-    let title = title(draft, &format!("Ask {} for a token", agent.name()));
+    let title = format!("Ask {} for a token", agent.name());
+    let title = draft.faults.title(NOT_ASKED, &title);
     Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
@@ -640,6 +632,7 @@ async fn shred_page(
             }
         }
     };
-    let title = title(draft, &format!("Shred a memory of {}", agent.name()));
+    let title = format!("Shred a memory of {}", agent.name());
+    let title = draft.faults.title(NOT_ASKED, &title);
     Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

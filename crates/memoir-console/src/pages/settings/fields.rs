@@ -205,16 +205,12 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
         Field::CoreTokenBudget => words::number(DEFAULT_CORE_TOKEN_BUDGET),
         Field::RefinementTriggerTokens => "the budget".to_owned(),
         Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
-        Field::DuplicateMatch
-        | Field::LossGuard
-        | Field::NearDuplicates
-        | Field::RefinementMode => constant_default(field)?.to_owned(),
         Field::RefinementSchedule => format!("weekly, {}", memoir.schedule().weekly),
         Field::ContextJournalTokens => words::number(DEFAULT_CONTEXT_JOURNAL_TOKENS),
         Field::ContextCoreTokens => "all of them".to_owned(),
         Field::ReasoningEffort => "left to the provider".to_owned(),
         Field::AnswerTokens => words::number(memoir.settings().limits.answer_tokens.into()),
-        _ => return None,
+        _ => constant_default(field)?.to_owned(),
     })
 }
 

@@ -51,7 +51,12 @@ struct SettingsView {
 impl SettingsView {
     /// Reads the changes first: one in between is then among the settings, and reported once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
-        let changes = changes(agent).await?;
+        let search = RecordFilter {
+            actions: vec![Action::AgentConfigured],
+            ..RecordFilter::default()
+        };
+        let changes = agent.views().search_records(&search, None, LATEST);
+        let changes = changes.await?;
         let view = agent.views().show().await?;
         Ok(Self { view, changes })
     }
@@ -70,16 +75,9 @@ impl SettingsView {
 
     /// The last change of a setting among the latest ones.
     fn last_of(&self, field: Field) -> Option<&RecordFacts> {
-        self.changes.iter().find(|change| touches(change, field))
+        let touches = |change: &&RecordFacts| touched_by(change).any(|name| name == field.as_str());
+        self.changes.iter().find(touches)
     }
-}
-
-async fn changes(agent: &AgentHandle) -> Result<Vec<RecordFacts>, Error> {
-    let search = RecordFilter {
-        actions: vec![Action::AgentConfigured],
-        ..RecordFilter::default()
-    };
-    agent.views().search_records(&search, None, LATEST).await
 }
 
 /// The settings of a record, by their wire names.
@@ -90,10 +88,6 @@ fn touched_by(record: &RecordFacts) -> impl Iterator<Item = &str> {
         .get("fields")
         .and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str)
-}
-
-fn touches(record: &RecordFacts, field: Field) -> bool {
-    touched_by(record).any(|name| name == field.as_str())
 }
 
 /// The actor, in words.
@@ -266,8 +260,11 @@ pub(crate) async fn change(
             };
             Ok(see_other(&format!("{path}/settings?done={done}")))
         }
+        // The page again, with the input and the shown state.
         Err((settings_view, draft)) => {
-            refused(&console, &visitor, &agent, (&settings_view, &draft)).await
+            let notice = SettingsNotice::faults(&draft);
+            let shown = page(&console, &visitor, &agent, &settings_view, &notice).await?;
+            Ok(page_of(StatusCode::CONFLICT, shown))
         }
     }
 }
@@ -281,24 +278,6 @@ fn value(view: &AgentFacts, field: Field) -> Option<Value> {
         Field::Name => Some(Value::from(view.name.as_str())),
         _ => view.settings.expose().get(field.as_str()).cloned(),
     }
-}
-
-/// The page again, with the input and the shown state.
-async fn refused(
-    console: &Console,
-    visitor: &Visitor,
-    agent: &AgentHandle,
-    (settings_view, draft): (&SettingsView, &SettingsForm),
-) -> PageResult {
-    let shown = page(
-        console,
-        visitor,
-        agent,
-        settings_view,
-        &SettingsNotice::faults(draft),
-    )
-    .await?;
-    Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
 /// The page, with the reason why no token was created.
@@ -369,12 +348,8 @@ async fn page(
                 a href={ (agent_path(settings_view.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
-    let failed = if draft.faults.is_empty() {
-        ""
-    } else {
-        "Not saved: "
-    };
-    let title = format!("{failed}Settings of {}", settings_view.view.name);
+    let title = format!("Settings of {}", settings_view.view.name);
+    let title = draft.faults.title("Not saved: ", &title);
     Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(notice.done)
         .show(content))
