@@ -38,16 +38,11 @@ pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
 /// The duration of a sign-in without requests, in seconds.
 const IDLE_SECONDS: i64 = 2 * 3_600;
 
-/// The cookie over TLS: browsers accept it from exactly this host.
-// Browsers accept a cookie with this prefix only over TLS and not from another host of its domain.
-const SEALED_COOKIE: &str = "__Host-memoir";
-/// The cookie on this machine, without TLS.
-// Browsers accept the prefix `__Host-` only together with `Secure`, which needs TLS.
-const OPEN_COOKIE: &str = "memoir";
-
+/// The cookie over TLS, and the one on this machine, without TLS.
+// Browsers accept a cookie with this prefix only together with `Secure`, over TLS, and from exactly this host.
+const COOKIE: [&str; 2] = ["__Host-memoir", "memoir"];
 /// The cookies of a browser between password and code, in the same two cases.
-const SEALED_PASSAGE: &str = "__Host-memoir-code";
-const OPEN_PASSAGE: &str = "memoir-code";
+const PASSAGE: [&str; 2] = ["__Host-memoir-code", "memoir-code"];
 /// How long it is kept and valid, in seconds.
 // The application accepts it for this long (`PASSAGE_SECONDS` in `memoir-app/src/people/sign_in.rs`).
 const PASSAGE_SECONDS: i64 = 5 * 60;
@@ -243,13 +238,10 @@ pub(crate) fn go_on(title: &str, path: &str) -> Response {
         h1 { (title) }
         p { a href=(path) { "Go on" } }
     };
-    let mut shown = page(crate::parts::bare(title, markup));
+    let shown = page(crate::parts::bare(title, markup));
     // A page with `Refresh` counts as a page of this host. After a redirect the browser would still count the request
     // as coming from the other site, and send no cookie.
-    if let Ok(value) = HeaderValue::try_from(format!("0; url={path}")) {
-        shown.headers_mut().insert(header::REFRESH, value);
-    }
-    shown
+    pages::access_request::refreshing(shown, Some(0), path)
 }
 
 /// Puts a failure into the frame of the signed-in user; returns every other response unchanged.
@@ -309,7 +301,7 @@ async fn recognized(
     console: &Console,
     headers: &HeaderMap,
 ) -> Result<Option<SignedInUser>, PageFailure> {
-    let Some(secret) = cookie(headers, cookie_name(console)) else {
+    let Some(secret) = cookie(headers, cookie_name(console, COOKIE)) else {
         return Ok(None);
     };
     let memoir = console.memoir();
@@ -321,7 +313,7 @@ pub(crate) async fn visitor(
     console: &Console,
     headers: &HeaderMap,
 ) -> Result<Option<SignedInUser>, PageFailure> {
-    let Some(secret) = cookie(headers, cookie_name(console)) else {
+    let Some(secret) = cookie(headers, cookie_name(console, COOKIE)) else {
         return Ok(None);
     };
     visitor_by(console, secret).await
@@ -404,12 +396,8 @@ fn foreign() -> PageFailure {
     )
 }
 
-fn cookie_name(console: &Console) -> &'static str {
-    if console.is_sealed() {
-        SEALED_COOKIE
-    } else {
-        OPEN_COOKIE
-    }
+fn cookie_name(console: &Console, [sealed, open]: [&'static str; 2]) -> &'static str {
+    if console.is_sealed() { sealed } else { open }
 }
 
 /// The value of a cookie that the browser sends.
@@ -429,18 +417,10 @@ pub(crate) async fn half_signed_in(
     console: &Console,
     headers: &HeaderMap,
 ) -> Result<Option<HalfSignedIn>, PageFailure> {
-    let Some(presented) = cookie(headers, passage_name(console)) else {
+    let Some(presented) = cookie(headers, cookie_name(console, PASSAGE)) else {
         return Ok(None);
     };
     Ok(console.memoir().half_signed_in(presented).await?)
-}
-
-fn passage_name(console: &Console) -> &'static str {
-    if console.is_sealed() {
-        SEALED_PASSAGE
-    } else {
-        OPEN_PASSAGE
-    }
 }
 
 /// Signs the browser in, and redirects it.
@@ -456,7 +436,7 @@ pub(crate) fn set_cookie(
 ) -> Result<HeaderValue, PageFailure> {
     // Without `Max-Age` the browser deletes the cookie when it closes; the store has the duration of the sign-in.
     let over = if secret.is_none() { "; Max-Age=0" } else { "" };
-    cookie_of(console, cookie_name(console), secret, over)
+    cookie_of(console, cookie_name(console, COOKIE), secret, over)
 }
 
 /// As [`set_cookie`], for the proof that a browser keeps until the code is given.
@@ -466,7 +446,7 @@ pub(crate) fn set_passage(
 ) -> Result<HeaderValue, PageFailure> {
     let seconds = passage.map_or(0, |_| PASSAGE_SECONDS);
     let age = format!("; Max-Age={seconds}");
-    cookie_of(console, passage_name(console), passage, &age)
+    cookie_of(console, cookie_name(console, PASSAGE), passage, &age)
 }
 
 fn cookie_of(

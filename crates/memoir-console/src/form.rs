@@ -59,6 +59,15 @@ impl SentForm {
         self.field(name).trim().parse().ok()
     }
 
+    /// The place of the newest record that was shown, to which an act is bound.
+    ///
+    /// # Errors
+    /// The form has none.
+    pub(crate) fn newest(&self) -> Result<u64, PageFailure> {
+        let missing = || PageFailure::invalid("The form does not say what was shown.");
+        self.number("newest").ok_or_else(missing)
+    }
+
     /// Whether a box was ticked.
     pub(crate) fn is_ticked(&self, name: &str) -> bool {
         self.field(name) == "yes"

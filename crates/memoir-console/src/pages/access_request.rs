@@ -165,11 +165,11 @@ pub(crate) async fn show(
 }
 
 /// The response, after which a browser loads another page by itself, after so many seconds.
-pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str) -> Response {
+pub(crate) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str) -> Response {
     let Some(seconds) = seconds else {
         return answer;
     };
-    // The path consists of an identifier and fixed words, which are valid in every header.
+    // The paths of this host are valid in every header.
     if let Ok(value) = HeaderValue::try_from(format!("{seconds}; url={path}")) {
         answer.headers_mut().insert(header::REFRESH, value);
     }

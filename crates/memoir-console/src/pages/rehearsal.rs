@@ -187,9 +187,7 @@ pub(crate) async fn apply(
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let newest = form.number("newest");
-    let newest =
-        newest.ok_or_else(|| PageFailure::invalid("The form does not say what was shown."))?;
+    let newest = form.newest()?;
     let actor = visitor.actor();
     let applied = agent
         .as_seen(newest)

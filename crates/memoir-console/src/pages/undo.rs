@@ -134,17 +134,12 @@ pub(super) async fn carry_out(
     form: &SentForm,
     actor: &Actor,
 ) -> Result<Option<&'static str>, PageFailure> {
-    let done = match (form.is_ticked("cascade"), form.number("newest")) {
+    let done = match form.is_ticked("cascade") {
         // Bound to what was shown only with later changes too: without them, any conflict refuses it.
-        (false, _) => agent.sessions().roll_back(id, false, actor).await,
-        (true, Some(newest)) => {
-            let agent = agent.as_seen(newest);
+        false => agent.sessions().roll_back(id, false, actor).await,
+        true => {
+            let agent = agent.as_seen(form.newest()?);
             agent.sessions().roll_back(id, true, actor).await
-        }
-        (true, None) => {
-            return Err(PageFailure::invalid(
-                "The form does not say what was shown.",
-            ));
         }
     };
     match done {

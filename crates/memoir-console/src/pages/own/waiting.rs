@@ -216,9 +216,7 @@ pub(crate) async fn apply(
     agent: OwnAgentInPath,
 ) -> PageResult {
     let id = agent.settings().own_session_id(&session).await?;
-    let newest = form.number("newest");
-    let newest =
-        newest.ok_or_else(|| PageFailure::invalid("The form does not say what was shown."))?;
+    let newest = form.newest()?;
     let seen = agent.as_seen(newest);
     let applied = seen.sessions().apply_rehearsal(id, &owner.actor()).await;
     if matches!(applied, Err(memoir_app::Error::Changed)) {
