@@ -320,6 +320,16 @@ pub(crate) fn button(
     }
 }
 
+/// A box to tick, without a hint.
+pub(crate) fn check(name: &str, text: &str, is_ticked: bool) -> Markup {
+    html! {
+        div.check {
+            input id=(name) name=(name) type="checkbox" value="yes" checked[is_ticked];
+            label for=(name) { (text) }
+        }
+    }
+}
+
 /// A share of a whole as a bar; the figures are beside it.
 pub(crate) fn bar(part: u64, whole: u64) -> Markup {
     bar_with_line(part, whole, None)

@@ -195,10 +195,7 @@ pub(super) fn filter(
             @if let Some(only) = only {
                 (LabelledField::new("only", "Which").choice(only, &flags))
             }
-            div.check {
-                input #discarded name="discarded" type="checkbox" value="yes" checked[with_discarded];
-                label for="discarded" { "Discarded ones too" }
-            }
+            (parts::check("discarded", "Discarded ones too", with_discarded))
             button.quiet type="submit" { "Show" }
         }
     }

@@ -241,11 +241,7 @@ fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
                     (LabelledField::new("since", "From").day(typed(&query.since)))
                     (LabelledField::new("until", "Until").day(typed(&query.until)))
                     (choice("order", "Order", &query.order, &[("", "Best match first"), ("newest", "Newest first")]))
-                    div.check {
-                        input #discarded name="discarded" type="checkbox" value="yes"
-                            checked[query.with_discarded()];
-                        label for="discarded" { "Discarded ones too" }
-                    }
+                    (parts::check("discarded", "Discarded ones too", query.with_discarded()))
                     button.quiet type="submit" { "Show" }
                 }
             }

@@ -457,7 +457,6 @@ fn prompt(
     let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
     let set = value(&settings_view.view, field);
     let is_default = set == Some(Value::Null);
-    let box_name = reset(field);
     html! {
         div.prompt {
             p { b { (label(field)) } " "
@@ -480,12 +479,7 @@ fn prompt(
             details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
                 summary { "Change the " (label(field).to_lowercase()) }
                 (fields::prompt(around, field, typed))
-                @if !is_default {
-                    div.check {
-                        input id=(box_name) name=(box_name) type="checkbox" value="yes" checked[*is_reset];
-                        label for=(box_name) { (back_to(field)) }
-                    }
-                }
+                @if !is_default { (parts::check(&reset(field), back_to(field), *is_reset)) }
             }
         }
     }
