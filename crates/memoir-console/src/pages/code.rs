@@ -38,13 +38,6 @@ pub(crate) struct CodePageQuery {
     recovery: Option<String>,
 }
 
-/// The data of the page.
-struct CodePage<'a> {
-    name: &'a str,
-    next: &'a str,
-    by_recovery: bool,
-}
-
 /// Redirects a browser here after the password, with the cookie to keep.
 pub(super) fn ask(
     console: &Console,
@@ -65,12 +58,9 @@ pub(crate) async fn show(
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
     };
-    let shown = CodePage {
-        name: &half.name,
-        next: browser::own_path(query.next.as_deref().unwrap_or("/")),
-        by_recovery: query.recovery.is_some(),
-    };
-    Ok(page(content(&shown, None)))
+    let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
+    let by_recovery = query.recovery.is_some();
+    Ok(page(content(&half.name, next, by_recovery, None)))
 }
 
 pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
@@ -99,12 +89,9 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
         }
         // The browser keeps the proof: after a wrong digit the password need not be repeated.
         Err(refusal) => {
-            let shown = CodePage {
-                name: &half.name,
-                next,
-                by_recovery: given.is_ticked("recovery"),
-            };
-            Ok((refusal.status, page(content(&shown, Some(&refusal)))).into_response())
+            let by_recovery = given.is_ticked("recovery");
+            let markup = content(&half.name, next, by_recovery, Some(&refusal));
+            Ok((refusal.status, page(markup)).into_response())
         }
     }
 }
@@ -116,22 +103,22 @@ fn start_over(console: &Console) -> PageResult {
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }
 
-fn content(shown: &CodePage<'_>, refusal: Option<&SignInRefusal>) -> Markup {
-    let recovery = if shown.by_recovery { "" } else { "yes" };
-    let next = if shown.next == "/" { "" } else { shown.next };
-    let other = form::address(PATH, &[("next", next), ("recovery", recovery)]);
+fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRefusal>) -> Markup {
+    let recovery = if by_recovery { "" } else { "yes" };
+    let wanted = if next == "/" { "" } else { next };
+    let other = form::address(PATH, &[("next", wanted), ("recovery", recovery)]);
     // With 403 the way to the service is not safe, so the page has no form that would send a code over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     parts::bare(
         "Sign in: the code",
         html! {
             h1 { "The code" }
-            p.lead { "The password of " strong { (shown.name) } " is right. What is missing is a code." }
+            p.lead { "The password of " strong { (name) } " is right. What is missing is a code." }
             @if let Some(refusal) = refusal { (refused(refusal)) }
             @if is_possible {
                 form.stack method="post" action=(PATH) {
-                    input type="hidden" name="next" value=(shown.next);
-                    @if shown.by_recovery {
+                    input type="hidden" name="next" value=(next);
+                    @if by_recovery {
                         input type="hidden" name="recovery" value="yes";
                         (LabelledField::new(CODE, "Recovery code")
                             .hint(html! { "One of the ten that you wrote down. It counts once." })
@@ -144,7 +131,7 @@ fn content(shown: &CodePage<'_>, refusal: Option<&SignInRefusal>) -> Markup {
                     button.main type="submit" { "Sign in" }
                 }
                 p { a href=(other) {
-                    @if shown.by_recovery { "Use the code of the device" }
+                    @if by_recovery { "Use the code of the device" }
                     @else { "The device is not at hand: use a recovery code" }
                 } }
             }

@@ -26,14 +26,6 @@ pub(crate) struct SignInQuery {
     done: Option<String>,
 }
 
-/// The content of the form.
-#[derive(Default)]
-struct Filled<'a> {
-    account: &'a str,
-    name: &'a str,
-    next: &'a str,
-}
-
 pub(crate) async fn show(
     State(console): State<Console>,
     PageQuery(query): PageQuery<SignInQuery>,
@@ -44,14 +36,12 @@ pub(crate) async fn show(
     if browser::visitor(&console, &head.headers).await?.is_some() {
         return Ok(see_other(next));
     }
-    let filled = Filled {
-        next,
-        ..Filled::default()
-    };
     // An unsafe connection is refused before typing, since third parties may read a password sent over it.
     let refused = console.check_transport(&head).err();
     let has_users = console.memoir().has_users().await?;
-    let markup = sign_in_page(&filled, query.done.as_deref(), has_users, refused.as_ref());
+    let done = query.done.as_deref();
+    let blank = SentForm::default();
+    let markup = sign_in_page(&blank, next, done, has_users, refused.as_ref());
     Ok(page(markup))
 }
 
@@ -71,20 +61,16 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
         Ok(Admission::CodeNeeded(passage)) => code::ask(&console, &passage, next),
         Ok(Admission::In(made)) => browser::enter(&console, &made, next),
         Err(refusal) => {
-            let filled = Filled {
-                account: &credentials.account,
-                name: &credentials.name,
-                next,
-            };
             let has_users = console.memoir().has_users().await?;
-            let markup = sign_in_page(&filled, None, has_users, Some(&refusal));
+            let markup = sign_in_page(&given, next, None, has_users, Some(&refusal));
             Ok((refusal.status, page(markup)).into_response())
         }
     }
 }
 
 fn sign_in_page(
-    filled: &Filled<'_>,
+    given: &SentForm,
+    next: &str,
     done: Option<&str>,
     has_users: bool,
     refusal: Option<&SignInRefusal>,
@@ -102,7 +88,7 @@ fn sign_in_page(
                     " printed when it began, or run " code { "memoir user add NAME" } " on its machine." }
             }
             @if let Some(refusal) = refusal { (refused(refusal)) }
-            @if is_possible { (sign_in_form(filled)) }
+            @if is_possible { (sign_in_form(given, next)) }
         },
     )
 }
@@ -117,16 +103,16 @@ pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
     }
 }
 
-fn sign_in_form(filled: &Filled<'_>) -> Markup {
+fn sign_in_form(given: &SentForm, next: &str) -> Markup {
     html! {
         form.stack method="post" action="/sign-in" {
-            input type="hidden" name="next" value=(filled.next);
-            (LabelledField::new("name", "Name").username(filled.name))
+            input type="hidden" name="next" value=(next);
+            (LabelledField::new("name", "Name").username(given.field("name")))
             (LabelledField::new("password", "Password").password("current-password"))
             div.field {
                 label for="account" { "Account " span.none { "(blank for the default one)" } }
                 input #account name="account" type="text" autocomplete="organization"
-                    autocapitalize="none" spellcheck="false" maxlength="100" value=(filled.account);
+                    autocapitalize="none" spellcheck="false" maxlength="100" value=(given.field("account").trim());
             }
             button.main type="submit" { "Sign in" }
         }
