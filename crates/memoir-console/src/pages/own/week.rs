@@ -144,35 +144,34 @@ fn wished(record: &ShownRecord) -> Vec<StepBack> {
     };
     let own = |act| record.memory.map(|number| step(act, number));
     let data = record.words.data.expose();
-    match record.action {
-        Action::MemorySaved => own(("discard", "Discard")).into_iter().collect(),
-        Action::MemoryDiscarded => own(("restore", "Restore")).into_iter().collect(),
-        Action::MemoryRestored => own(("discard", "Discard")).into_iter().collect(),
+    let own = match record.action {
+        Action::MemorySaved | Action::MemoryRestored => own(("discard", "Discard")),
+        Action::MemoryDiscarded => own(("restore", "Restore")),
         Action::MemoryProtected | Action::MemoryRefinementProtect => {
-            own(("unprotect", "Unprotect")).into_iter().collect()
+            own(("unprotect", "Unprotect"))
         }
-        Action::MemoryUnprotected => own(("protect", "Protect")).into_iter().collect(),
-        Action::MemoryReplaced => own(("promote", "Promote")).into_iter().collect(),
+        Action::MemoryUnprotected => own(("protect", "Protect")),
+        Action::MemoryReplaced => own(("promote", "Promote")),
         Action::MemoryRefinementConsolidate
         | Action::MemoryRefinementUpdate
         | Action::MemoryRefinementDelete => {
             let members = data.get(MEMBERS).and_then(Value::as_array);
             let numbers = members.into_iter().flatten().filter_map(Value::as_u64);
-            numbers
+            return numbers
                 .map(|number| step(("promote", "Promote"), Number(number)))
-                .collect()
+                .collect();
         }
         Action::MemoryEdited => {
             let edited = data.get("edited").and_then(Value::as_u64);
             let both = record.memory.zip(edited);
-            let undo = both.map(|(number, edited)| StepBack {
+            both.map(|(number, edited)| StepBack {
                 edited: Some(Number(edited)),
                 ..step(("unedit", "Undo the edit that made"), number)
-            });
-            undo.into_iter().collect()
+            })
         }
-        _ => Vec::new(),
-    }
+        _ => None,
+    };
+    own.into_iter().collect()
 }
 
 /// The sessions of the week, with their reports.
