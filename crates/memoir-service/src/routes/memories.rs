@@ -210,14 +210,10 @@ pub(crate) struct MemoriesFilter {
 
 /// A parsed filter.
 struct Selected {
-    text: Option<PrivateText>,
-    tag: Option<PrivateText>,
-    kind: Option<Kind>,
-    origin: Option<Origin>,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
+    query: RecallQuery,
+    /// Whether memories are searched by their content, which counts as reading it.
+    searches: bool,
     with_discarded: bool,
-    protected: Option<bool>,
     faded: Option<bool>,
     under: Option<Number>,
     explain: bool,
@@ -240,29 +236,35 @@ impl MemoriesFilter {
             "false" => Ok(false),
             _ => Err("must be `true` or `false`"),
         };
-        let selected = Selected {
+        let searches = self.q.is_some() || self.tag.is_some();
+        let mut query = RecallQuery {
             kind: read("kind", self.kind.as_deref(), kind)?,
             origin: read("origin", self.origin.as_deref(), origin)?,
             since: time("since", self.since.as_deref())?,
             until: time_until("until", self.until.as_deref())?,
-            with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
-            protected: read("protected", self.protected.as_deref(), flag)?,
+            text: self.q.unwrap_or_default(),
+            tag: self.tag,
+            ..RecallQuery::default()
+        };
+        let with_discarded = read("include", self.include.as_deref(), included)?.unwrap_or(false);
+        query.protected = read("protected", self.protected.as_deref(), flag)?;
+        let selected = Selected {
+            query,
+            searches,
+            with_discarded,
             faded: read("faded", self.faded.as_deref(), flag)?,
             under,
             explain: read("explain", self.explain.as_deref(), flag)?.unwrap_or(false),
-            text: self.q,
-            tag: self.tag,
         };
-        Invalid::check_range(selected.since, selected.until)
+        Invalid::check_range(selected.query.since, selected.query.until)
             .map_err(|invalid| Problem::invalid(invalid.to_string()))?;
-        let length = selected.text.as_ref().map_or(0, PrivateText::chars);
+        let length = selected.query.text.chars();
         if length > LONGEST_QUESTION {
             return Err(Problem::invalid(format!(
                 "q: is {length} characters long, and the limit is {LONGEST_QUESTION}; shorten it"
             )));
         }
-        let searches = selected.text.is_some() || selected.tag.is_some();
-        let narrows = selected.protected.is_some() || selected.faded.is_some();
+        let narrows = selected.query.protected.is_some() || selected.faded.is_some();
         if searches && (narrows || selected.under.is_some()) {
             return Err(Problem::invalid(
                 "protected, faded, under: narrow the list by number; leave out `q` and `tag`, or these three",
@@ -305,9 +307,7 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let (parameters, selected) = filter.read()?;
-    // Searching by content counts as reading it.
-    let searches = selected.text.is_some() || selected.tag.is_some();
-    let page = if searches {
+    let page = if selected.searches {
         matches(&reached, &parameters, selected).await?
     } else {
         let page = by_number(&reached, &parameters, &selected).await?;
@@ -326,28 +326,28 @@ async fn by_number(
 ) -> Result<Page<ShownMemory>, Problem> {
     let limit = parameters.limit()?;
     let after: u64 = parameters.after()?.unwrap_or(0);
-    let page = MemoryPage {
+    let mut page = MemoryPage {
         // A cursor comes back from the client.
         after: after.min(i64::MAX as u64),
         limit: limit + 1,
-        kind: selected.kind,
-        since: selected.since,
-        until: selected.until,
+        kind: selected.query.kind,
+        since: selected.query.since,
+        until: selected.query.until,
         with_discarded: selected.with_discarded,
-        protected: selected.protected,
+        protected: selected.query.protected,
         expired: selected
             .faded
             .map(|is_expired| reached.agent.views().expired(is_expired)),
         under: selected.under,
     };
+    let origin = selected.query.origin;
     let mut found: Vec<ShownMemory> = Vec::new();
     // The store does not know origins, which are sealed: pages are read until the response is full.
-    let mut page = page;
     loop {
         let mut memories = reached.lens().memory_page(&page).await?;
         let is_last = memories.len() < page.limit as usize;
         page.after = memories.last().map_or(page.after, |last| last.number.0);
-        memories.retain(|memory| selected.origin.is_none_or(|origin| memory.origin == origin));
+        memories.retain(|memory| origin.is_none_or(|origin| memory.origin == origin));
         found.extend(memories);
         if is_last || found.len() > limit as usize {
             break;
@@ -369,14 +369,8 @@ async fn matches(
 ) -> Result<FoundPage, Problem> {
     let limit = parameters.limit()?;
     let query = RecallQuery {
-        text: selected.text.unwrap_or_default(),
-        since: selected.since,
-        until: selected.until,
-        kind: selected.kind,
-        tag: selected.tag,
-        origin: selected.origin,
         limit: limit as usize + 1,
-        ..RecallQuery::default()
+        ..selected.query
     };
     let (after, with_discarded) = (parameters.after()?, selected.with_discarded);
     let lens = reached.lens();
