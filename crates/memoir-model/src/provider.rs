@@ -169,15 +169,13 @@ const LONGEST_VARIABLE: usize = 100;
 impl Provider {
     /// The built-in provider of that name, if there is one.
     pub(crate) fn known(name: &str) -> Option<Self> {
-        let required = |variable: &str| KeySource::Environment {
+        let key = |variable: &str, required: bool| KeySource::Environment {
             variable: variable.to_owned(),
-            required: true,
+            required,
         };
+        let required = |variable| key(variable, true);
         // The names that the servers themselves read their key from.
-        let optional = |variable: &str| KeySource::Environment {
-            variable: variable.to_owned(),
-            required: false,
-        };
+        let optional = |variable| key(variable, false);
         let (kind, base_url, key) = match name {
             "anthropic" => (
                 ProviderKind::Anthropic,
