@@ -22,7 +22,7 @@ use crate::{
     limits::Party,
     routes::{
         live,
-        sign_in::{self, Admitted, SignInSecret, Typed},
+        sign_in::{self, SignInSecret, Typed},
     },
     streams::Listener,
 };
@@ -81,10 +81,7 @@ impl Host for Service {
             expires_at: self.memoir.now().plus_seconds(seconds),
         };
         let admitted = sign_in::check(self, head, &typed).await;
-        Ok(match admitted.map_err(refusal)? {
-            Admitted::In(made) => Admission::In(made),
-            Admitted::CodeNeeded(passage) => Admission::CodeNeeded(passage),
-        })
+        admitted.map_err(refusal)
     }
 
     async fn sign_in_with_code(

@@ -15,9 +15,8 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use memoir_app::{
-    DEFAULT_ACCOUNT, HalfSignedIn, PasswordProof, Proof, SignIn, TokenWithSecret, VerifiedUser,
-};
+use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, Proof, SignIn, TokenWithSecret, VerifiedUser};
+use memoir_console::Admission;
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
 use serde::{Deserialize, Serialize};
@@ -102,8 +101,8 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         expires_at,
     };
     let made = match check(service, &parts, &typed).await? {
-        Admitted::In(made) => made,
-        Admitted::CodeNeeded(_) => return Err(code_needed()),
+        Admission::In(made) => made,
+        Admission::CodeNeeded(_) => return Err(code_needed()),
     };
     let body = SignedIn {
         token: made.secret.expose().to_owned(),
@@ -131,13 +130,6 @@ pub(crate) enum SignInSecret<'a> {
     Cookie,
 }
 
-/// The result of a sign-in that was not refused.
-pub(crate) enum Admitted {
-    In(TokenWithSecret),
-    /// The password is right, and the code is missing.
-    CodeNeeded(PasswordProof),
-}
-
 /// Signs in the user with the right password, and counts the attempt, for all interfaces.
 ///
 /// # Errors
@@ -146,7 +138,7 @@ pub(crate) async fn check(
     service: &Service,
     head: &Parts,
     typed: &Typed<'_>,
-) -> Result<Admitted, Problem> {
+) -> Result<Admission, Problem> {
     let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
     let attempt = SignInAttempt::begin(service, head, (account, typed.name))?;
     let message = match typed.secret {
@@ -172,9 +164,9 @@ pub(crate) async fn check_code(
     let memoir = &service.memoir;
     let came_to = memoir.sign_in_with_code(half, code, expires_at).await?;
     match attempt.end(came_to, WRONG_CODE)? {
-        Admitted::In(made) => Ok(made),
+        Admission::In(made) => Ok(made),
         // Not reached: a code was given.
-        Admitted::CodeNeeded(_) => Err(attempt.refused(WRONG_CODE)),
+        Admission::CodeNeeded(_) => Err(attempt.refused(WRONG_CODE)),
     }
 }
 
@@ -235,14 +227,14 @@ impl<'a> SignInAttempt<'a> {
     }
 
     /// Only a complete sign-in resets the count: a right password alone must not hide how often codes were guessed.
-    fn end(&self, came_to: SignIn, message: &str) -> Result<Admitted, Problem> {
+    fn end(&self, came_to: SignIn, message: &str) -> Result<Admission, Problem> {
         match came_to {
             SignIn::In(made) => {
                 self.forgive();
                 tracing::info!(token = %made.view.id, "an administrator signed in");
-                Ok(Admitted::In(made))
+                Ok(Admission::In(made))
             }
-            SignIn::CodeNeeded(passage) => Ok(Admitted::CodeNeeded(passage)),
+            SignIn::CodeNeeded(passage) => Ok(Admission::CodeNeeded(passage)),
             SignIn::Wait { seconds } => {
                 let address = self.address;
                 tracing::warn!(%address, "codes of one administrator were wrong too often");
