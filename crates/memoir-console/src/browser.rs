@@ -493,26 +493,6 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_taken_from_this_host_only() {
-        let sent = |pairs: &[(&'static str, &'static str)]| {
-            let pairs = pairs.iter().map(|(name, value)| {
-                let name = header::HeaderName::from_static(name);
-                (name, HeaderValue::from_static(value))
-            });
-            check_origin(&pairs.collect()).is_ok()
-        };
-        let (host, origin) = (("host", "m:1"), ("origin", "http://m:1"));
-        assert!(sent(&[host, origin]));
-        assert!(sent(&[host, ("sec-fetch-site", "same-origin")]));
-        assert!(!sent(&[host]));
-        assert!(!sent(&[host, ("origin", "http://m:2")]));
-        assert!(!sent(&[host, ("origin", "null")]));
-        for site in ["cross-site", "same-site", "none"] {
-            assert!(!sent(&[host, origin, ("sec-fetch-site", site)]));
-        }
-    }
-
-    #[test]
     fn a_cookie_is_found_by_its_whole_name() {
         let mut headers = HeaderMap::new();
         let sent = HeaderValue::from_static("xmemoir=1; memoir=2; memoir2=3");

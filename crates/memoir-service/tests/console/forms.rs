@@ -46,9 +46,14 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     assert_ne!(token, other);
     let right = [("form_token", token.as_str())];
     let own = [("sec-fetch-site", "same-origin")];
+    let of_neighbour = [
+        ("origin", installation.address.as_str()),
+        ("sec-fetch-site", "same-site"),
+    ];
     for (fields, headers) in [
         (&right[..], &[][..]),
         (&right, &[("sec-fetch-site", "cross-site")]),
+        (&right, &of_neighbour),
         (&right, &[("sec-fetch-site", "none")]),
         (&right, &[("origin", "http://evil.example")]),
         (&right, &[("origin", "null")]),
