@@ -462,34 +462,3 @@ pub(crate) async fn go_back(visitor: Visitor, form: SentForm, agent: AgentInPath
     let shown = page(&visitor, &agent, &view, Some(problem), None);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn point_of(query: &str) -> Result<Option<Point>, &'static str> {
-        let query: TimeMachineQuery = form::query(Some(query)).unwrap();
-        query.point()
-    }
-
-    #[test]
-    fn of_slider_field_and_time_that_counts_which_was_touched() {
-        let record = |seq| Ok(Some(Point::Record(seq)));
-        for (query, expected) in [
-            ("", Ok(None)),
-            ("record=3", record(3)),
-            ("slide=3&record=9&shown=9&at=", record(3)),
-            ("slide=9&record=3&shown=9", record(3)),
-            ("slide=9&record=9&shown=9", record(9)),
-            ("slide=4", record(4)),
-        ] {
-            assert_eq!(point_of(query), expected, "{query}");
-        }
-        let at = "2026-05-01T12:00:00Z".parse().unwrap();
-        let timed = point_of("slide=9&record=3&shown=9&at=2026-05-01T12:00");
-        assert_eq!(timed, Ok(Some(Point::Time(at))));
-        for query in ["record=-1", "record=x", "record=1.5", "slide=x", "at=x"] {
-            assert!(point_of(query).is_err(), "{query}");
-        }
-    }
-}

@@ -250,6 +250,8 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
         ("record=2", "2"),
         ("slide=3&record=6&shown=6&at=", "3"),
         ("slide=6&record=2&shown=6&at=", "2"),
+        ("slide=4&record=4&shown=4&at=", "4"),
+        ("slide=4", "4"),
         ("slide=6&record=2&shown=6&at=2026-03-04T12:30", "5"),
         ("at=2026-03-04T11:59", "0"),
         ("at=2026-03-04", "0"),
