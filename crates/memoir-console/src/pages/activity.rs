@@ -400,27 +400,3 @@ fn quoted(field: &str) -> String {
     };
     format!("\"{guard}{}\"", field.replace('"', "\"\""))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_of_a_table_is_one_field_and_no_formula() {
-        assert_eq!(quoted("a, \"b\"\nc"), "\"a, \"\"b\"\"\nc\"");
-        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
-    }
-
-    #[test]
-    fn a_place_is_read_as_it_was_written() {
-        let place = RecordPlace {
-            recorded_at: "2026-03-04T12:00:00.000001Z".parse().unwrap(),
-            agent: memoir_domain::AgentId::from_bytes([7; 16]),
-            seq: 12,
-        };
-        assert_eq!(read_place(&written(&place)).ok(), Some(place));
-        for wrong in ["", "1", "1.2.3", "x.y"] {
-            assert!(read_place(wrong).is_err(), "{wrong}");
-        }
-    }
-}

@@ -113,6 +113,10 @@ async fn a_long_list_has_pages_that_leave_nothing_out() {
         assert_eq!(seen, file.text.lines().count(), "{narrowed}");
         assert!(seen > 60);
     }
+    for wrong in ["1", "1.2.3", "x.y"] {
+        let answer = browser.get(&format!("/activity?before={wrong}")).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
 }
 
 #[tokio::test]
