@@ -2,7 +2,7 @@
 //! body.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
     future::poll_fn,
     hash::Hash,
     net::IpAddr,
@@ -287,7 +287,7 @@ const REMEMBERED: usize = 10_000;
 
 /// Recent entries by key.
 pub(crate) struct RecentByKey<K, V> {
-    of: HashMap<K, V>,
+    pub(crate) of: HashMap<K, V>,
     /// The size at which expired ones are removed next: seldom enough to cost each caller little.
     look_over_at: usize,
 }
@@ -302,20 +302,6 @@ impl<K, V> Default for RecentByKey<K, V> {
 }
 
 impl<K: Eq + Hash, V> RecentByKey<K, V> {
-    /// The entry of a key; `None` where it has none.
-    pub(crate) fn get(&self, key: &K) -> Option<&V> {
-        self.of.get(key)
-    }
-
-    /// As [`RecentByKey::get`], to change it.
-    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.of.get_mut(key)
-    }
-
-    pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
-        self.of.entry(key)
-    }
-
     /// Removes expired entries, where there are many.
     pub(crate) fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
         // Next at twice the remaining size: each pass walks over all, and must not come with every request of a crowd.
@@ -371,7 +357,7 @@ impl<Who: Eq + Hash> Limiter<Who> {
         let rate = self.rate;
         buckets.look_over(|bucket| bucket.level(rate, most, now) < most);
         // A new one is full, and one that would be full by now is removed: both are the same.
-        let bucket = buckets.entry(who).or_insert(Bucket::new(most, now));
+        let bucket = buckets.of.entry(who).or_insert(Bucket::new(most, now));
         let level = bucket.level(rate, most, now);
         let admits = level >= 1.0;
         *bucket = Bucket::new(if admits { level - 1.0 } else { level }, now);
@@ -409,7 +395,7 @@ impl Attempts {
         let mut all = self.0.lock();
         all.look_over(|times| times.iter().any(|at| now - *at < ATTEMPTS_TIME));
         let mut count = |key, most| {
-            let times = all.entry(key).or_default();
+            let times = all.of.entry(key).or_default();
             times.retain(|at| now - *at < ATTEMPTS_TIME);
             let admits = times.len() < most;
             if admits {
@@ -423,7 +409,8 @@ impl Attempts {
         if !count(of_address, MOST_OF_AN_ADDRESS) || !count(from_one, MOST_FROM_ONE) {
             return false;
         }
-        count(of_name, MOST_OF_A_NAME) || all.get(&from_one).map_or(0, Vec::len) <= FROM_ONE_GUARDED
+        count(of_name, MOST_OF_A_NAME)
+            || all.of.get(&from_one).map_or(0, Vec::len) <= FROM_ONE_GUARDED
     }
 
     /// Removes the attempts of a user with the right password from there.

@@ -81,7 +81,7 @@ impl Foreground {
         let is_shared = changed_at.is_some_and(|at| now.saturating_duration_since(at) < SERVED);
         let parties = &mut usage.parties;
         parties.look_over(|party| party.requests > 0 || party.left(now) < SAVED_UP);
-        let own = parties.entry(party).or_insert(PartyUsage {
+        let own = parties.of.entry(party).or_insert(PartyUsage {
             share: Bucket::new(SAVED_UP, now),
             requests: 0,
         });
@@ -96,7 +96,7 @@ impl Foreground {
 
     /// Notes the end of a request of the party that did not give way, and the time that it used.
     fn end(&self, party: Party, used: Duration, now: Instant) {
-        if let Some(own) = self.0.lock().parties.get_mut(&party) {
+        if let Some(own) = self.0.lock().parties.of.get_mut(&party) {
             own.requests = own.requests.saturating_sub(1);
             own.share = Bucket::new(own.left(now) - used.as_secs_f64(), now);
         }
