@@ -79,13 +79,8 @@ impl FleetPageQuery {
         }
     }
 
-    /// The address of another page, or another order, of the same list.
-    fn address(&self, sort: &str, is_turned: bool, page: u64) -> String {
-        self.filtered(self.health(), sort, is_turned, page)
-    }
-
-    /// As [`Self::address`], filtered to a health.
-    fn filtered(&self, health: Option<Health>, sort: &str, is_turned: bool, page: u64) -> String {
+    /// The address of another page, or another order, of the list of that health.
+    fn address(&self, health: Option<Health>, sort: &str, is_turned: bool, page: u64) -> String {
         let page = if page > 1 {
             page.to_string()
         } else {
@@ -158,7 +153,7 @@ fn filters(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
     let counted = Health::ALL.into_iter().zip(fleet.by_health);
     let shown = |(health, count): &(Health, u64)| *count > 0 || query.health() == Some(*health);
     let link = |health: Option<Health>, count: u64, text: &str| {
-        let path = query.filtered(health, query.column().1, query.is_turned(), 1);
+        let path = query.address(health, query.column().1, query.is_turned(), 1);
         let current = (query.health() == health).then_some("true");
         html! { a href=(path) aria-current=[current] { (words::number(count)) " " (text) } }
     };
@@ -214,7 +209,7 @@ fn heading(
         "ascending"
     };
     // Sorting again by the same column reverses the order.
-    let path = query.address(word, is_sorted && !is_turned, 1);
+    let path = query.address(query.health(), word, is_sorted && !is_turned, 1);
     let is_figure = !matches!(
         order,
         FleetOrder::Health | FleetOrder::Name | FleetOrder::LastSession | FleetOrder::Next
@@ -279,7 +274,8 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
 fn pager(query: &FleetPageQuery, total: u64) -> Markup {
     let last = total.div_ceil(u64::from(AT_ONCE));
     let number = query.page();
-    let path = |page| query.address(query.column().1, query.is_turned(), page);
+    let (health, sort) = (query.health(), query.column().1);
+    let path = |page| query.address(health, sort, query.is_turned(), page);
     let before = (number > 1).then(|| path(number - 1));
     let after = (number < last).then(|| path(number + 1));
     html! {

@@ -82,7 +82,8 @@ impl TimelinePage {
                     // `scripted` hides the section where no scripts run, since its heading would have no curve.
                     section.scripted aria-labelledby="mass" {
                         h2 #mass { "Core size" }
-                        (figure(&curve))
+                        (Figure { about: "mass", line: "breaker line", source: None, curve: Some(&curve),
+                            ranges: &[], legend: &LEGEND }.show())
                     }
                 }
             }
@@ -202,18 +203,6 @@ fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> Mar
         stated: vec![text],
         path: None,
     }
-}
-
-fn figure(curve: &PlotCurve) -> Markup {
-    let figure = Figure {
-        about: "mass",
-        line: "breaker line",
-        source: None,
-        curve: Some(curve),
-        ranges: &[],
-        legend: &LEGEND,
-    };
-    figure.show()
 }
 
 fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
