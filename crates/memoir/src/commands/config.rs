@@ -223,16 +223,11 @@ fn paths(global: &Global) -> Outcome {
 
 fn check(global: &Global) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
-    let path = config.path.clone();
     // The providers are built from it as for every command.
     installation::in_memory(global)?;
-    let text = match path {
+    let checked = serde_json::json!({ "valid": true, "path": config.path });
+    output::show(global.json, &checked, || match &config.path {
         Some(path) => format!("`{}` is in order", path.display()),
         None => "there is no file; the defaults count".to_owned(),
-    };
-    if global.json {
-        return output::document(&serde_json::json!({ "valid": true, "path": config.path }));
-    }
-    output::print(&format!("{text}\n"))?;
-    Ok(Ending::Done)
+    })
 }

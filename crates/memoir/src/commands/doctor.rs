@@ -44,12 +44,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note(&format!("set the times of {agents} right"));
     }
     let found = examine(global, arguments.call).await;
-    if global.json {
-        output::json(&List::whole(found.clone()))?;
-    } else {
-        let lines: Vec<String> = found.iter().map(examination::line).collect();
-        output::print(&lines.concat())?;
-    }
+    output::show(global.json, &List::whole(found.iter().collect()), || {
+        found.iter().map(examination::line).collect()
+    })?;
     let is_sound = found
         .iter()
         .all(|finding| finding.severity != Severity::Problem);

@@ -194,23 +194,16 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
         .undo_import(&author, arguments.dry_run)
         .await?;
     let memories = counted(undone.discarded, "memory", "memories");
-    if global.json {
-        // This cannot fail: the structure consists of numbers.
-        let mut output = serde_json::to_value(&undone).unwrap_or_default();
-        output["dry_run"] = arguments.dry_run.into();
-        output::json(&output)?;
-    } else if arguments.dry_run {
-        output::print(&format!(
-            "the last import, record {}, would be undone: {memories} would be discarded\n",
-            undone.import_seq
-        ))?;
-    } else {
-        output::print(&format!(
-            "undid the import of record {}: {memories} discarded\n",
-            undone.import_seq
-        ))?;
-    }
-    Ok(Ending::Done)
+    // This cannot fail: the structure consists of numbers.
+    let mut output = serde_json::to_value(&undone).unwrap_or_default();
+    output["dry_run"] = arguments.dry_run.into();
+    let record = undone.import_seq;
+    output::show(global.json, &output, || match arguments.dry_run {
+        true => format!(
+            "the last import, record {record}, would be undone: {memories} would be discarded\n"
+        ),
+        false => format!("undid the import of record {record}: {memories} discarded\n"),
+    })
 }
 
 async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outcome {

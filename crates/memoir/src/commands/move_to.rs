@@ -166,25 +166,24 @@ async fn report_moved(
     let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
     let of = |name: &str| moved.iter().find(|(table, _)| *table == name);
     let memories = of("memories").map_or(0, |(_, rows)| *rows);
-    if to.json {
-        let tables: serde_json::Map<_, _> = moved
-            .iter()
-            .map(|(table, rows)| ((*table).to_owned(), json!(rows)))
-            .collect();
-        output::json(&json!({
-            "rows": rows,
-            "tables": tables,
-            "verified": verified.len(),
-            "programs": programs,
-        }))?;
-    } else {
-        output::print(&format!(
+    let tables: serde_json::Map<_, _> = moved
+        .iter()
+        .map(|(table, rows)| ((*table).to_owned(), json!(rows)))
+        .collect();
+    let facts = json!({
+        "rows": rows,
+        "tables": tables,
+        "verified": verified.len(),
+        "programs": programs,
+    });
+    output::show(to.json, &facts, || {
+        format!(
             "moved {}, {} rows in all; verified {}\n",
             counted(memories, "memory", "memories"),
             thousands(rows),
             counted(verified.len() as u64, "log", "logs")
-        ))?;
-    }
+        )
+    })?;
     if !programs.is_empty() {
         terminal::note(&format!(
             "programs on this machine still open the old database: {}; `memoir setup` with the program's name, and with \

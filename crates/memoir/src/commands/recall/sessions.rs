@@ -6,11 +6,10 @@ use memoir_app::{BeforeAndAfter, OwnAgent, SessionProbe};
 use memoir_domain::{labels, memory::Number};
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     options::Global,
     output,
-    show::{List, TextTable, moment, numbers},
-    terminal,
+    show::{TextTable, moment, numbers},
 };
 
 /// Most memories of a session that are named; the others are counted.
@@ -19,14 +18,8 @@ const NAMED: usize = 20;
 /// Prints the table, or the same as JSON. Nothing of it is noted.
 pub(super) async fn run(global: &Global, agent: &OwnAgent, most: usize) -> Outcome {
     let probed = agent.probe_sessions(most).await?;
-    if global.json {
-        return output::document(&List::whole(probed));
-    }
-    match probed.is_empty() {
-        true => terminal::note("no session was opened and has ended"),
-        false => output::print(&in_words(&probed))?,
-    }
-    Ok(Ending::Done)
+    let none = "no session was opened and has ended";
+    output::list(global.json, probed, none, in_words)
 }
 
 fn in_words(probed: &[SessionProbe]) -> String {
