@@ -162,10 +162,9 @@ struct VerifyOutput {
 }
 
 async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
-    let note = match &arguments.checkpoint {
-        Some(path) => Some(parse::file(path, MOST_NOTE_BYTES)?),
-        None => None,
-    };
+    let note = arguments.checkpoint.as_deref();
+    let note = note.map(|path| parse::file(path, MOST_NOTE_BYTES));
+    let note = note.transpose()?;
     let installation = Installation::existing(global).await?;
     let agents = match &arguments.agent {
         None if arguments.all || note.is_some() => installation.memoir.verify_all().await?,

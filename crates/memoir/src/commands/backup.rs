@@ -61,14 +61,8 @@ enum Command {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let of = |file: &Path, keys: Option<PathBuf>| keys.unwrap_or_else(|| keys::store_path(file));
     match (arguments.command, arguments.file) {
-        (Some(Command::Verify { file, keys }), _) => {
-            let keys = of(&file, keys);
-            verify(global, &file, &keys).await
-        }
-        (None, Some(file)) => {
-            let keys = of(&file, arguments.keys);
-            write(global, &file, &keys).await
-        }
+        (Some(Command::Verify { file, keys }), _) => verify(global, &file, &of(&file, keys)).await,
+        (None, Some(file)) => write(global, &file, &of(&file, arguments.keys)).await,
         // The parser guarantees one of the two.
         (None, None) => Err(Failure::new("no file was given")),
     }

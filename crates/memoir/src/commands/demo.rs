@@ -12,7 +12,7 @@ use memoir_app::{
 };
 use memoir_domain::{audit::Actor, session::State};
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{KeyStore, MasterSource};
+use memoir_vault::MasterSource;
 use serde::Serialize;
 
 use crate::{
@@ -46,13 +46,6 @@ struct DemoOutput {
     records: Vec<ShownRecord>,
     sums: FourSums,
     verification: Verification,
-}
-
-impl DemoOutput {
-    fn is_as_it_should_be(&self) -> bool {
-        let is_sound = self.sums.add_up() && self.verification.valid;
-        is_sound && self.session.state == State::Completed
-    }
 }
 
 /// The core size, from four sources.
@@ -97,7 +90,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .tempdir()
         .map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
     if !arguments.full && !global.json {
-        let ending = unless_interrupted(in_few_lines(folder.path())).await;
+        let in_few_lines = async {
+            let (_, account) = installation(folder.path()).await?;
+            short::run(&account).await
+        };
+        let ending = unless_interrupted(in_few_lines).await;
         return Ok(removed(folder, ending)?.unwrap_or(Ending::Interrupted));
     }
     // The store is closed when this returns, so the folder can be removed.
@@ -106,18 +103,19 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Ok(Ending::Interrupted);
     };
     output::show(global.json, &shown, || report::after(&shown))?;
-    Ok(Ending::of(shown.is_as_it_should_be()))
-}
-
-async fn in_few_lines(folder: &Path) -> Outcome {
-    let (_, account) = installation(folder).await?;
-    short::run(&account).await
+    let is_sound = shown.sums.add_up() && shown.verification.valid;
+    Ok(Ending::of(
+        is_sound && shown.session.state == State::Completed,
+    ))
 }
 
 /// An installation in the folder. It does not use the user's own configuration and database.
 async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> {
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
-    let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
+    // Keys that are deleted with the folder.
+    let source = MasterSource::File(folder.join("master.key"));
+    let keys = memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
+        .map_err(memoir_app::Error::from)?;
     let memoir = installation::on(Arc::new(store), keys, Config::default(), false)?;
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     Ok((memoir, account))
@@ -161,12 +159,6 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         session,
         records,
     }))
-}
-
-/// Keys that are deleted with the folder.
-fn demo_keys(folder: &Path) -> memoir_vault::Result<KeyStore> {
-    let source = MasterSource::File(folder.join("master.key"));
-    memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
 }
 
 /// The journal entry about the session: the memory of the last record.

@@ -1,7 +1,7 @@
 //! `memoir protect`, `unprotect`, `discard`, `promote` and `restore`: operations on memories by their numbers, without
 //! showing their text.
 
-use memoir_app::{AgentHandle, Handling, ShownMemory};
+use memoir_app::{Handling, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 
 use crate::{
@@ -28,13 +28,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
     let (agent, numbers) = installation
         .numbered(&arguments.first, &arguments.numbers)
         .await?;
+    let author = installation.author();
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for &number in &numbers {
         // Each is a step of its own, as over REST: a refusal stops none of the others.
-        match one(&installation, &agent, number, handling).await {
+        match agent.memories().handle(number, handling, &author).await {
             Ok(memory) => done.push(memory),
-            Err(failure) if numbers.len() == 1 => return Err(failure),
-            Err(failure) => failed.push((number, failure)),
+            Err(error) if numbers.len() == 1 => return Err(error.into()),
+            Err(error) => failed.push((number, error.into())),
         }
     }
     if global.json {
@@ -43,16 +44,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
         report(&done, handling)?;
     }
     Failure::of_several(numbers.len(), failed)
-}
-
-async fn one(
-    installation: &Installation,
-    agent: &AgentHandle,
-    number: Number,
-    handling: Handling,
-) -> Result<ShownMemory, Failure> {
-    let author = installation.author();
-    Ok(agent.memories().handle(number, handling, &author).await?)
 }
 
 fn report(done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {

@@ -1,7 +1,5 @@
 //! `memoir key`: the master key, under which the agents' keys are wrapped.
 
-use std::path::Path;
-
 use memoir_store_postgres::PostgresKeys;
 use memoir_vault::{Error, KeyRows, MasterSource, unlock};
 use serde_json::json;
@@ -84,7 +82,11 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
     }
     let store = keys::open(global, &config).await?;
     let old = store.key_id();
-    forget_indexes(global, &database).await?;
+    // The stored indexes of words, which no rotation leaves (SPEC 5.3).
+    let url = global.database.as_deref();
+    if database.exists() || database::postgres(url).is_some() {
+        database::open(url).await?.forget_word_indexes().await?;
+    }
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {
             let (new, wrapped) = store.rotate_key_file(&path).map_err(not_rotated)?;
@@ -132,15 +134,6 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
         ));
     }
     Ok(Ending::Done)
-}
-
-/// Deletes the stored indexes of words, which no rotation leaves (SPEC 5.3).
-async fn forget_indexes(global: &Global, database: &Path) -> Result<(), Failure> {
-    let url = global.database.as_deref();
-    if database.exists() || database::postgres(url).is_some() {
-        database::open(url).await?.forget_word_indexes().await?;
-    }
-    Ok(())
 }
 
 fn not_rotated(error: Error) -> Failure {
