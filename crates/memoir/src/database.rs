@@ -159,6 +159,14 @@ pub(crate) fn place(global: &Global) -> Result<String, Failure> {
     })
 }
 
+/// The same of a service that has that address, else of the installation on this machine.
+///
+/// # Errors
+/// As [`place`] has them.
+pub(crate) fn place_or(global: &Global, url: Option<&str>) -> Result<String, Failure> {
+    url.map_or_else(|| place(global), |url| Ok(url.to_owned()))
+}
+
 /// The path with its folder's links resolved. The file need not exist; only existing paths have a canonical form.
 fn canonical(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;

@@ -55,12 +55,8 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     }
 }
 
-fn place(global: &Global, url: Option<&str>) -> Result<String, Failure> {
-    url.map_or_else(|| database::place(global), |url| Ok(url.to_owned()))
-}
-
 fn list(global: &Global, arguments: &ListArguments) -> Outcome {
-    let mut entries = project::entries(&place(global, arguments.url.as_deref())?)?;
+    let mut entries = project::entries(&database::place_or(global, arguments.url.as_deref())?)?;
     entries.sort_by(|one, other| one.folder.cmp(&other.folder));
     if global.json {
         let items = entries.iter().map(
@@ -92,7 +88,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
 
 async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     let url = arguments.url.as_deref();
-    let place = place(global, url)?;
+    let place = database::place_or(global, url)?;
     let mut agent = arguments.agent;
     let mut id = None;
     if url.is_none() {

@@ -260,6 +260,12 @@ pub(super) struct Edit {
 }
 
 impl Edit {
+    /// A file of Memoir's own, with that JSON.
+    fn own(path: PathBuf, content: &Value) -> Self {
+        let parts = vec![OwnedPart::Whole(format!("{content:#}\n"))];
+        Self { path, parts }
+    }
+
     /// Whether only Memoir writes into the file.
     pub(super) fn is_own(&self) -> bool {
         let is_own = |part: &OwnedPart| matches!(part, OwnedPart::Whole(_) | OwnedPart::Hints);
@@ -506,17 +512,7 @@ impl Program {
 
     /// The client of its hooks; `None` where it has none.
     pub(super) fn hook_client(self) -> Option<hook::Client> {
-        match self {
-            Self::ClaudeCode => Some(hook::Client::ClaudeCode),
-            Self::Codex => Some(hook::Client::Codex),
-            Self::Gemini => Some(hook::Client::Gemini),
-            Self::Cursor => Some(hook::Client::Cursor),
-            Self::Copilot => Some(hook::Client::Copilot),
-            Self::Vscode => Some(hook::Client::Vscode),
-            Self::Goose => Some(hook::Client::Goose),
-            Self::Opencode => Some(hook::Client::Opencode),
-            Self::ClaudeDesktop | Self::Zed => None,
-        }
+        hook::Client::from_str(&self.name(), false).ok()
     }
 
     /// Whether it has hooks.
@@ -564,11 +560,6 @@ impl Program {
             Self::Zed => folders.config.join("zed"),
             Self::Opencode => folders.config.join("opencode"),
         }
-    }
-
-    /// The changes of its files.
-    pub(super) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
-        edits::edits(self, folders, call)
     }
 }
 

@@ -163,12 +163,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 let edit = edits.iter().find(|edit| edit.path == change.path);
                 let parts = edit.map(|edit| &edit.parts[..]).unwrap_or_default();
                 let known = record.known(&change.path);
-                let cleaned = match &change.before {
-                    Some(text) => Some(with_own_line_ends(&change.path, text, |text| {
-                        removed(text, parts, &known)
-                    })?),
-                    None => None,
-                };
+                let cleaned = change.before.as_ref().map(|text| {
+                    with_own_line_ends(&change.path, text, |text| removed(text, parts, &known))
+                });
+                let cleaned = cleaned.transpose()?;
                 let is_gone = |text: &String| text.is_empty() && edit.is_some_and(Edit::is_own);
                 let cleaned = cleaned.filter(|text| !is_gone(text));
                 let hooks = parts.iter().filter_map(OwnedPart::hook_command);
@@ -176,7 +174,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 record.note(change, cleaned, hooks.map(str::to_owned))?;
                 change.write()?;
             }
-            let place = place(global, &arguments)?;
+            let place = database::place_or(global, arguments.url.as_deref())?;
             let is_changed = changes.iter().any(FileChange::is_one);
             if is_changed || record.call().is_none_or(|known| known.call != call) {
                 // The program's earlier calls do not show that its new command works.
@@ -252,14 +250,6 @@ pub(crate) fn agents(place: &str) -> Vec<String> {
         .filter(|(_, written)| written.place == place)
         .filter_map(|(_, written)| written.call.agent)
         .collect()
-}
-
-/// The installation, or the service, that is set up.
-fn place(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
-    match &arguments.url {
-        Some(url) => Ok(url.clone()),
-        None => database::place(global),
-    }
 }
 
 /// The agent, and the command line of Memoir. A project's agent is not known yet.
@@ -576,18 +566,12 @@ fn report(
         output::print(&format!("left to do: {left}"))?;
     }
     if !arguments.remove && is_changed {
-        suggest_meaning(global)?;
+        let config = Config::read(global.config.as_deref())?;
+        if config.embeddings.is_none() && embeddings::lacks_file(&config) {
+            terminal::note(&format!("note: {}", embeddings::SUGGESTION));
+        }
     }
     Ok(Ending::Done)
-}
-
-/// Names the command that gives recall a meaning, where nothing is configured.
-fn suggest_meaning(global: &Global) -> Result<(), Failure> {
-    let config = Config::read(global.config.as_deref())?;
-    if config.embeddings.is_none() && embeddings::lacks_file(&config) {
-        terminal::note(&format!("note: {}", embeddings::SUGGESTION));
-    }
-    Ok(())
 }
 
 /// The programs on this machine, and whether the setup of each works.

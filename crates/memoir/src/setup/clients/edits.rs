@@ -1,6 +1,6 @@
 //! The changes of each program's files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -10,25 +10,27 @@ use crate::hook::{self, HookEvent, written::ProgramCall};
 /// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
 const HOOK_SECONDS: u64 = 5;
 
-/// The changes of the files of a program that calls Memoir by that command line.
-pub(super) fn edits(program: Program, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
-    let files = ProgramFiles {
-        program,
-        folder: program.folder(folders),
-        folders,
-        call,
-    };
-    match program {
-        Program::ClaudeCode => files.claude_code(),
-        Program::Codex => files.codex(),
-        Program::Gemini => files.gemini(),
-        Program::Cursor => files.cursor(),
-        Program::Copilot => files.copilot(),
-        Program::Vscode => files.vscode(),
-        Program::ClaudeDesktop => files.claude_desktop(),
-        Program::Goose => goose(folders, &files.folder, call),
-        Program::Zed => files.zed(),
-        Program::Opencode => files.opencode(),
+impl Program {
+    /// The changes of its files, where it calls Memoir by that command line.
+    pub(in crate::setup) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
+        let files = ProgramFiles {
+            program: self,
+            folder: self.folder(folders),
+            folders,
+            call,
+        };
+        match self {
+            Self::ClaudeCode => files.claude_code(),
+            Self::Codex => files.codex(),
+            Self::Gemini => files.gemini(),
+            Self::Cursor => files.cursor(),
+            Self::Copilot => files.copilot(),
+            Self::Vscode => files.vscode(),
+            Self::ClaudeDesktop => files.claude_desktop(),
+            Self::Goose => files.goose(),
+            Self::Zed => files.zed(),
+            Self::Opencode => files.opencode(),
+        }
     }
 }
 
@@ -161,10 +163,7 @@ impl ProgramFiles<'_> {
         vec![
             self.servers("mcp-config.json", "mcpServers", server),
             // Beside the file of Visual Studio Code, which keeps its own in the same folder.
-            self.file(
-                "hooks/memoir-cli.json",
-                vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-            ),
+            Edit::own(self.folder.join("hooks/memoir-cli.json"), &hooks),
         ]
     }
 
@@ -177,10 +176,7 @@ impl ProgramFiles<'_> {
         ]}});
         vec![
             self.servers("User/mcp.json", "servers", self.stdio()),
-            Edit {
-                path: self.folders.home.join(".copilot/hooks/memoir.json"),
-                parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-            },
+            Edit::own(self.folders.home.join(".copilot/hooks/memoir.json"), &hooks),
         ]
     }
 
@@ -207,6 +203,40 @@ impl ProgramFiles<'_> {
             self.file("plugin/memoir.js", vec![OwnedPart::Whole(plugin)]),
         ]
     }
+
+    fn goose(&self) -> Vec<Edit> {
+        let mut entry = vec![
+            format!("name: {NAME}"),
+            "type: stdio".to_owned(),
+            "enabled: true".to_owned(),
+            "timeout: 300".to_owned(),
+            format!("cmd: {}", lines::quoted(&self.call.program())),
+            "args:".to_owned(),
+        ];
+        let words = self.call.mcp(self.program);
+        entry.extend(
+            words
+                .iter()
+                .map(|word| format!("  - {}", lines::quoted(word))),
+        );
+        let command = self.call.hook(HookEvent::SessionStart, hook::Client::Goose);
+        let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
+            {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+        ]}]}});
+        let plugin = json!({
+            "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+            "name": NAME,
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Writes an agent's memory where Goose reads it when a session begins",
+        });
+        let plugins = self.folders.home.join(".agents/plugins").join(NAME);
+        vec![
+            self.file("config.yaml", vec![OwnedPart::Entry("extensions", entry)]),
+            Edit::own(plugins.join("plugin.json"), &plugin),
+            Edit::own(plugins.join("hooks/hooks.json"), &hooks),
+            self.file(".goosehints", vec![OwnedPart::Hints]),
+        ]
+    }
 }
 
 /// The hooks of Claude Code, and of programs with the same format.
@@ -229,49 +259,4 @@ fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
             OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
         })
         .collect()
-}
-
-fn goose(folders: &Folders, folder: &Path, call: &ProgramCall) -> Vec<Edit> {
-    let mut entry = vec![
-        format!("name: {NAME}"),
-        "type: stdio".to_owned(),
-        "enabled: true".to_owned(),
-        "timeout: 300".to_owned(),
-        format!("cmd: {}", lines::quoted(&call.program())),
-        "args:".to_owned(),
-    ];
-    entry.extend(
-        call.mcp(Program::Goose)
-            .iter()
-            .map(|word| format!("  - {}", lines::quoted(word))),
-    );
-    let command = call.hook(HookEvent::SessionStart, hook::Client::Goose);
-    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
-        {"type": "command", "command": command, "timeout": HOOK_SECONDS}
-    ]}]}});
-    let plugin = json!({
-        "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
-        "name": NAME,
-        "version": env!("CARGO_PKG_VERSION"),
-        "description": "Writes an agent's memory where Goose reads it when a session begins",
-    });
-    let plugins = folders.home.join(".agents/plugins").join(NAME);
-    vec![
-        Edit {
-            path: folder.join("config.yaml"),
-            parts: vec![OwnedPart::Entry("extensions", entry)],
-        },
-        Edit {
-            path: plugins.join("plugin.json"),
-            parts: vec![OwnedPart::Whole(format!("{plugin:#}\n"))],
-        },
-        Edit {
-            path: plugins.join("hooks/hooks.json"),
-            parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-        },
-        Edit {
-            path: folder.join(".goosehints"),
-            parts: vec![OwnedPart::Hints],
-        },
-    ]
 }
