@@ -19,7 +19,7 @@ use crate::{
 /// The code of a failure where the database of a program's memory is missing.
 pub(crate) const NO_DATABASE: &str = "no_database";
 /// The code of a refusal by a closed installation.
-const CLOSED: &str = "installation_closed";
+pub(crate) const CLOSED: &str = "installation_closed";
 /// Most bad lines of a file that are listed.
 const LINES_LISTED: usize = 20;
 
@@ -71,11 +71,6 @@ pub(crate) struct ShownFailure {
 pub(crate) const TAMPERED: &str = "tampered";
 
 impl Failure {
-    /// Whether the stored data was modified outside Memoir.
-    pub(crate) fn is_tampered(&self) -> bool {
-        matches!(self, Self::ShownFailure(failure) if failure.code == Some(TAMPERED))
-    }
-
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::ShownFailure(Box::new(ShownFailure {
             code: None,
@@ -137,14 +132,9 @@ impl Failure {
         ))
     }
 
-    /// Whether a program has no memory until a person acts: the installation is closed, or its database is missing.
-    pub(crate) fn is_lasting(&self) -> bool {
-        matches!(self, Self::ShownFailure(failure) if [CLOSED, NO_DATABASE].map(Some).contains(&failure.code))
-    }
-
-    /// Whether there is no such agent.
-    pub(crate) fn is_missing(&self) -> bool {
-        matches!(self, Self::ShownFailure(failure) if failure.code == Some("not_found"))
+    /// Whether it has one of these codes.
+    pub(crate) fn has_code(&self, codes: &[&'static str]) -> bool {
+        matches!(self, Self::ShownFailure(failure) if failure.code.is_some_and(|code| codes.contains(&code)))
     }
 
     /// The finding of an examination that failed; `area` is what was examined.

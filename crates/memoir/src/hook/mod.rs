@@ -52,7 +52,12 @@ pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 use written::ProgramMemory;
 
-use crate::{failure::Failure, options::Global, parse, remote::warning_of};
+use crate::{
+    failure::{CLOSED, Failure, NO_DATABASE, TAMPERED},
+    options::Global,
+    parse,
+    remote::warning_of,
+};
 
 /// The time limit of an event with a text response, after which the hook exits.
 const WAITING_MS: u64 = 300;
@@ -139,14 +144,12 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     // The log is opened first, since it is the only place where a hook reports errors.
     let log = Log::open(&arguments);
     calls::note(&name, calls::CallKind::Hook);
-    if arguments.hand_over {
-        if let Err(problem) = on_runtime(hand_over::run(&means, &arguments, &log)) {
-            log.problem(&problem);
-        }
-        return ExitCode::SUCCESS;
-    }
-    if arguments.store_index {
-        if let Err(problem) = on_runtime(index::run(&means, &arguments, &log)) {
+    if arguments.hand_over || arguments.store_index {
+        let done = match arguments.hand_over {
+            true => on_runtime(hand_over::run(&means, &arguments, &log)),
+            false => on_runtime(index::run(&means, &arguments, &log)),
+        };
+        if let Err(problem) = done {
             log.problem(&problem);
         }
         return ExitCode::SUCCESS;
@@ -257,15 +260,15 @@ fn notice(
     log: &Log,
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
-        // Otherwise each session would begin without memory, in silence (SPEC 5.5).
-        Failure::ShownFailure(failure) if problem.is_lasting() => {
+        // Otherwise each session would begin without memory, in silence (SPEC 5.5), until a person acts.
+        Failure::ShownFailure(failure) if problem.has_code(&[CLOSED, NO_DATABASE]) => {
             text::no_memory(&failure.one_line())
         }
-        Failure::ShownFailure(failure) if problem.is_missing() => {
+        Failure::ShownFailure(failure) if problem.has_code(&["not_found"]) => {
             text::no_memory(&format!("{}{RENAMED}", failure.one_line()))
         }
         // Otherwise an agent whose memory was removed would begin as one that has none.
-        _ if problem.is_tampered() => text::TAMPERED.to_owned(),
+        _ if problem.has_code(&[TAMPERED]) => text::TAMPERED.to_owned(),
         _ => String::new(),
     };
     if notice.is_empty() && !dialect.is_kept(HookEvent::SessionStart) {

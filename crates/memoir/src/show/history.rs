@@ -129,11 +129,6 @@ fn lines(event: &MemoryEvent) -> String {
     )
 }
 
-/// The text of a new memory; empty where it was shredded.
-fn new(content: &PrivateText) -> String {
-    change(None, content)
-}
-
 /// The text before and after, empty where it was shredded.
 fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
     let before = before.map(PrivateText::expose);
@@ -152,11 +147,12 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
                 Kind::Journal => "saved as a journal entry",
                 Kind::Archival => "saved as an archival memory",
             };
-            (kind.to_owned(), new(content))
+            (kind.to_owned(), change(None, content))
         }
-        EventMeaning::Merged { from, content } => {
-            (format!("merged from {}", numbers(from)), new(content))
-        }
+        EventMeaning::Merged { from, content } => (
+            format!("merged from {}", numbers(from)),
+            change(None, content),
+        ),
         EventMeaning::MergedInto { number } => {
             let how = match event.action {
                 Action::MemoryRefinementConsolidate => "consolidated into",
@@ -216,7 +212,7 @@ fn state(memory: &Memory) -> String {
 
 fn words(memory: &Memory) -> String {
     if memory.is_active() {
-        new(&memory.content)
+        change(None, &memory.content)
     } else {
         String::new()
     }
