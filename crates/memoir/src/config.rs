@@ -5,6 +5,7 @@ pub(crate) mod keys;
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -482,11 +483,7 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
 }
 
 /// The value of a key within its bounds, or the default.
-fn value_or<T: Copy + Into<keys::ConfigNumber>>(
-    key: &str,
-    value: Option<T>,
-    default: T,
-) -> Result<T, String> {
+fn value_or<T: Copy + Display>(key: &str, value: Option<T>, default: T) -> Result<T, String> {
     value.map_or(Ok(default), |value| bounded(key, value))
 }
 

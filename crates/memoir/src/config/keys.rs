@@ -1,7 +1,7 @@
 //! The keys of the configuration file, read from the reference (`reference.toml`): the checks, `memoir config` and the
 //! documentation are made from that one file.
 
-use std::{ops::RangeInclusive, sync::LazyLock};
+use std::{fmt::Display, ops::RangeInclusive, sync::LazyLock};
 
 /// The reference: a file with every key behind `#`, each below what it sets.
 pub(crate) const REFERENCE: &str = include_str!("reference.toml");
@@ -102,8 +102,9 @@ impl ConfigKey {
 ///
 /// # Errors
 /// Names the key, the value and the bounds.
-pub(crate) fn bounded<T: Copy + Into<ConfigNumber>>(name: &str, value: T) -> Result<T, String> {
-    let ConfigNumber(number) = value.into();
+pub(crate) fn bounded<T: Copy + Display>(name: &str, value: T) -> Result<T, String> {
+    // By its text, since no whole number of 64 bits converts itself. No number near the bounds is rounded.
+    let number: f64 = value.to_string().parse().unwrap_or(f64::NAN);
     let key = KEYS.iter().find(|key| key.is_at(name));
     match key.and_then(|key| key.bounds.as_ref()) {
         // `nan` is within no bounds.
@@ -113,28 +114,6 @@ pub(crate) fn bounded<T: Copy + Into<ConfigNumber>>(name: &str, value: T) -> Res
             bounds.end()
         )),
         _ => Ok(value),
-    }
-}
-
-/// A number of the file, for comparing it with bounds.
-pub(crate) struct ConfigNumber(f64);
-
-impl From<f64> for ConfigNumber {
-    fn from(number: f64) -> Self {
-        Self(number)
-    }
-}
-
-impl From<u32> for ConfigNumber {
-    fn from(number: u32) -> Self {
-        Self(number.into())
-    }
-}
-
-impl From<u64> for ConfigNumber {
-    fn from(number: u64) -> Self {
-        // The bounds are exact, and no number near them is rounded.
-        Self(number as f64)
     }
 }
 
