@@ -80,7 +80,7 @@ pub(crate) struct LabelledField<'a> {
     hint: Markup,
     fault: Option<&'a str>,
     /// The most characters that a browser lets a user type in a line.
-    pub(crate) longest: Option<u16>,
+    longest: Option<u16>,
 }
 
 impl<'a> LabelledField<'a> {
@@ -92,6 +92,12 @@ impl<'a> LabelledField<'a> {
             fault: None,
             longest: None,
         }
+    }
+
+    /// Of at most so many characters.
+    pub(crate) fn longest(mut self, characters: u16) -> Self {
+        self.longest = Some(characters);
+        self
     }
 
     /// With a line about what it accepts.
