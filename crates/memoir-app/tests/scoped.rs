@@ -30,7 +30,7 @@ macro_rules! has_no {
                 })+
             }
             impl Absent for $type {}
-            $(let Nothing = value.$method();)+
+            $(let Nothing = (*value).$method();)+
         };
     };
 }

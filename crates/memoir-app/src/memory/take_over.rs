@@ -21,7 +21,7 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_store::{RecordFilter, Selection};
-use memoir_text::{has_relative_time, same_text_key};
+use memoir_text::{has_relative_time, same_text_key, same_text_key_ignoring_case};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -212,9 +212,7 @@ impl Memories<'_> {
                     continue;
                 }
                 // A content-blind administrator learns nothing of texts that no administrator added.
-                let is_comparable = !is_blind
-                    || memory.saved_by.added_by == ActorKind::Administrator
-                        && memory.origin() == Origin::Import;
+                let is_comparable = !is_blind || is_administrators_import(memory);
                 if !is_comparable || memory.shredded_at.is_some() {
                     continue;
                 }
@@ -250,17 +248,35 @@ impl Memories<'_> {
                 changes.extend(of_record.map(|change| ((seq, change.number()), change)));
             }
             for memory in std::mem::take(&mut changed) {
-                // The record that made the text core holds its memory, unless it was removed outside Memoir.
-                let place = memory.core_seq.map(|seq| (seq, memory.number));
-                let earlier = match place.and_then(|place| changes.remove(&place)) {
-                    Some(Change::Created(created)) => created,
-                    Some(Change::Altered { before, .. }) => before,
-                    None => continue,
+                let Some(seq) = memory.core_seq else {
+                    continue;
+                };
+                let earlier = match changes.get(&(seq, memory.number)) {
+                    Some(Change::Created(memory) | Change::Altered { before: memory, .. }) => {
+                        memory
+                    }
+                    // The place of a copy that it was joined with: its text is known where the copy's is.
+                    None => {
+                        let of_record = changes.iter().filter(|((at, _), _)| *at == seq);
+                        let mut copies = of_record.map(|(_, change)| match change {
+                            Change::Created(copy) | Change::Altered { before: copy, .. } => copy,
+                        });
+                        let key = same_text_key_ignoring_case(memory.content.expose());
+                        if copies.any(|copy| {
+                            is_administrators_import(copy)
+                                && same_text_key_ignoring_case(copy.content.expose()) == key
+                        }) {
+                            imported.push(memory);
+                        }
+                        continue;
+                    }
                 };
                 // A rewrite counts as a new original. What was core before it has an older record.
-                let core_seq = earlier.core_seq.filter(|seq| Some(*seq) < memory.core_seq);
+                let core_seq = earlier.core_seq.filter(|earlier| *earlier < seq);
                 let memory = Memory {
-                    content: earlier.content,
+                    content: earlier.content.clone(),
+                    source: earlier.source.clone(),
+                    created_at: earlier.created_at,
                     core_seq,
                     ..memory
                 };
@@ -499,7 +515,12 @@ impl Memories<'_> {
     }
 }
 
-/// Whether its text, its tags, its date or its flag were changed since it was saved.
+/// Whether administrators imported it.
+fn is_administrators_import(memory: &Memory) -> bool {
+    memory.saved_by.added_by == ActorKind::Administrator && memory.origin() == Origin::Import
+}
+
+/// Whether it was changed since it was saved, in its text or in anything else.
 fn is_changed(memory: &Memory) -> bool {
     memory.updated_at != memory.recorded_at
 }
@@ -575,7 +596,8 @@ struct KnownTexts<'a> {
     pairs: HashSet<Short>,
     /// Those of this file, core or not, and whether one of them is kept.
     fresh: HashMap<(Short, bool), bool>,
-    /// Texts of the agent's core and archival memories, whatever their source.
+    /// Texts of the agent's core and archival memories, whatever their source; for an administrator, as they were
+    /// imported.
     kept: HashSet<Short>,
     /// Such texts of the file so far, core or not: a text may be in the prompt and in the archive.
     came: HashSet<(Short, bool)>,

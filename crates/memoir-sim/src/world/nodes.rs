@@ -119,11 +119,11 @@ impl World {
             Storage::Files(folder) => {
                 let folder = folder.path();
                 let old = MasterKey::load(&key_file(folder)).map_err(broken)?;
-                let rotated = keys.rotate_key_file(&key_file(folder));
+                let rotated = keys.rotate_key_file(&key_file(folder)).map_err(broken)?;
                 let opened = old.map(|old| KeyStore::open(&key_store(folder), &old));
                 let is_refused = matches!(opened, Some(Err(_)));
                 ensure!(is_refused, "5.3", "the master key before opens the keys");
-                rotated.map_err(broken)?
+                rotated
             }
         };
         ensure!(
