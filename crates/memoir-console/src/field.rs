@@ -79,8 +79,6 @@ pub(crate) struct LabelledField<'a> {
     /// What it accepts; empty where the label says all.
     hint: Markup,
     fault: Option<&'a str>,
-    /// The most characters that a browser lets a user type in a line.
-    longest: Option<u16>,
 }
 
 impl<'a> LabelledField<'a> {
@@ -90,14 +88,7 @@ impl<'a> LabelledField<'a> {
             label,
             hint: PreEscaped(String::new()),
             fault: None,
-            longest: None,
         }
-    }
-
-    /// Of at most so many characters.
-    pub(crate) fn longest(mut self, characters: u16) -> Self {
-        self.longest = Some(characters);
-        self
     }
 
     /// With a line about what it accepts.
@@ -185,7 +176,7 @@ impl<'a> LabelledField<'a> {
     fn line(&self, value: &str, kind: &str, mode: Option<&str>, list: Option<&str>) -> Markup {
         self.framed(html! {
             input id=(self.id) name=(self.id) type=(kind) inputmode=[mode] list=[list] value=(value)
-                autocomplete="off" autocapitalize="none" spellcheck="false" maxlength=[self.longest]
+                autocomplete="off" autocapitalize="none" spellcheck="false"
                 aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
         })
     }

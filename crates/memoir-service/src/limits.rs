@@ -554,4 +554,17 @@ mod tests {
         attempts.forgive(("", "Ada"), own);
         assert!(attempts.admits_at(("", "Ada"), own, now));
     }
+
+    #[test]
+    fn a_party_has_its_own_rate() {
+        let limiter = Limiter::new(10);
+        let [one, other] = [1, 2].map(|token| Party::Token(TokenId::from_bytes([token; 16])));
+        let start = Instant::now();
+        let admitted = (0..100).filter(|_| limiter.admits(one, start)).count();
+        assert_eq!(admitted, 20);
+        assert!(limiter.admits(other, start));
+        let later = start + Duration::from_millis(500);
+        let admitted = (0..100).filter(|_| limiter.admits(one, later)).count();
+        assert_eq!(admitted, 5);
+    }
 }

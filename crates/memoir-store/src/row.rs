@@ -501,6 +501,7 @@ impl Commit {
         let is_replaced = is_erased || !self.bodies.is_empty();
         let mut deletions = Vec::new();
         if is_replaced {
+            // A summary may hold the text of a replaced body.
             deletions.push("DELETE FROM log_summaries WHERE agent_id = $1");
         }
         if is_erased {

@@ -38,7 +38,7 @@ use crate::{
     cipher::{Cipher, NONCE_BYTES},
     log::LogKey,
     master::staged_path,
-    secret::{Secret, random},
+    secret::{Secret, randomize},
     text::hex,
 };
 
@@ -617,7 +617,8 @@ impl Master {
     }
 
     fn wrap(&self, purpose: &WrappedKeyPurpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
-        let nonce = random::<NONCE_BYTES>()?;
+        let mut nonce = [0; NONCE_BYTES];
+        randomize(&mut nonce)?;
         Ok(self
             .wrapping
             .seal(&nonce, &purpose.encode(), secret.expose()))
@@ -746,8 +747,9 @@ fn wrong_master(rows: &dyn KeyRows, wanted: KeyId, held: KeyId) -> Error {
 
 /// Random, so that the checkpoints of two installations are never taken for each other's.
 fn random_log_name() -> Result<String> {
-    let digits = random::<8>()?;
-    Ok(format!("memoir/{}", hex(digits.as_slice()).as_str()))
+    let mut digits = [0; 8];
+    randomize(&mut digits)?;
+    Ok(format!("memoir/{}", hex(&digits).as_str()))
 }
 
 fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {

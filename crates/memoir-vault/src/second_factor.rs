@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use totp_rs::{Builder, Secret, Totp};
 use zeroize::Zeroizing;
 
-use crate::{Result, secret::random};
+use crate::{Result, secret::randomize};
 
 /// All but letters, digits and what needs no escape anywhere in an address.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -59,7 +59,9 @@ impl FactorSecret {
     /// # Errors
     /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        random().map(Self)
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        randomize(bytes.as_mut_slice())?;
+        Ok(Self(bytes))
     }
 
     /// From its bytes; `None` where they are not as many.
@@ -119,7 +121,8 @@ pub struct RecoveryCodes(Vec<Zeroizing<String>>);
 impl RecoveryCodes {
     fn generate() -> Result<Self> {
         let code = |_| {
-            let bytes = random::<RECOVERY_BYTES>()?;
+            let mut bytes = Zeroizing::new([0; RECOVERY_BYTES]);
+            randomize(bytes.as_mut_slice())?;
             Ok(Zeroizing::new(BASE32_NOPAD.encode(bytes.as_slice())))
         };
         (0..RECOVERY_CODES)

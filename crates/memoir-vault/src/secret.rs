@@ -2,18 +2,16 @@
 
 use hkdf::Hkdf;
 use sha2::Sha256;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{Error, Result};
 
 /// The salt of every derivation: sets the keys of Memoir apart from all others made of the same bytes.
 const SALT: &[u8] = b"memoir/vault/v1";
 
-/// Random bytes.
-pub(crate) fn random<const BYTES: usize>() -> Result<Zeroizing<[u8; BYTES]>> {
-    let mut bytes = Zeroizing::new([0; BYTES]);
-    getrandom::fill(bytes.as_mut_slice()).map_err(|_| Error::Random)?;
-    Ok(bytes)
+/// Fills with random bytes. In place, since an array that is returned may leave a copy that nothing wipes.
+pub(crate) fn randomize(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|_| Error::Random)
 }
 
 /// A key. It is on the heap, so that moving it leaves no copies behind, and is wiped when dropped.

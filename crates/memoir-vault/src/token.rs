@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::{Result, secret::random};
+use crate::{Result, secret::randomize};
 
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "memoir_";
@@ -40,7 +40,9 @@ impl TokenSecret {
     }
 
     fn beginning_with(prefix: &str) -> Result<Self> {
-        Ok(Self::of(prefix, random::<RANDOM_BYTES>()?.as_slice()))
+        let mut bytes = Zeroizing::new([0; RANDOM_BYTES]);
+        randomize(bytes.as_mut_slice())?;
+        Ok(Self::of(prefix, bytes.as_slice()))
     }
 
     fn of(prefix: &str, bytes: &[u8]) -> Self {
@@ -129,7 +131,9 @@ impl ConnectionHandle {
     /// # Errors
     /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        random().map(Self)
+        let mut bytes = Zeroizing::new([0; HANDLE_BYTES]);
+        randomize(bytes.as_mut_slice())?;
+        Ok(Self(bytes))
     }
 
     /// Its stored digest.
@@ -146,8 +150,10 @@ impl ConnectionHandle {
     /// # Errors
     /// [`Error::Random`](crate::Error::Random).
     pub fn secret(&self, part: ConnectionPart) -> Result<TokenSecret> {
-        let mut bytes = random::<{ HANDLE_BYTES + RANDOM_BYTES }>()?;
-        bytes[..HANDLE_BYTES].copy_from_slice(self.0.as_slice());
+        let mut bytes = Zeroizing::new([0; HANDLE_BYTES + RANDOM_BYTES]);
+        let (handle, random) = bytes.split_at_mut(HANDLE_BYTES);
+        handle.copy_from_slice(self.0.as_slice());
+        randomize(random)?;
         Ok(TokenSecret::of(part.prefix(), bytes.as_slice()))
     }
 }

@@ -251,25 +251,18 @@ impl Memories<'_> {
                 let Some(seq) = memory.core_seq else {
                     continue;
                 };
-                let earlier = match changes.get(&(seq, memory.number)) {
-                    Some(Change::Created(memory) | Change::Altered { before: memory, .. }) => {
-                        memory
-                    }
+                let Some(earlier) = changes.get(&(seq, memory.number)).map(Change::earliest) else {
                     // The place of a copy that it was joined with: its text is known where the copy's is.
-                    None => {
-                        let of_record = changes.iter().filter(|((at, _), _)| *at == seq);
-                        let mut copies = of_record.map(|(_, change)| match change {
-                            Change::Created(copy) | Change::Altered { before: copy, .. } => copy,
-                        });
-                        let key = same_text_key_ignoring_case(memory.content.expose());
-                        if copies.any(|copy| {
-                            is_administrators_import(copy)
-                                && same_text_key_ignoring_case(copy.content.expose()) == key
-                        }) {
-                            imported.push(memory);
-                        }
-                        continue;
+                    let key = same_text_key_ignoring_case(memory.content.expose());
+                    let of_record = changes.iter().filter(|((at, _), _)| *at == seq);
+                    let mut copies = of_record.map(|(_, change)| change.earliest());
+                    if copies.any(|copy| {
+                        is_administrators_import(copy)
+                            && same_text_key_ignoring_case(copy.content.expose()) == key
+                    }) {
+                        imported.push(memory);
                     }
+                    continue;
                 };
                 // A rewrite counts as a new original. What was core before it has an older record.
                 let core_seq = earlier.core_seq.filter(|earlier| *earlier < seq);

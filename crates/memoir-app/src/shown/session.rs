@@ -197,12 +197,16 @@ impl ShowsWords for RehearsedMemory {
 
 impl ShowsWords for ShownSession {
     fn words_shown(&self) -> ShownAmount {
-        let own = &self.words;
+        // Each is named, so that none that is shown is left out of what is counted.
+        let SessionWords {
+            summary,
+            reason,
+            changes,
+        } = &self.words;
         // The coded one is no text of the agent.
         let is_said = |reason: &&PrivateText| Some(reason.expose()) != self.end_reason;
-        let said = own.summary.iter().chain(own.reason.iter().filter(is_said));
-        let changes = own.changes.iter().flatten();
-        let changes = changes.map(ShowsWords::words_shown);
+        let said = summary.iter().chain(reason.iter().filter(is_said));
+        let changes = changes.iter().flatten().map(ShowsWords::words_shown);
         words(said).and(total(changes))
     }
 }

@@ -93,11 +93,23 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
 
 /// What an import of one memory of a file makes of it: `kept`, `known` and `changed`.
 async fn imported(wren: &TestAgent, text: &str, by: &Actor, dry_run: bool) -> (u64, u64, u64) {
+    let input = MemoryInput {
+        source: Some("list:1".into()),
+        ..input(text)
+    };
+    imported_as(wren, input, by, dry_run).await
+}
+
+async fn imported_as(
+    wren: &TestAgent,
+    input: MemoryInput,
+    by: &Actor,
+    dry_run: bool,
+) -> (u64, u64, u64) {
     let memory = ForeignMemory {
         input: MemoryInput {
             kind: Some(Kind::Core),
-            source: Some("list:1".into()),
-            ..input(text)
+            ..input
         },
         gone: None,
     };
@@ -153,5 +165,43 @@ async fn spec_5_1_an_administrators_import_knows_a_rewritten_memory_by_its_impor
             imported(&wren, text, &Actor::agent("wren"), true).await,
             (0, 1, 0)
         );
+    }
+}
+
+#[tokio::test]
+async fn spec_2_4_an_administrators_import_knows_a_memory_that_was_joined_with_its_copy() {
+    // On a disk: an import reads while it writes, and a store in memory has one connection for both.
+    let folder = tempfile::tempdir().unwrap();
+    let store = memoir_store_sqlite::SqliteStore::open(&folder.path().join("m.db")).unwrap();
+    let wren = TestAgent::on(Arc::new(store), &MEMORIES, crate::installation::settings()).await;
+    wren.configure(&[
+        (Field::ImmutableTags, Some("vow")),
+        (Field::DuplicateMatch, Some("ignore_case")),
+    ])
+    .await;
+    let administrator = Actor::administrator("ada");
+    let of_file = |text: &str, source: &str, tag: &str| MemoryInput {
+        source: Some(source.into()),
+        tags: vec![tag.into()],
+        ..input(text)
+    };
+    let first = of_file("The harbour opens at five.", "list:1", "time");
+    let second = of_file("the harbour opens at five.", "list:2", "vow");
+    for memory in [&first, &second] {
+        wren.clock.advance(Duration::from_secs(3_600));
+        let kept = imported_as(&wren, memory.clone(), &administrator, false).await;
+        assert_eq!(kept, (1, 0, 0));
+    }
+    wren.clock.advance(Duration::from_secs(3_600));
+    let before = wren.memories().await.len();
+    wren.refine([complete()]).await;
+    assert_eq!(
+        wren.memories().await.len(),
+        before - 1,
+        "no copy was joined"
+    );
+    for memory in [first, second] {
+        let again = imported_as(&wren, memory, &administrator, true).await;
+        assert_eq!(again, (0, 1, 0));
     }
 }

@@ -1384,6 +1384,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
          iif(substr(body, -1) = x'00', x'01', x'00') AS BLOB)",
         "body = (SELECT body FROM memories AS other WHERE other.number = 2)",
         "constitutional = 1",
+        "kind = 'journal'",
         "updated_at = updated_at + 1",
         "version = version - 1",
     ] {
@@ -1398,8 +1399,8 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         intrude(&folder.database(), |connection| {
             let sql = format!("ATTACH '{}' AS kept", kept.display());
             connection.execute_batch(&sql).unwrap();
-            let sql = "UPDATE memories SET (body, constitutional, updated_at, version) = \
-                 (SELECT body, constitutional, updated_at, version FROM kept.memories AS other \
+            let sql = "UPDATE memories SET (body, constitutional, kind, updated_at, version) = \
+                 (SELECT body, constitutional, kind, updated_at, version FROM kept.memories AS other \
                  WHERE other.number = 1) WHERE number = 1";
             assert_eq!(connection.execute(sql, []).unwrap(), 1);
         });

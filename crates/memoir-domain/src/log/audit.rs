@@ -361,11 +361,16 @@ impl Change {
         (patch != Patch::default()).then_some(Self::Altered { before, patch })
     }
 
+    /// The memory as it was, or as it was made where it is new.
+    pub fn earliest(&self) -> &Memory {
+        match self {
+            Self::Created(memory) | Self::Altered { before: memory, .. } => memory,
+        }
+    }
+
     /// The memory's number.
     pub fn number(&self) -> Number {
-        match self {
-            Self::Created(memory) | Self::Altered { before: memory, .. } => memory.number,
-        }
+        self.earliest().number
     }
 
     /// The memory as it was; `None` where it is new.

@@ -46,14 +46,19 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     assert_ne!(token, other);
     let right = [("form_token", token.as_str())];
     let own = [("sec-fetch-site", "same-origin")];
-    let of_neighbour = [
-        ("origin", installation.address.as_str()),
-        ("sec-fetch-site", "same-site"),
-    ];
+    let of_site = |site| {
+        [
+            ("origin", installation.address.as_str()),
+            ("sec-fetch-site", site),
+        ]
+    };
+    let others = ["same-site", "cross-site", "none"].map(of_site);
     for (fields, headers) in [
         (&right[..], &[][..]),
         (&right, &[("sec-fetch-site", "cross-site")]),
-        (&right, &of_neighbour),
+        (&right, &others[0]),
+        (&right, &others[1]),
+        (&right, &others[2]),
         (&right, &[("sec-fetch-site", "none")]),
         (&right, &[("origin", "http://evil.example")]),
         (&right, &[("origin", "null")]),

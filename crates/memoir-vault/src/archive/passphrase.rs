@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::{Result, secret::random};
+use crate::{Result, secret::randomize};
 
 /// The letters of Crockford's base 32: none of them can be taken for another one.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -29,7 +29,8 @@ impl Passphrase {
     /// # Errors
     /// [`Error::Random`](crate::Error::Random).
     pub fn generate() -> Result<Self> {
-        let random = random::<GENERATED_LETTERS>()?;
+        let mut random = Zeroizing::new([0; GENERATED_LETTERS]);
+        randomize(random.as_mut_slice())?;
         // Room for all of it from the start, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(GENERATED_LETTERS * 2));
         for (place, byte) in random.iter().enumerate() {

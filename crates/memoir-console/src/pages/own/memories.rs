@@ -237,7 +237,7 @@ fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
                     (choice("origin", "Origin", &query.origin, &[("", "All origins"), ("agent", "Agent"),
                         ("administrator", "Owner or administrator"), ("conversation", "Conversation"),
                         ("import", "Import"), ("external", "External")]))
-                    (LabelledField::new("tag", "Tag").longest(50).text(typed(&query.tag)))
+                    (LabelledField::new("tag", "Tag").text(typed(&query.tag)))
                     (LabelledField::new("since", "From").day(typed(&query.since)))
                     (LabelledField::new("until", "Until").day(typed(&query.until)))
                     (choice("order", "Order", &query.order, &[("", "Best match first"), ("newest", "Newest first")]))
