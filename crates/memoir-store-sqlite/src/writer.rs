@@ -10,11 +10,16 @@
 //! it notifies its runtime, which runs its other tasks on another thread. With a runtime of one thread, and for a caller
 //! on a thread of lower priority, the thread here does the writing.
 //!
+//! Once enough changes are in the write-ahead log, the thread moves them into the file, on a connection of its own:
+//! callers write meanwhile. A log that is never moved as a whole does not begin anew, so one that has become too long is
+//! moved while callers wait.
+//!
 //! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader that began
 //! earlier may block that. The writer waits for it for a limited time, then responds nevertheless. It retries with
 //! every check of the log's length, and when the file is next opened.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -198,7 +203,8 @@ enum WriterJob {
     Write(WaitingChange),
     /// Something to do between transactions.
     Visit(Box<dyn FnOnce(&mut WriterState) + Send>, QueueSlot),
-    /// To move the log into the file. Has a place, so that callers leave the connection to the thread.
+    /// To move the log into the file. Has a place, so that callers leave the connection to the thread until it has
+    /// looked.
     Tidy(QueueSlot),
 }
 
@@ -249,8 +255,12 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
+    ///
+    /// `file` is where the thread opens a connection of its own, to move the log into the file. `None` for a database
+    /// that has no log, or no second connection: then callers wait meanwhile.
     pub(crate) fn start(
         connection: Connection,
+        file: Option<PathBuf>,
         place: Option<OpenedFiles>,
     ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -270,7 +280,7 @@ impl Writer {
             .name("memoir-sqlite".to_owned())
             .spawn({
                 let state = Arc::clone(&state);
-                move || work(&state, queue)
+                move || work(&state, queue, file.map(LogMover::new))
             })?;
         Ok(Self {
             jobs: Some(jobs),
@@ -469,7 +479,11 @@ fn has_other_threads() -> bool {
 }
 
 /// The thread.
-fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
+fn work(
+    state: &Mutex<WriterState>,
+    mut queue: mpsc::Receiver<WriterJob>,
+    mut mover: Option<LogMover>,
+) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
     // Waits without the lock: while nothing is queued, callers write on their own threads.
@@ -522,8 +536,19 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         } else {
             CHECKPOINT_PAGES_BUSY
         };
-        if tidying.is_some() || (state.is_look_due() && state.look(wanted)) {
-            state.tidy();
+        if tidying.is_none() && !(state.is_look_due() && state.look(wanted)) {
+            continue;
+        }
+        let mover = mover.as_mut().filter(|_| state.may_leave_log_to_mover());
+        match mover.and_then(LogMover::connection) {
+            Some(mover) => {
+                state.changes_since_look = 0;
+                // Callers have the connection while the log is moved.
+                drop(state);
+                drop(tidying);
+                move_log(mover);
+            }
+            None => state.tidy(),
         }
     }
 }
@@ -729,26 +754,33 @@ impl WriterState {
 
     /// Whether the log has so many pages that are not in the file yet, or there is something to scrub.
     fn look(&mut self, pages: i64) -> bool {
-        // `NOOP` reports the lengths and moves nothing.
-        let found = self.checkpoint("PRAGMA wal_checkpoint(NOOP)");
-        let is_long = self.owes_scrub || found.is_some_and(|found| found >= pages);
+        let found = self.log();
+        let is_long = self.owes_scrub || found.is_some_and(|log| log.left >= pages);
         if !is_long {
             self.changes_since_look = 0;
         }
         is_long
     }
 
-    /// Moves the log into the file. Never waits for readers. Nothing is lost if it fails: the log remains, and is moved
-    /// the next time.
+    fn log(&self) -> Option<LogPages> {
+        // `NOOP` reports the lengths and moves nothing.
+        checkpoint(self.connection.as_ref()?, "PRAGMA wal_checkpoint(NOOP)")
+    }
+
+    /// Whether callers may write while the log is moved. The log begins anew only when all of it is in the file.
+    fn may_leave_log_to_mover(&self) -> bool {
+        let is_short = |log: LogPages| log.all < CHECKPOINT_PAGES_BUSY;
+        !self.owes_scrub && self.log().is_some_and(is_short)
+    }
+
+    /// Moves the log into the file, while callers wait.
     fn tidy(&mut self) {
         self.changes_since_look = 0;
         if self.owes_scrub {
             // Scrubbing ends with a checkpoint of its own, so that one of both is enough.
             self.scrub(Duration::ZERO);
-        } else {
-            // `PASSIVE` moves what no reader needs and leaves the rest: any other kind waits for
-            // readers, with all writers behind it.
-            self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+        } else if let Some(connection) = &self.connection {
+            move_log(connection);
         }
     }
 
@@ -769,27 +801,64 @@ impl WriterState {
         }
         Ok(!self.owes_scrub)
     }
+}
 
-    /// Pages in the log, less those that are in the file already.
-    fn checkpoint(&self, pragma: &str) -> Option<i64> {
-        let found = self
-            .connection
-            .as_ref()?
-            .prepare_cached(pragma)
-            .and_then(|mut statement| {
-                statement.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
-            });
-        match found {
-            Ok(pages) => Some(pages),
-            Err(error) => {
-                tracing::warn!(
-                    problem = message(&error),
-                    "the log was not moved into the database"
-                );
-                None
-            }
-        }
+/// The thread's own connection, which moves the log into the file.
+struct LogMover {
+    file: PathBuf,
+    /// `None` until it is needed: most processes write little.
+    connection: Option<Connection>,
+}
+
+impl LogMover {
+    fn new(file: PathBuf) -> Self {
+        let connection = None;
+        Self { file, connection }
     }
+
+    fn connection(&mut self) -> Option<&Connection> {
+        if self.connection.is_none() {
+            let opened = open::mover(&self.file).map_err(Error::from);
+            let opened = opened.inspect_err(|error| {
+                tracing::warn!(%error, "callers wait while the log is moved into the database");
+            });
+            self.connection = opened.ok();
+        }
+        self.connection.as_ref()
+    }
+}
+
+/// The length of the write-ahead log, in pages.
+struct LogPages {
+    all: i64,
+    /// Those that are not in the file yet.
+    left: i64,
+}
+
+/// Moves the log into the file. Never waits for readers. Nothing is lost if it fails: the log remains, and is moved
+/// the next time.
+fn move_log(connection: &Connection) {
+    // `PASSIVE` moves what no reader needs and leaves the rest: any other kind waits for
+    // readers, with all writers behind it.
+    checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+}
+
+fn checkpoint(connection: &Connection, pragma: &str) -> Option<LogPages> {
+    let found = connection.prepare_cached(pragma).and_then(|mut statement| {
+        statement.query_row([], |row| {
+            let all = row.get(1)?;
+            let left = all - row.get::<_, i64>(2)?;
+            Ok(LogPages { all, left })
+        })
+    });
+    found
+        .inspect_err(|error| {
+            tracing::warn!(
+                problem = message(error),
+                "the log was not moved into the database"
+            );
+        })
+        .ok()
 }
 
 /// How a transaction was lost.
@@ -875,7 +944,7 @@ mod tests {
     use super::*;
 
     fn writer() -> Arc<Writer> {
-        Arc::new(Writer::start(open::in_memory().unwrap(), None).unwrap())
+        Arc::new(Writer::start(open::in_memory().unwrap(), None, None).unwrap())
     }
 
     /// Writes something, and returns the name of the thread that wrote it.
