@@ -111,8 +111,6 @@ pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<u
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::{NodeStatus::*, Parent::*, *};
 
     #[test]
@@ -154,22 +152,5 @@ mod tests {
             Some(0)
         );
         assert_eq!(path(&[Node(0)], Some(0)).0, [0]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_tree_ends_with_a_status_for_each_node(parents in proptest::collection::vec(0_usize..14, 0..10), last in 0_usize..12) {
-            let links: Vec<Parent> = parents.iter().map(|parent| match parent {
-                12 => Root,
-                13 => Missing,
-                at => Node(*at),
-            }).collect();
-            let (path, statuses) = path(&links, Some(last));
-            prop_assert_eq!(statuses.len(), links.len());
-            let taken = statuses.iter().filter(|status| **status == Taken).count();
-            prop_assert_eq!(taken, path.len());
-            prop_assert!(path.iter().all(|at| statuses[*at] == Taken));
-            prop_assert!(latest_leaf(&links, &[]).is_some() != links.is_empty());
-        }
     }
 }
