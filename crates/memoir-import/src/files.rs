@@ -357,13 +357,11 @@ impl Files {
         match read {
             Ok(_) if bytes.len() > limit => Err(NoMemoryReason::TooLarge),
             Ok(_) => Ok(bytes),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                Err(NoMemoryReason::TooLarge)
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                Err(NoMemoryReason::Malformed)
-            }
-            Err(_) => Err(NoMemoryReason::Unreadable),
+            Err(error) => Err(match error.kind() {
+                io::ErrorKind::FileTooLarge => NoMemoryReason::TooLarge,
+                io::ErrorKind::InvalidInput => NoMemoryReason::Malformed,
+                _ => NoMemoryReason::Unreadable,
+            }),
         }
     }
 

@@ -259,11 +259,7 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// It is no object, or is truncated.
     pub fn entries(self) -> Result<Entries<'a>, BrokenJson> {
-        let cursor = self.open(self.is_object())?;
-        Ok(Entries(Parts {
-            cursor,
-            state: KeyState::First,
-        }))
+        self.open(self.is_object()).map(Entries)
     }
 
     /// The elements of an array, in their order.
@@ -271,20 +267,20 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// It is no array, or is truncated.
     pub fn elements(self) -> Result<Elements<'a>, BrokenJson> {
-        let cursor = self.open(self.is_array())?;
-        Ok(Elements(Parts {
-            cursor,
-            state: KeyState::First,
-        }))
+        self.open(self.is_array()).map(Elements)
     }
 
-    fn open(self, is_such: bool) -> Result<Cursor<'a>, BrokenJson> {
+    fn open(self, is_such: bool) -> Result<Parts<'a>, BrokenJson> {
         if !is_such {
             return Err(BrokenJson(self.at));
         }
-        self.closed().map(|closed| Cursor {
-            bytes: closed.inside(),
-            at: closed.at + 1,
+        let closed = self.closed()?;
+        Ok(Parts {
+            cursor: Cursor {
+                bytes: closed.inside(),
+                at: closed.at + 1,
+            },
+            state: KeyState::First,
         })
     }
 }
