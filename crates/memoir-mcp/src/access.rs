@@ -167,7 +167,8 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     }
     // Before the request is checked: a repeated call answers a question that was asked before.
     if let Some(said) = call.said {
-        return written(agent, id, said_in(said)).await;
+        let said = serde_json::from_value(said.clone()).ok();
+        return written(agent, id, said.and_then(answer_of)).await;
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
     // Before the check: the person may be answering just this request.
@@ -268,10 +269,6 @@ async fn ask(
 ) -> Option<(bool, Option<PrivateText>)> {
     let elicitation = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
     answer_of(elicitation.await.ok()?)
-}
-
-fn said_in(value: &Value) -> Option<(bool, Option<PrivateText>)> {
-    answer_of(serde_json::from_value(value.clone()).ok()?)
 }
 
 fn answer_of(result: ElicitResult) -> Option<(bool, Option<PrivateText>)> {

@@ -89,14 +89,6 @@ impl AgentTools {
         }
     }
 
-    /// Puts requests for access that wait before the person at the other end, where the connection lasts
-    /// and its client can.
-    fn ask_person(&self, agent: &OwnAgent, context: &RequestContext<RoleServer>) {
-        if let AskingWay::Asking(peer, asked_requests) = self.asking_way(context) {
-            asked_requests.begin(agent.clone(), *peer);
-        }
-    }
-
     /// The context, and a word where there is none yet.
     async fn context(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         let found = self.agent(context)?.context(None).await;
@@ -225,7 +217,9 @@ impl ServerHandler for AgentTools {
         }
         let result = self.call(&agent, &request.name, &arguments).await;
         // After the call and concurrently: no result waits for a person.
-        self.ask_person(&agent, &context);
+        if let AskingWay::Asking(peer, asked_requests) = self.asking_way(&context) {
+            asked_requests.begin(agent, *peer);
+        }
         Ok(complete(&request.name, result))
     }
 

@@ -10,22 +10,6 @@ use crate::{arguments::Arguments, tools::shown};
 /// The text below the messages that are shown.
 const CLOSING: &str = include_str!("closing.md");
 
-/// The JSON schema of `messages`, in few words.
-pub(crate) fn messages_schema() -> Value {
-    json!({
-        "type": "array",
-        "items": {"type": "object", "description": "id, speaker, text, at?"},
-    })
-}
-
-/// The JSON schema of the notes for core, in few words.
-pub(crate) fn notes_schema() -> Value {
-    json!({
-        "type": "array",
-        "items": {"type": "object", "description": "content, replaces?"},
-    })
-}
-
 /// Notes for core: texts alone, or with the core memories that they replace.
 fn core_notes(arguments: &Arguments<'_>) -> Result<Vec<CoreNote>, Invalid> {
     let what = "notes, each with `content`";

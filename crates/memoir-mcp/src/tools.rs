@@ -93,6 +93,11 @@ fn number() -> Value {
     json!({"type": "integer"})
 }
 
+/// The schema of an object, in few words.
+fn fields(description: &str) -> Value {
+    json!({"type": "object", "description": description})
+}
+
 /// The schema of a list.
 fn list_of(item: Value) -> Value {
     json!({"type": "array", "items": item})
@@ -213,7 +218,7 @@ fn message_tools() -> Vec<Tool> {
             include_str!("tools/absorb_transcript.md"),
             ToolEffect::AddsOnce,
             json!({
-                "messages": life::messages_schema(),
+                "messages": list_of(fields("id, speaker, text, at?")),
                 "now": {"type": "boolean", "description": "without waiting"},
             }),
             &["messages"],
@@ -223,7 +228,7 @@ fn message_tools() -> Vec<Tool> {
             include_str!("tools/read_messages.md"),
             // The text of messages that were read is removed.
             ToolEffect::Replaces,
-            json!({"part": text(), "journal": list_of(text()), "core": life::notes_schema()}),
+            json!({"part": text(), "journal": list_of(text()), "core": list_of(fields("content, replaces?"))}),
             &[],
         ),
     ]
