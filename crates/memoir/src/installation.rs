@@ -381,13 +381,16 @@ impl Installation {
             true => 1,
             false => LATEST_SESSIONS,
         };
+        // Shorter beginnings are most likely mistyped.
+        let begins = id.to_lowercase();
+        let is_meant = |found: SessionId| id.len() >= 4 && found.to_string().starts_with(&begins);
         let mut found = Vec::new();
         for agent in self.account.agents().await? {
             let agent = self.agent(&agent.name).await?;
             let sessions = agent.views().session_page(None, latest).await?;
             let wanted = sessions
                 .into_iter()
-                .filter(|session| is_last || is_beginning(id, session.id));
+                .filter(|session| is_last || is_meant(session.id));
             found.extend(wanted.map(|session| (session.started_at, session.id)));
         }
         found.sort_unstable_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
@@ -411,11 +414,6 @@ impl Installation {
 
 /// How many sessions of each agent are searched for the beginning of an identifier.
 const LATEST_SESSIONS: u32 = 200;
-
-/// Shorter beginnings are most likely mistyped.
-fn is_beginning(text: &str, id: SessionId) -> bool {
-    text.len() >= 4 && id.to_string().starts_with(&text.to_lowercase())
-}
 
 /// As [`Installation::author`], for an installation whose account is not known yet.
 ///

@@ -60,19 +60,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return output::document(&stats);
     }
     let width = arguments.width.or_else(terminal::width).unwrap_or(COLUMNS);
-    let picture = plot
-        .text(usize::from(width), rows(width))
-        .map_err(undrawn)?;
-    output::print(&format!(
-        "{picture}\n{}",
-        show::stats::numbers(&stats, usize::from(width))
-    ))?;
+    let width = usize::from(width);
+    let rows = (width / 5).clamp(10, 20);
+    let picture = plot.text(width, rows).map_err(undrawn)?;
+    let numbers = show::stats::numbers(&stats, width);
+    output::print(&format!("{picture}\n{numbers}"))?;
     Ok(Ending::Done)
-}
-
-/// Rows of a chart of that width.
-fn rows(width: u16) -> usize {
-    usize::from(width / 5).clamp(10, 20)
 }
 
 fn check_name(path: &Path) -> Result<(), Failure> {

@@ -138,7 +138,8 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let name = arguments.client.name();
     let means = ProgramMemory::of(&name, &global, &arguments.whose, arguments.url.as_deref());
     if probe::is_asked() {
-        probe::run(&means);
+        // Where it fails, the caller has closed the pipe, and no other reader exists.
+        let _ = on_runtime(probe::report(&means));
         return ExitCode::SUCCESS;
     }
     // The log is opened first, since it is the only place where a hook reports errors.

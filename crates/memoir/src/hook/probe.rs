@@ -7,7 +7,7 @@ use memoir_app::ContextRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{on_runtime, project::ChosenAgent, written::ProgramMemory};
+use super::{project::ChosenAgent, written::ProgramMemory};
 use crate::{failure::Failure, installation::Installation, output, remote::Remote};
 
 /// The variable that requests a report.
@@ -31,13 +31,6 @@ pub(crate) struct ProbeReport {
 /// Whether a report is requested.
 pub(crate) fn is_asked() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
-}
-
-/// Reports, for a hook.
-pub(super) fn run(means: &ProgramMemory) {
-    let reported = on_runtime(async { report(means).await });
-    // The caller has closed the pipe, and no other reader exists.
-    let _ = reported;
 }
 
 /// Reports on stdout whether the memory is reached.
