@@ -26,6 +26,7 @@ mod fault;
 mod fleet;
 mod listing;
 mod load;
+mod log_mover;
 mod migrate;
 mod open;
 mod opened_files;

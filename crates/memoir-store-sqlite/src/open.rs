@@ -83,6 +83,8 @@ pub(crate) fn mover(path: &Path) -> Result<Connection> {
     // The log is on the disk before the file is changed, and the file before the log begins anew.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "query_only", true)?;
+    // SQLite opens both files no sooner than something is read.
+    migrate::format(&connection)?;
     Ok(connection)
 }
 

@@ -8,7 +8,7 @@
 //! The decision that shreds records the scrub as pending in its own transaction, so that after a crash the next process
 //! that opens the file does it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
@@ -45,7 +45,7 @@ pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
     let done = connection
         .busy_timeout(time)
         .map_err(QueryFault::from)
-        .and_then(|()| attempt(connection));
+        .and_then(|()| attempt(connection, time));
     // Fails only for a connection that is not open.
     let _ = connection.busy_timeout(open::BUSY_TIMEOUT);
     match done {
@@ -65,9 +65,9 @@ pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
     false
 }
 
-fn attempt(connection: &Connection) -> Result<bool> {
+fn attempt(connection: &Connection, time: Duration) -> Result<bool> {
     // Tested first, since it is cheap: what blocks this also blocks the last step.
-    if !cut(connection)? {
+    if !cut(connection, time)? {
         return Ok(false);
     }
     if bytes(connection)? <= REWRITTEN_BYTES {
@@ -75,7 +75,7 @@ fn attempt(connection: &Connection) -> Result<bool> {
         // it; the second one moves that into the file.
         connection.execute_batch("VACUUM")?;
         fault::point("scrub.rewritten");
-        if !cut(connection)? {
+        if !cut(connection, time)? {
             return Ok(false);
         }
     }
@@ -88,13 +88,20 @@ fn attempt(connection: &Connection) -> Result<bool> {
 }
 
 /// Moves the log into the file and cuts it to nothing; `false` where readers held that up.
-fn cut(connection: &Connection) -> Result<bool> {
-    // A log that is only moved keeps its bytes until they are overwritten. Truncated, its blocks return to the file
-    // system; their further use is beyond a program's control.
-    let is_held_up = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
-        row.get::<_, bool>(0)
-    })?;
-    Ok(!is_held_up)
+fn cut(connection: &Connection, time: Duration) -> Result<bool> {
+    let started = Instant::now();
+    loop {
+        // A log that is only moved keeps its bytes until they are overwritten. Truncated, its blocks return to the file
+        // system; their further use is beyond a program's control.
+        let is_held_up = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            row.get::<_, bool>(0)
+        });
+        match is_held_up {
+            // SQLite waits for readers and writers, and not for a checkpoint of another process.
+            Ok(true) if started.elapsed() < time => std::thread::sleep(Duration::from_millis(5)),
+            is_held_up => return Ok(!is_held_up?),
+        }
+    }
 }
 
 fn bytes(connection: &Connection) -> Result<i64> {

@@ -241,11 +241,18 @@ impl Memories<'_> {
             let seqs = Vec::from_iter(seqs);
             let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
             let mut changes = HashMap::new();
+            let mut administrators_texts = HashSet::new();
             for record in parallel::map(rows, |row| codec::record(Some(key), row)) {
                 let record = record?;
                 let seq = record.seq;
-                let of_record = record.body.changes.into_iter();
-                changes.extend(of_record.map(|change| ((seq, change.number()), change)));
+                for change in record.body.changes {
+                    let copy = change.earliest();
+                    if is_administrators_import(copy) {
+                        let text = same_text_key_ignoring_case(copy.content.expose());
+                        administrators_texts.insert((seq, text));
+                    }
+                    changes.insert((seq, change.number()), change);
+                }
             }
             for memory in std::mem::take(&mut changed) {
                 let Some(seq) = memory.core_seq else {
@@ -253,13 +260,8 @@ impl Memories<'_> {
                 };
                 let Some(earlier) = changes.get(&(seq, memory.number)).map(Change::earliest) else {
                     // The place of a copy that it was joined with: its text is known where the copy's is.
-                    let key = same_text_key_ignoring_case(memory.content.expose());
-                    let of_record = changes.iter().filter(|((at, _), _)| *at == seq);
-                    let mut copies = of_record.map(|(_, change)| change.earliest());
-                    if copies.any(|copy| {
-                        is_administrators_import(copy)
-                            && same_text_key_ignoring_case(copy.content.expose()) == key
-                    }) {
+                    let text = same_text_key_ignoring_case(memory.content.expose());
+                    if administrators_texts.contains(&(seq, text)) {
                         imported.push(memory);
                     }
                     continue;

@@ -1387,6 +1387,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         "kind = 'journal'",
         "updated_at = updated_at + 1",
         "version = version - 1",
+        "discarded_at = 1",
     ] {
         let kept = folder.path().join("kept");
         intrude(&folder.database(), |connection| {
@@ -1399,9 +1400,10 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         intrude(&folder.database(), |connection| {
             let sql = format!("ATTACH '{}' AS kept", kept.display());
             connection.execute_batch(&sql).unwrap();
-            let sql = "UPDATE memories SET (body, constitutional, kind, updated_at, version) = \
-                 (SELECT body, constitutional, kind, updated_at, version FROM kept.memories AS other \
-                 WHERE other.number = 1) WHERE number = 1";
+            let sql = "UPDATE memories \
+                 SET (body, constitutional, kind, updated_at, version, discarded_at) = \
+                 (SELECT body, constitutional, kind, updated_at, version, discarded_at \
+                 FROM kept.memories AS other WHERE other.number = 1) WHERE number = 1";
             assert_eq!(connection.execute(sql, []).unwrap(), 1);
         });
         fs::remove_file(kept).unwrap();

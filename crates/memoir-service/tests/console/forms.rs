@@ -53,6 +53,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
         ]
     };
     let others = ["same-site", "cross-site", "none"].map(of_site);
+    let port = other_port(&installation);
     for (fields, headers) in [
         (&right[..], &[][..]),
         (&right, &[("sec-fetch-site", "cross-site")]),
@@ -61,6 +62,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
         (&right, &others[2]),
         (&right, &[("sec-fetch-site", "none")]),
         (&right, &[("origin", "http://evil.example")]),
+        (&right, &[("origin", port.as_str())]),
         (&right, &[("origin", "null")]),
         (&[], &own),
         (&[("form_token", other.as_str())], &own),
@@ -92,10 +94,18 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
     let installation = Installation::open().await;
     installation.administrator("Ada").await;
     let fields = [("name", "Ada"), ("password", crate::installation::PASSWORD)];
-    let foreign = [("sec-fetch-site", "cross-site")];
-    let stranger = installation.browser();
-    let answer = stranger.send("/sign-in", &fields, &foreign).await;
-    assert_eq!((answer.status, answer.header("set-cookie")), (403, ""));
+    let port = other_port(&installation);
+    for foreign in [("sec-fetch-site", "cross-site"), ("origin", port.as_str())] {
+        let stranger = installation.browser();
+        let answer = stranger.send("/sign-in", &fields, &[foreign]).await;
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, ""));
+    }
+}
+
+/// Another program of the same machine.
+fn other_port(installation: &Installation) -> String {
+    let (host, _) = installation.address.rsplit_once(':').unwrap();
+    format!("{host}:1")
 }
 
 #[tokio::test]
