@@ -75,10 +75,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ..global.clone()
     };
     // The source is only read, while the target's folder may have to be created.
-    let (from_path, to_path) = (
-        database::path(global.database.as_deref())?,
-        database::prepare(to.database.as_deref())?,
-    );
+    let from_path = database::path(global.database.as_deref())?;
+    let to_path = database::prepare(to.database.as_deref())?;
     if is_same(&from_path, &to_path) {
         return Err(
             Failure::new("the installation is in this database already").hint("name another one")
@@ -99,11 +97,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let key_store = keys::store_path(&to_path);
     if !is_begun && key_store.exists() {
-        return Err(Failure::new(format!(
-            "there is a key store `{}` already",
-            key_store.display()
-        ))
-        .hint("it belongs to another installation; name another database, or remove it"));
+        let message = format!("there is a key store `{}` already", key_store.display());
+        return Err(Failure::new(message)
+            .hint("it belongs to another installation; name another database, or remove it"));
     }
     // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
     move_keys(global, &to, &config).await?;
@@ -125,10 +121,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     match there {
         Database::Postgres(store) => store.note_move(false).await?,
         Database::File(store) => {
-            // Closing the last connection makes SQLite write everything into the file.
+            // Closing the last connection moves the log into the file, or leaves it there, as on a full disk.
             drop(store);
-            // The file gets its own name only once it is complete.
             let draft = draft(&to_path);
+            // The file gets its own name only once it is complete.
+            if keys::beside(&draft, "-wal").exists() {
+                let message = format!("cannot complete `{}`", draft.display());
+                return Err(Failure::new(message)
+                    .hint("see whether its disk has room; the same command resumes the move"));
+            }
             fs::rename(&draft, &to_path).map_err(|error| Failure::file("move", &draft, &error))?;
         }
     }
@@ -164,8 +165,8 @@ async fn report_moved(
         .as_ref()
         .map_or_else(|_| Vec::new(), |all| all.iter().cloned().collect());
     let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
-    let of = |name: &str| moved.iter().find(|(table, _)| *table == name);
-    let memories = of("memories").map_or(0, |(_, rows)| *rows);
+    let memories = moved.iter().find(|(table, _)| *table == "memories");
+    let memories = memories.map_or(0, |(_, rows)| *rows);
     let tables: serde_json::Map<_, _> = moved
         .iter()
         .map(|(table, rows)| ((*table).to_owned(), json!(rows)))
@@ -305,9 +306,8 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
                 .rows_after(table, after.clone(), ROWS)
                 .await?;
             let Some(last) = found.last() else { break };
-            let count = found.len();
             let mut own = from.tables().rows_after(table, after, ROWS).await?;
-            own.truncate(count);
+            own.truncate(found.len());
             if own != found {
                 return Err(Failure::new(
                     "a move of another installation into this database has not come to its end",
