@@ -1,5 +1,5 @@
-/* Put before the C library (LD_PRELOAD): lets the n-th write to a database, or read of one, fail, for the tests
- * of faults.
+/* Put before the C library (LD_PRELOAD): lets the n-th write to a database or a key, or read of one, fail, for the
+ * tests of faults.
  *
  * DISK_FAULT is KIND:N; DISK_LOG, a file that gets one byte for each write, sync or read that was counted.
  * KIND: write (the write fails), read (the read fails), sync (the sync fails), full (no room is left from then on), cut (half of it is
@@ -27,7 +27,9 @@ static int fails(int file, const char *kinds, char *kind) {
     if (length < 0) return 0;
     path[length] = 0;
     *kind = fault[0];
-    if (!strstr(path, "memoir.db") || strstr(path, "-shm") || !strchr(kinds, *kind)) return 0;
+    /* The folder of the master key, whose drafts have names of their own. */
+    int is_key = strstr(path, "/.config/memoir") != NULL;
+    if (!(is_key || strstr(path, "memoir.db")) || strstr(path, "-shm") || !strchr(kinds, *kind)) return 0;
     long now = __atomic_add_fetch(&counted, 1, __ATOMIC_SEQ_CST), at = atol(strchr(fault, ':') + 1);
     const char *log = getenv("DISK_LOG");
     int written = open(log, O_WRONLY | O_APPEND | O_CREAT, 0600);
@@ -51,6 +53,19 @@ static int fails(int file, const char *kinds, char *kind) {
     }
 WRITE(pwrite, off_t)
 WRITE(pwrite64, off64_t)
+
+/* A master key is written without SQLite. */
+ssize_t write(int file, const void *bytes, size_t length) {
+    ssize_t (*real)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
+    char kind;
+    if (!fails(file, "wfc", &kind)) return real(file, bytes, length);
+    if (kind == 'c') {
+        real(file, bytes, length / 2);
+        kill(getpid(), SIGKILL);
+    }
+    errno = kind == 'f' ? ENOSPC : EIO;
+    return -1;
+}
 
 #define READ(name, offset_type)                                                         \
     ssize_t name(int file, void *bytes, size_t length, offset_type at) {                \

@@ -1,5 +1,6 @@
-//! A disk that fails below SQLite, at each write, sync and read of a session, a rollback, a shredding and a rotation of
-//! keys: nothing that was acknowledged is lost, nothing is done by half, and the log fits (SPEC 6.2).
+//! A disk that fails below SQLite, at each write, sync and read of a session, a rollback, a shredding, a rotation of
+//! keys, a creation and a move: nothing that was acknowledged is lost, nothing is done by half, and the log fits
+//! (SPEC 6.2).
 //!
 //! A library before the C library (`tests/disk/fault.c`) lets the n-th write fail, finds no room from then on, writes
 //! half of it and ends the process, or lets the n-th sync or read fail. The suite takes every sync and every eleventh
@@ -31,6 +32,9 @@ static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
 /// The shredded memory.
 const SECRET: &str = "5";
 
+/// Where an installation moves. The library counts by the name of the folder what is in it, its copy of the keys too.
+const TARGET: &str = "memoir.db.there/m.db";
+
 fn installation() -> Installation {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren", "--model", "builtin:careful"]);
@@ -47,7 +51,12 @@ fn installation() -> Installation {
 
 /// Every memory with its text, where it is, and whether it is active. Reports hold identifiers and times.
 fn state(installation: &Installation) -> Vec<Value> {
-    let ledger = installation.json(&["ledger", "wren", "--all"]);
+    state_at(installation, &[])
+}
+
+/// As [`state`], with these options.
+fn state_at(installation: &Installation, options: &[&str]) -> Vec<Value> {
+    let ledger = installation.json(&[&["ledger", "wren", "--all"], options].concat());
     let items = ledger["items"].as_array().unwrap().iter();
     items
         .map(|memory| {
@@ -165,4 +174,50 @@ fn spec_4_4_a_shredding_on_a_failing_disk_is_done_whole_or_not_at_all() {
 #[test]
 fn spec_5_3_a_rotation_on_a_failing_disk_keeps_every_key() {
     check(&installation(), &["key", "rotate"], true);
+}
+
+/// The keys are made before the database, and the master key before them.
+#[test]
+fn spec_5_3_a_creation_on_a_failing_disk_leaves_keys_that_fit_and_can_be_repeated() {
+    let arguments = ["agent", "create", "wren", "--model", "builtin:careful"];
+    each_fault(
+        &Installation::new(),
+        &arguments,
+        |installation, ran, what| {
+            let is_made = installation.each(&["agent", "list"], "name") == ["wren"];
+            assert!(is_made || ran.code != Some(0), "{what}");
+            if !is_made {
+                installation.ok(&arguments);
+            }
+            installation.remember(&["Tea at four."]);
+            installation.ok(&["key", "rotate"]);
+            assert_eq!(installation.core(), ["Tea at four."], "{what}");
+        },
+    );
+}
+
+/// It copies the keys and the master key, and all rows.
+#[test]
+fn spec_6_2_a_move_on_a_failing_disk_is_resumed_and_leaves_the_source_as_it_was() {
+    let start = installation();
+    // A folder that is not empty, since copies of an installation have no others.
+    start.write("memoir.db.there/note", "");
+    let arguments = ["move", "--to", TARGET];
+    let there = ["--database", TARGET];
+    let before = state(&start);
+    each_fault(&start, &arguments, |installation, ran, what| {
+        assert_eq!(state(installation), before, "{what}");
+        let is_complete = installation.path(TARGET).exists();
+        assert!(is_complete || ran.code != Some(0), "{what}");
+        if !is_complete {
+            installation.ok(&arguments);
+        }
+        assert_eq!(state_at(installation, &there), before, "{what}");
+        let verified = [&["audit", "verify", "wren"][..], &there].concat();
+        let verified = installation.json(&verified);
+        assert_eq!(verified["originals"]["lost"], 0, "{what}: {verified}");
+        // Its keys are its own: a rotation here changes none there.
+        installation.ok(&["key", "rotate"]);
+        assert_eq!(state_at(installation, &there), before, "{what}");
+    });
 }
