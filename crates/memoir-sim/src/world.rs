@@ -1,6 +1,7 @@
 //! A simulated installation and its time.
 
 mod erasing;
+mod moving;
 mod nodes;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
@@ -40,6 +41,9 @@ use crate::{
 
 /// The agents: two of one account, and one of another that has the name of one of them.
 const RESIDENTS: [(&str, &str); 3] = [("one", "wren"), ("one", "finch"), ("two", "wren")];
+
+/// What distinguishes the numbers of moves from those of the steps.
+const MOVING: u64 = 0x4D4F_5645;
 
 /// A simulated installation.
 pub(crate) struct World {
@@ -191,6 +195,11 @@ impl World {
             let rotating = self.any_node(&mut dice);
             self.go_to(rotating);
             self.rotate_keys()?;
+        }
+        // From numbers of its own, so that the other steps are the same on every store.
+        let mut moving = Dice::of_step(self.options.seed ^ MOVING, step);
+        if moving.roll(25) == 0 {
+            Box::pin(self.move_keys(&mut moving)).await?;
         }
         let who = dice.roll(self.residents.len() as u64) as usize;
         let (acting, reading) = (self.any_node(&mut dice), self.any_node(&mut dice));

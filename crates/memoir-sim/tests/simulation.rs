@@ -74,7 +74,7 @@ async fn spec_6_1_what_is_promised_holds_on_a_disk() {
         ..options
     };
     let report = pass(seeds(1, 2).map(on_disk)).await;
-    for act in ["import", "rotate keys"] {
+    for act in ["import", "rotate keys", "move keys"] {
         assert!(report.acts.contains_key(act), "{report:?}");
     }
 }

@@ -28,7 +28,11 @@ pub(super) enum Storage {
     /// In stores that all processes share.
     Shared(Arc<dyn Store>, Arc<KeyStore>),
     /// In the files of a folder, which each process opens for itself.
-    Files(TempDir),
+    Files {
+        folder: TempDir,
+        /// How often the keys have moved into another file.
+        moves: u64,
+    },
 }
 
 #[expect(
@@ -40,7 +44,8 @@ impl Storage {
         let store: Arc<dyn Store> = match kind {
             StoreKind::Memory => Arc::new(SqliteStore::in_memory().unwrap()),
             StoreKind::Sqlite => {
-                return Self::Files(tempfile::tempdir().unwrap());
+                let folder = tempfile::tempdir().unwrap();
+                return Self::Files { folder, moves: 0 };
             }
             #[cfg(unix)]
             StoreKind::Postgres => memoir_testkit::postgres_store().await,
@@ -54,22 +59,27 @@ impl Storage {
     pub(super) fn open(&self) -> (Arc<dyn Store>, Arc<KeyStore>) {
         match self {
             Self::Shared(store, keys) => (store.clone(), keys.clone()),
-            Self::Files(folder) => {
-                let store = SqliteStore::open(&folder.path().join("memoir.db"));
-                let source = MasterSource::File(key_file(folder.path()));
-                let keys = unlock(&source, &key_store(folder.path()), false);
+            Self::Files { folder, moves } => {
+                let folder = folder.path();
+                let database = folder.join("memoir.db");
+                let source = MasterSource::File(key_file(folder));
+                // A database has keys: new ones could open nothing in it.
+                let must_exist = database.exists();
+                let keys = unlock(&source, &key_store(folder, *moves), must_exist);
+                let store = SqliteStore::open(&database);
                 (Arc::new(store.unwrap()), Arc::new(keys.unwrap()))
             }
         }
     }
 }
 
-fn key_file(folder: &Path) -> PathBuf {
+pub(super) fn key_file(folder: &Path) -> PathBuf {
     folder.join("master.key")
 }
 
-fn key_store(folder: &Path) -> PathBuf {
-    folder.join("memoir.keys")
+/// Where the keys lie once they have moved so many times.
+pub(super) fn key_store(folder: &Path, moves: u64) -> PathBuf {
+    folder.join(format!("{moves}.keys"))
 }
 
 impl World {
@@ -116,11 +126,11 @@ impl World {
                 let new = MasterKey::generate().map_err(broken)?;
                 (new.key_id(), keys.rotate(&new).map_err(broken)?)
             }
-            Storage::Files(folder) => {
+            Storage::Files { folder, moves } => {
                 let folder = folder.path();
                 let old = MasterKey::load(&key_file(folder)).map_err(broken)?;
                 let rotated = keys.rotate_key_file(&key_file(folder)).map_err(broken)?;
-                let opened = old.map(|old| KeyStore::open(&key_store(folder), &old));
+                let opened = old.map(|old| KeyStore::open(&key_store(folder, *moves), &old));
                 let is_refused = matches!(opened, Some(Err(_)));
                 ensure!(is_refused, "5.3", "the master key before opens the keys");
                 rotated
@@ -153,7 +163,7 @@ impl World {
     }
 
     /// Reaches every agent anew by every process.
-    async fn connect(&mut self) -> Result<(), Error> {
+    pub(super) async fn connect(&mut self) -> Result<(), Error> {
         for who in 0..self.residents.len() {
             let resident = &self.residents[who];
             let id = resident.agent.scope().agent;
