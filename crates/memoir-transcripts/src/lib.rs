@@ -222,28 +222,6 @@ pub enum NoMessageReason {
 }
 
 impl NoMessageReason {
-    /// A stable name for programs.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::NotText => "not_text",
-            Self::Empty => "empty",
-            Self::Tool => "tool",
-            Self::System => "system",
-            Self::Hidden => "hidden",
-            Self::Thinking => "thinking",
-            Self::OtherBranch => "other_branch",
-            Self::Detached => "detached",
-            Self::Sidechain => "sidechain",
-            Self::NoMessage => "no_message",
-            Self::Bookkeeping => "bookkeeping",
-            Self::DuplicateId => "duplicate_id",
-            Self::TooLarge => "too_large",
-            Self::Malformed => "malformed",
-            Self::MissingField(_) => "missing_field",
-            Self::InvalidField(_) => "invalid_field",
-        }
-    }
-
     /// Whether it may lose a spoken text, so that each is reported to the user: the file is broken, or a limit was
     /// reached. The others are left out by design.
     pub(crate) fn is_loss(self) -> bool {

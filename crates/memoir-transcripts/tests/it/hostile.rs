@@ -2,9 +2,7 @@
 
 use std::io::{self, Read};
 
-use memoir_transcripts::{
-    Error, Item, NoMessageReason, TranscriptFormat, TranscriptLimits, TranscriptReader,
-};
+use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
 use crate::{expect, lines, read, read_within};
 
@@ -331,27 +329,7 @@ fn names_and_identifiers_that_are_none_are_not_handed_on() {
 }
 
 #[test]
-fn reasons_have_distinct_codes() {
-    let all = [
-        NoMessageReason::NotText,
-        NoMessageReason::Empty,
-        NoMessageReason::Tool,
-        NoMessageReason::System,
-        NoMessageReason::Hidden,
-        NoMessageReason::Thinking,
-        NoMessageReason::OtherBranch,
-        NoMessageReason::Detached,
-        NoMessageReason::Sidechain,
-        NoMessageReason::NoMessage,
-        NoMessageReason::Bookkeeping,
-        NoMessageReason::DuplicateId,
-        NoMessageReason::TooLarge,
-        NoMessageReason::Malformed,
-        NoMessageReason::MissingField("text"),
-        NoMessageReason::InvalidField("text"),
-    ];
-    let codes: std::collections::HashSet<_> = all.iter().map(|reason| reason.code()).collect();
-    assert_eq!(codes.len(), all.len());
+fn formats_are_read_by_their_names() {
     let names: Vec<_> = TranscriptFormat::ALL
         .iter()
         .map(|format| format.as_str().parse())
