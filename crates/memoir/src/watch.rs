@@ -80,12 +80,48 @@ impl ProgressPrinter {
                 };
                 styled(YELLOW, "declined", &quoted)
             }
-            Progress::Opened { .. } => self.opened(progress),
+            Progress::Opened {
+                duplicates_removed,
+                pre_session_tokens,
+                removable_tokens,
+                limit,
+                listed,
+                left_out,
+                ..
+            } => {
+                self.removable_tokens = *removable_tokens;
+                let duplicates = counted(*duplicates_removed as u64, "duplicate", "duplicates");
+                let mut rows = counted(*listed as u64, "memory", "memories");
+                if *left_out > 0 {
+                    let left_out = thousands(*left_out as u64);
+                    rows.push_str(&format!(" listed, {left_out} left for later"));
+                }
+                let opened = format!("{rows}, {} tokens", thousands(*pre_session_tokens));
+                let lines = [
+                    styled(DIM, "cleaned", &duplicates),
+                    styled(DIM, "opened", &opened),
+                    styled(DIM, "limit", limit),
+                ];
+                lines.join("\n")
+            }
             // Protecting a memory is no edit (SPEC 3.11).
             Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {
                 styled(GREEN, "flag", &done(tool, memories))
             }
-            Progress::Edited { .. } => self.edited(progress),
+            Progress::Edited {
+                tool,
+                memories,
+                archived,
+                measure,
+            } => {
+                let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
+                if *archived > 0 {
+                    let archived = thousands(*archived as u64);
+                    text.push_str(&format!(" {DIM}({archived} archived){DIM:#}"));
+                }
+                self.edits += 1;
+                styled(GREEN, &format!("edit {}", self.edits), &text)
+            }
             Progress::Answered { tool, refused } => {
                 answered(tool, refused.map(RefusalCode::as_str))?
             }
@@ -101,56 +137,6 @@ impl ProgressPrinter {
             }
             Progress::Ended { session } => ended(session)?,
         })
-    }
-
-    fn edited(&mut self, progress: &Progress) -> String {
-        let Progress::Edited {
-            tool,
-            memories,
-            archived,
-            measure,
-        } = progress
-        else {
-            return String::new();
-        };
-        let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
-        if *archived > 0 {
-            let archived = thousands(*archived as u64);
-            text.push_str(&format!(" {DIM}({archived} archived){DIM:#}"));
-        }
-        self.edits += 1;
-        styled(GREEN, &format!("edit {}", self.edits), &text)
-    }
-
-    fn opened(&mut self, progress: &Progress) -> String {
-        let Progress::Opened {
-            duplicates_removed,
-            pre_session_tokens,
-            threshold: _,
-            removable_tokens,
-            limit,
-            listed,
-            left_out,
-        } = progress
-        else {
-            return String::new();
-        };
-        self.removable_tokens = *removable_tokens;
-        let duplicates = counted(*duplicates_removed as u64, "duplicate", "duplicates");
-        let mut rows = counted(*listed as u64, "memory", "memories");
-        if *left_out > 0 {
-            rows.push_str(&format!(
-                " listed, {} left for later",
-                thousands(*left_out as u64)
-            ));
-        }
-        let opened = format!("{rows}, {} tokens", thousands(*pre_session_tokens));
-        let lines = [
-            styled(DIM, "cleaned", &duplicates),
-            styled(DIM, "opened", &opened),
-            styled(DIM, "limit", limit),
-        ];
-        lines.join("\n")
     }
 
     /// `412 → 398 tokens [████████░░░░] 89 to the breaker`
