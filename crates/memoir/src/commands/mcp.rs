@@ -8,12 +8,7 @@ use tokio::io::BufReader;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
-    hook::{
-        AgentChoice,
-        calls::{self, CallKind},
-        probe,
-        written::ProgramMemory,
-    },
+    hook::{AgentChoice, calls, probe, written::ProgramMemory},
     installation::Installation,
     options::Global,
     output,
@@ -47,7 +42,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         probe::report(&means).await?;
         return Ok(Ending::Done);
     }
-    calls::note(client, CallKind::Tools);
+    calls::note(client, |calls| &mut calls.tools);
     // No folder is passed, so the project is the folder in which the program started this process.
     let chosen = means.whose.chosen(None);
     if let Some(service) = &means.service {

@@ -19,15 +19,6 @@ use crate::private_file;
 /// A time is written again after this many seconds, so that most calls only read the file.
 const EXACT_TO_SECONDS: i64 = 60;
 
-/// The kind of caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallKind {
-    /// A hook of the program.
-    Hook,
-    /// The program's client of the Model Context Protocol.
-    Tools,
-}
-
 /// The first and the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
@@ -59,14 +50,11 @@ pub(crate) fn read(program: &str) -> ProgramCalls {
     path_of(program).map_or_else(ProgramCalls::default, |path| read_file(&path))
 }
 
-/// Records that the program calls now.
-pub(crate) fn note(program: &str, kind: CallKind) {
+/// Records that the program calls now; `times_of` is which of its times that changes.
+pub(crate) fn note(program: &str, times_of: fn(&mut ProgramCalls) -> &mut Option<CallTimes>) {
     let now = SystemClock.now();
     change(program, |calls| {
-        let times = match kind {
-            CallKind::Hook => &mut calls.hooks,
-            CallKind::Tools => &mut calls.tools,
-        };
+        let times = times_of(calls);
         let first = times.map_or(now, |times| times.first);
         let is_new = times.is_none_or(|times| now.seconds_since(times.last) >= EXACT_TO_SECONDS);
         if is_new {

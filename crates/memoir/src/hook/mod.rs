@@ -144,7 +144,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     }
     // The log is opened first, since it is the only place where a hook reports errors.
     let log = Log::open(&arguments);
-    calls::note(&name, calls::CallKind::Hook);
+    calls::note(&name, |calls| &mut calls.hooks);
     if arguments.hand_over || arguments.store_index {
         let done = match arguments.hand_over {
             true => on_runtime(hand_over::run(&means, &arguments, &log)),
