@@ -66,7 +66,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A message that is handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandedMessage {
     /// Its identifier; the same message is never read twice.
@@ -80,7 +80,7 @@ pub struct HandedMessage {
 }
 
 /// The outcome for the messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Received)]
 pub struct HandedOver {
     /// New ones, which wait to be read.
