@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use memoir_app::Handling;
 
 use crate::{
-    commands,
+    commands::{self, handle},
     failure::{Ending, Outcome},
     hook,
     options::Global,
@@ -59,21 +59,21 @@ pub(crate) enum Command {
     /// comes back into the prompt with `memoir promote`. A discarded summary returns only with the undo of what
     /// discarded it.
     #[command(override_usage = "memoir restore [OPTIONS] [AGENT] <NUMBER>...")]
-    Restore(commands::handle::Arguments),
+    Restore(handle::Arguments),
     /// Move archival memories back into the prompt
     ///
     /// At any time and without limit. Text, origin, tags and date stay as they are.
     #[command(override_usage = "memoir promote [OPTIONS] [AGENT] <NUMBER>...")]
-    Promote(commands::handle::Arguments),
+    Promote(handle::Arguments),
     /// Make core memories constitutional: no session can delete, merge or archive them
     #[command(override_usage = "memoir protect [OPTIONS] [AGENT] <NUMBER>...")]
-    Protect(commands::handle::Arguments),
+    Protect(handle::Arguments),
     /// Remove the constitutional flag from core memories
     #[command(override_usage = "memoir unprotect [OPTIONS] [AGENT] <NUMBER>...")]
-    Unprotect(commands::handle::Arguments),
+    Unprotect(handle::Arguments),
     /// Discard memories: they leave prompt, search and counts, and `memoir restore` brings each back
     #[command(override_usage = "memoir discard [OPTIONS] [AGENT] <NUMBER>...")]
-    Discard(commands::handle::Arguments),
+    Discard(handle::Arguments),
     Edit(commands::edit::Arguments),
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
@@ -144,21 +144,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Session(arguments) => commands::session::run(&global, arguments).await,
         Command::Cancel(arguments) => commands::cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => commands::rollback::run(&global, arguments).await,
-        Command::Restore(arguments) => {
-            commands::handle::run(&global, arguments, Handling::Restore).await
-        }
-        Command::Promote(arguments) => {
-            commands::handle::run(&global, arguments, Handling::Promote).await
-        }
-        Command::Protect(arguments) => {
-            commands::handle::run(&global, arguments, Handling::Protect).await
-        }
-        Command::Unprotect(arguments) => {
-            commands::handle::run(&global, arguments, Handling::Unprotect).await
-        }
-        Command::Discard(arguments) => {
-            commands::handle::run(&global, arguments, Handling::Discard).await
-        }
+        Command::Restore(arguments) => handle::run(&global, arguments, Handling::Restore).await,
+        Command::Promote(arguments) => handle::run(&global, arguments, Handling::Promote).await,
+        Command::Protect(arguments) => handle::run(&global, arguments, Handling::Protect).await,
+        Command::Unprotect(arguments) => handle::run(&global, arguments, Handling::Unprotect).await,
+        Command::Discard(arguments) => handle::run(&global, arguments, Handling::Discard).await,
         Command::Edit(arguments) => commands::edit::run(&global, arguments).await,
         Command::Rewind(arguments) => commands::rewind::run(&global, arguments).await,
         Command::Shred(arguments) => commands::shred::run(&global, arguments).await,
