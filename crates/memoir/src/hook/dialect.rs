@@ -117,24 +117,6 @@ const CLAUDE: Dialect = Dialect {
     limit: UTF16,
 };
 
-const CODEX: Dialect = Dialect {
-    transcript: Some(TranscriptFormat::Codex),
-    limit: BYTES,
-    ..CLAUDE
-};
-
-/// Its session files are not those of Claude Code.
-const QWEN: Dialect = Dialect {
-    transcript: None,
-    ..CLAUDE
-};
-
-const GEMINI: Dialect = Dialect {
-    prompt: HookOutput::Specific("BeforeAgent"),
-    transcript: Some(TranscriptFormat::Gemini),
-    ..CLAUDE
-};
-
 /// It adds no text to a prompt.
 const CURSOR: Dialect = Dialect {
     start: HookOutput::Field("additional_context"),
@@ -143,47 +125,51 @@ const CURSOR: Dialect = Dialect {
     limit: UTF16,
 };
 
-const COPILOT: Dialect = Dialect {
-    start: HookOutput::Field("additionalContext"),
-    prompt: HookOutput::Field("additionalContext"),
-    transcript: Some(TranscriptFormat::Copilot),
-    limit: BYTES,
-};
-
-const VSCODE: Dialect = Dialect {
-    start: HookOutput::Specific("SessionStart"),
-    ..CURSOR
-};
-
-const GOOSE: Dialect = Dialect {
-    start: HookOutput::File,
-    ..CURSOR
-};
-
-const OPENCODE: Dialect = Dialect {
-    start: HookOutput::Text,
-    prompt: HookOutput::Text,
-    transcript: Some(TranscriptFormat::Messages),
-    limit: UTF16,
-};
-
 impl Client {
     fn dialect(self) -> Dialect {
         match self {
-            Self::Codex => CODEX,
-            Self::Gemini => GEMINI,
-            Self::Qwen => QWEN,
-            Self::Cursor => CURSOR,
-            Self::Copilot => COPILOT,
-            Self::Vscode => VSCODE,
-            Self::Goose => GOOSE,
-            Self::Opencode => OPENCODE,
             Self::ClaudeCode
             | Self::Kimi
             | Self::Codebuddy
             | Self::Antigravity
             | Self::Qoder
             | Self::Kiro => CLAUDE,
+            Self::Codex => Dialect {
+                transcript: Some(TranscriptFormat::Codex),
+                limit: BYTES,
+                ..CLAUDE
+            },
+            // Its session files are not those of Claude Code.
+            Self::Qwen => Dialect {
+                transcript: None,
+                ..CLAUDE
+            },
+            Self::Gemini => Dialect {
+                prompt: HookOutput::Specific("BeforeAgent"),
+                transcript: Some(TranscriptFormat::Gemini),
+                ..CLAUDE
+            },
+            Self::Cursor => CURSOR,
+            Self::Vscode => Dialect {
+                start: HookOutput::Specific("SessionStart"),
+                ..CURSOR
+            },
+            Self::Goose => Dialect {
+                start: HookOutput::File,
+                ..CURSOR
+            },
+            Self::Copilot => Dialect {
+                start: HookOutput::Field("additionalContext"),
+                prompt: HookOutput::Field("additionalContext"),
+                transcript: Some(TranscriptFormat::Copilot),
+                limit: BYTES,
+            },
+            Self::Opencode => Dialect {
+                start: HookOutput::Text,
+                prompt: HookOutput::Text,
+                transcript: Some(TranscriptFormat::Messages),
+                limit: UTF16,
+            },
         }
     }
 
