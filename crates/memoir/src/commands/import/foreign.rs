@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     fs::{File, Metadata},
     io::{self, Cursor, Read},
     ops::ControlFlow,
@@ -390,19 +391,9 @@ fn taken_over_json(
         }
         counts
     };
-    let places: Vec<Value> = report
-        .places
-        .iter()
-        .map(|(place, reason)| place_json(place, reason.code(), &reason.to_string()))
-        .collect();
     let dates = report.dates.iter();
     let dates: BTreeMap<&str, u64> = dates
         .map(|(problem, count)| (problem.code(), *count))
-        .collect();
-    let date_places: Vec<Value> = report
-        .date_places
-        .iter()
-        .map(|(place, problem)| place_json(place, problem.code(), &problem.to_string()))
         .collect();
     let notices = report.notices.iter();
     let notices: Vec<Value> = notices
@@ -429,11 +420,11 @@ fn taken_over_json(
         "undated": report.undated,
         "tags_left_out": report.tags_left_out,
         "dates": dates,
-        "date_places": date_places,
+        "date_places": places_json(&report.date_places, |problem| problem.code()),
         "junk": passed(NoMemoryClass::Junk),
         "left_out": passed(NoMemoryClass::LeftOut),
         "not_understood": passed(NoMemoryClass::NotUnderstood),
-        "places": places,
+        "places": places_json(&report.places, |reason| reason.code()),
         "notices": notices,
         "offers_system_prompt": report.system_prompt.is_some(),
         "cannot_carry": done.recognised.format.cannot_carry(),
@@ -443,52 +434,47 @@ fn taken_over_json(
     })
 }
 
-fn place_json(place: &EntryPosition, reason: &str, text: &str) -> Value {
-    json!({
-        "file": place.file.as_ref().map(PrivateText::expose),
-        "line": place.line,
-        "byte": place.byte,
-        "reason": reason,
-        "told": text,
-    })
+fn places_json<R: Display>(
+    places: &[(EntryPosition, R)],
+    code: fn(&R) -> &'static str,
+) -> Vec<Value> {
+    let places = places.iter().map(|(place, reason)| {
+        json!({
+            "file": place.file.as_ref().map(PrivateText::expose),
+            "line": place.line,
+            "byte": place.byte,
+            "reason": code(reason),
+            "told": reason.to_string(),
+        })
+    });
+    places.collect()
 }
 
-/// The places of what was not understood, and of dates that are not used.
-fn places(report: &ImportReport) -> String {
+/// The first of `count` places, each with its reason.
+fn places<R: Display>(places: &[(EntryPosition, R)], count: u64) -> String {
     let mut text = String::new();
-    let mut list = |lines: Vec<(&EntryPosition, String)>, count: u64| {
-        let more = count.saturating_sub(lines.len() as u64);
-        for (place, reason) in lines {
-            let file = place.file.as_ref();
-            let file = file.map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
-            text.push_str(&format!("  {file}{place}: {reason}\n"));
-        }
-        if more > 0 {
-            text.push_str(&format!("  and {} more\n", thousands(more)));
-        }
-    };
-    let not_understood = report.places.iter();
-    let not_understood = not_understood.map(|(place, reason)| (place, reason.to_string()));
-    list(
-        not_understood.collect(),
-        report.count(NoMemoryClass::NotUnderstood),
-    );
-    let dates = report.date_places.iter();
-    let dates = dates.map(|(place, problem)| (place, problem.to_string()));
-    list(dates.collect(), report.dates.values().sum());
+    for (place, reason) in places {
+        let file = place.file.as_ref();
+        let file = file.map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
+        text.push_str(&format!("  {file}{place}: {reason}\n"));
+    }
+    let more = count.saturating_sub(places.len() as u64);
+    if more > 0 {
+        text.push_str(&format!("  and {} more\n", thousands(more)));
+    }
     text
 }
 
 /// The result of the import, for people.
 fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> String {
     let report = &done.report;
-    let because = |class: NoMemoryClass| {
+    let passed = |name, class: NoMemoryClass| {
         let of_class = report.passed.iter();
         let of_class = of_class.filter(|(reason, _)| reason.class() == class);
         let parts: Vec<String> = of_class
             .map(|(reason, count)| format!("{}: {}", reason, thousands(*count)))
             .collect();
-        parts.join(", ")
+        (name, report.count(class), parts.join(", "))
     };
     let conditional = arguments.dry_run || is_refused;
     let dates: u64 = report.dates.values().sum();
@@ -513,21 +499,9 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         ("omitted as obsolete", taken.gone_left_out, String::new()),
         ("here already", taken.known, String::new()),
         ("duplicates", taken.duplicates, String::new()),
-        (
-            "junk",
-            report.count(NoMemoryClass::Junk),
-            because(NoMemoryClass::Junk),
-        ),
-        (
-            "left out",
-            report.count(NoMemoryClass::LeftOut),
-            because(NoMemoryClass::LeftOut),
-        ),
-        (
-            "not understood",
-            report.count(NoMemoryClass::NotUnderstood),
-            because(NoMemoryClass::NotUnderstood),
-        ),
+        passed("junk", NoMemoryClass::Junk),
+        passed("left out", NoMemoryClass::LeftOut),
+        passed("not understood", NoMemoryClass::NotUnderstood),
         ("over a limit", taken.refused, String::new()),
         (
             "split",
@@ -564,7 +538,11 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    text.push_str(&places(report));
+    text.push_str(&places(
+        &report.places,
+        report.count(NoMemoryClass::NotUnderstood),
+    ));
+    text.push_str(&places(&report.date_places, dates));
     text.push_str(&format!(
         "\nwhat {} cannot carry:\n",
         done.recognised.format
