@@ -5,7 +5,6 @@ pub(crate) mod keys;
 
 use std::{
     collections::BTreeMap,
-    fmt::Display,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -231,6 +230,7 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
+        check_bounds(text)?;
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
@@ -244,17 +244,10 @@ impl Config {
             quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
-            context_tokens: value_or(
-                "context_tokens",
-                file.context_tokens,
-                defaults.context_tokens,
-            )?,
-            lease: value_or(
-                "lease_seconds",
-                file.lease_seconds,
-                defaults.lease.as_secs(),
-            )
-            .map(Duration::from_secs)?,
+            context_tokens: file.context_tokens.unwrap_or(defaults.context_tokens),
+            lease: file
+                .lease_seconds
+                .map_or(defaults.lease, Duration::from_secs),
             idle: defaults.idle,
         };
         Ok(Self {
@@ -385,7 +378,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
     let defaults = RecallSettings::default();
     Ok(RecallSettings {
         index_bytes: match section.index_mb {
-            Some(mb) => bounded("recall.index_mb", mb)? as usize * 1_048_576,
+            Some(mb) => mb as usize * 1_048_576,
             None => defaults.index_bytes,
         },
         stored_from: defaults.stored_from,
@@ -397,11 +390,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
         },
         before_questions: before("recall.before_questions", section.before_questions.clone())?,
         before_memories: before("recall.before_memories", section.before_memories.clone())?,
-        question_time: seconds(
-            "recall.question_seconds",
-            section.question_seconds,
-            defaults.question_time,
-        )?,
+        question_time: seconds(section.question_seconds, defaults.question_time),
     })
 }
 
@@ -482,14 +471,24 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
     })
 }
 
-/// The value of a key within its bounds, or the default.
-fn value_or<T: Copy + Display>(key: &str, value: Option<T>, default: T) -> Result<T, String> {
-    value.map_or(Ok(default), |value| bounded(key, value))
+/// Checks the numbers of the file against the bounds of their keys; those of prices are named by their models, and are
+/// checked with them.
+fn check_bounds(text: &str) -> Result<(), String> {
+    // It was read as a configuration before, so that it is TOML.
+    let file = toml::Value::Table(text.parse().unwrap_or_default());
+    for key in keys::KEYS.iter() {
+        let mut names = key.name.split('.');
+        match names.try_fold(&file, |table, name| table.get(name)) {
+            Some(toml::Value::Integer(number)) => bounded(&key.name, *number).map(drop)?,
+            Some(toml::Value::Float(number)) => bounded(&key.name, *number).map(drop)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
-/// As [`value_or`], of a time.
-fn seconds(key: &str, value: Option<f64>, default: Duration) -> Result<Duration, String> {
-    value_or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
+fn seconds(value: Option<f64>, default: Duration) -> Duration {
+    value.map_or(default, Duration::from_secs_f64)
 }
 
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
@@ -498,33 +497,18 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
         (Some(_), Some(_)) => {
             return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
         }
-        (Some(minutes), None) => {
-            Duration::from_secs_f64(bounded("limits.minutes", minutes)? * 60.0)
-        }
-        (None, given) => seconds("limits.seconds", given, defaults.time)?,
+        (Some(minutes), None) => Duration::from_secs_f64(minutes * 60.0),
+        (None, given) => seconds(given, defaults.time),
     };
-    let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: value_or("limits.turns", section.turns, defaults.turns)?,
-        tokens: value_or("limits.tokens", section.tokens, defaults.tokens)?,
-        cost: cost.transpose()?.or(defaults.cost),
-        answer_tokens: value_or(
-            "limits.answer_tokens",
-            section.answer_tokens,
-            defaults.answer_tokens,
-        )?,
-        attempts: value_or("limits.attempts", section.attempts, defaults.attempts)?,
-        first_wait: seconds(
-            "limits.first_wait_seconds",
-            section.first_wait_seconds,
-            defaults.first_wait,
-        )?,
-        longest_wait: seconds(
-            "limits.longest_wait_seconds",
-            section.longest_wait_seconds,
-            defaults.longest_wait,
-        )?,
+        turns: section.turns.unwrap_or(defaults.turns),
+        tokens: section.tokens.unwrap_or(defaults.tokens),
+        cost: section.cost.or(defaults.cost),
+        answer_tokens: section.answer_tokens.unwrap_or(defaults.answer_tokens),
+        attempts: section.attempts.unwrap_or(defaults.attempts),
+        first_wait: seconds(section.first_wait_seconds, defaults.first_wait),
+        longest_wait: seconds(section.longest_wait_seconds, defaults.longest_wait),
     })
 }
 
