@@ -14,7 +14,7 @@ use crate::{
     EntryPosition, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::{Files, is_of_conversations},
-    json::{self, Lists},
+    json::{self, Lists, fields},
     out::{FoundEntry, Out, hex},
 };
 
@@ -79,17 +79,13 @@ fn conversation(
     notes: &mut ChatGptNotes,
     out: &mut Out<'_>,
 ) -> ReadResult {
-    let names = [
-        "mapping",
-        "current_node",
-        "is_do_not_remember",
-        "update_time",
-        "create_time",
-    ];
-    let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
+    fields!(raw => {
+        mapping: "mapping", current: "current_node", forget: "is_do_not_remember", updated: "update_time",
+        created: "create_time",
+    } else {
         out.pass_entry(place.clone(), NoMemoryReason::Malformed);
         return Ok(());
-    };
+    });
     let Some(mapping) = mapping.filter(|mapping| mapping.is_object()) else {
         out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
         return Ok(());

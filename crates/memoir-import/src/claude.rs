@@ -12,7 +12,7 @@ use crate::{
     EntryPosition, NoMemoryReason, ReadResult, date,
     files::{Files, file_name},
     frontmatter,
-    json::{self, Lists},
+    json::{self, Lists, fields},
     markdown,
     out::{FoundEntry, Out, digest_id},
 };
@@ -91,32 +91,13 @@ fn element(
     projects: &BTreeMap<String, String>,
     out: &mut Out<'_>,
 ) -> ReadResult {
-    let names = [
-        "conversations_memory",
-        "project_memories",
-        "account_uuid",
-        "memory_files",
-        "path",
-        "content",
-        "id",
-        "created_at",
-    ];
-    let Ok(
-        [
-            about,
-            of_projects,
-            account,
-            unknown,
-            path,
-            content,
-            id,
-            created,
-        ],
-    ) = raw.fields(names)
-    else {
+    fields!(raw => {
+        about: "conversations_memory", of_projects: "project_memories", account: "account_uuid",
+        unknown: "memory_files", path: "path", content: "content", id: "id", created: "created_at",
+    } else {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
-    };
+    });
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
         return out.entry(FoundEntry {
             text: content,

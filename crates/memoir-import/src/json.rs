@@ -24,6 +24,18 @@ impl From<BrokenJson> for NoMemoryReason {
     }
 }
 
+/// Binds variables to the fields of an object, each named as in the file. What follows is done where it is no object, or
+/// truncated: all fields are missing then with `or none`.
+macro_rules! fields {
+    ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? } or none) => {
+        let [$($variable),+] = $raw.fields([$($name),+]).unwrap_or_default();
+    };
+    ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? } else { $($otherwise:tt)+ }) => {
+        let Ok([$($variable),+]) = $raw.fields([$($name),+]) else { $($otherwise)+ };
+    };
+}
+pub(crate) use fields;
+
 /// A part of a file.
 pub(crate) enum JsonPart<'a> {
     /// An element of a list, or a value that stands by itself.

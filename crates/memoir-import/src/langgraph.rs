@@ -9,7 +9,7 @@ use memoir_transcripts::raw::Raw;
 use crate::{
     EntryPosition, NoMemoryReason, ReadResult, date,
     files::{Files, is_database},
-    json::{self, Lists},
+    json::{self, Lists, fields},
     out::{FoundEntry, Out},
     sqlite, tags,
 };
@@ -32,18 +32,13 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 }
 
 fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let names = [
-        "prefix",
-        "namespace",
-        "key",
-        "value",
-        "created_at",
-        "expires_at",
-    ];
-    let Ok([prefix, namespace, key, value, created, expires]) = raw.fields(names) else {
+    fields!(raw => {
+        prefix: "prefix", namespace: "namespace", key: "key", value: "value", created: "created_at",
+        expires: "expires_at",
+    } else {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
-    };
+    });
     let namespace = match namespace.filter(|namespace| namespace.is_array()) {
         Some(list) => tags::of_value(list).join("."),
         None => json::first_text([prefix, namespace]).unwrap_or_default(),

@@ -14,7 +14,7 @@ use crate::{
     EntryPosition, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::Files,
-    json::{self, Lists},
+    json::{self, Lists, fields},
     out::{FoundEntry, Out},
 };
 
@@ -134,30 +134,13 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let names = [
-        "name",
-        "entityName",
-        "entityType",
-        "observations",
-        "contents",
-        "createdAt",
-        "created_at",
-    ];
-    let Ok(
-        [
-            name,
-            entity_name,
-            entity_type,
-            observations,
-            contents,
-            created,
-            created_too,
-        ],
-    ) = raw.fields(names)
-    else {
+    fields!(raw => {
+        name: "name", entity_name: "entityName", entity_type: "entityType", observations: "observations",
+        contents: "contents", created: "createdAt", created_too: "created_at",
+    } else {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
-    };
+    });
     let ends = [
         "from",
         "from_entity",

@@ -16,7 +16,7 @@ use crate::{
     DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::{Files, is_database},
-    json::{self, JsonPart, Lists},
+    json::{self, JsonPart, Lists, fields},
     out::{FoundEntry, Out, digest_id},
     sqlite, tags,
 };
@@ -106,30 +106,11 @@ fn row(
     let held = payload.filter(|payload| payload.is_object()).unwrap_or(raw);
     let texts = held.fields(["memory", "text", "data", "content"])?;
     let text = json::content(texts, "memory")?;
-    let names = [
-        "id",
-        "created_at",
-        "updated_at",
-        "expiration_date",
-        "categories",
-        "tags",
-        "metadata",
-        "user_id",
-        "agent_id",
-        "is_deleted",
-    ];
-    let [
-        inner_id,
-        created,
-        updated,
-        expires,
-        categories,
-        own_tags,
-        metadata,
-        user,
-        agent,
-        deleted,
-    ] = held.fields(names).unwrap_or_default();
+    fields!(held => {
+        inner_id: "id", created: "created_at", updated: "updated_at", expires: "expiration_date",
+        categories: "categories", own_tags: "tags", metadata: "metadata", user: "user_id", agent: "agent_id",
+        deleted: "is_deleted",
+    } or none);
     let metadata = metadata
         .and_then(|metadata| {
             metadata
