@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     database,
+    failure::Failure,
     hook::{
         HookEvent,
         calls::{self, ProgramCalls},
@@ -171,11 +172,14 @@ fn examined(
     }
     let report = match run(program, &configured) {
         Ok(report) => report,
-        Err(problem) => {
-            let finding = format!("does not reach its memory: {}", problem.text);
-            let hint = problem.hint;
-            let advice = hint.unwrap_or_else(|| format!("{again} writes it anew"));
-            return Examination::advised(Severity::Problem, AREA, finding, advice);
+        Err(failure) => {
+            let problem = failure.into_finding(AREA);
+            let anew = || Some(format!("{again} writes it anew"));
+            return Examination {
+                finding: format!("does not reach its memory: {}", problem.finding),
+                advice: problem.advice.or_else(anew),
+                ..problem
+            };
         }
     };
     let mut passing = programs().filter_map(|path| Some((path, Passing::of(path)?)));
@@ -411,25 +415,10 @@ fn found(program: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Why a command does not reach the memory.
-struct Unreached {
-    text: String,
-    hint: Option<String>,
-}
-
-impl Unreached {
-    fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            hint: None,
-        }
-    }
-}
-
 /// Runs every hook and the server of tools, each once, and returns the last report.
-fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreached> {
+fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Failure> {
     let began = Instant::now();
-    let mut last = Err(Unreached::new("nothing is configured"));
+    let mut last = Err(Failure::new("nothing is configured"));
     for hook in &configured.hooks {
         let mut shell = match cfg!(windows) {
             true => Command::new("cmd"),
@@ -462,7 +451,7 @@ fn report(
     environment: &[(String, String)],
     what: &str,
     began: Instant,
-) -> Result<ProbeReport, Unreached> {
+) -> Result<ProbeReport, Failure> {
     for name in CHOOSING {
         command.env_remove(name);
     }
@@ -474,11 +463,11 @@ fn report(
         .stderr(Stdio::piped())
         .spawn();
     let mut child =
-        child.map_err(|error| Unreached::new(format!("{what} does not start: {error}")))?;
+        child.map_err(|error| Failure::new(format!("{what} does not start: {error}")))?;
     let printed = piece(child.stdout.take());
     let problems = piece(child.stderr.take());
     if !ends_in_time(&mut child, began) {
-        return Err(Unreached::new(format!(
+        return Err(Failure::new(format!(
             "{what} does not end within {} s",
             LONGEST.as_secs()
         )));
@@ -487,16 +476,19 @@ fn report(
     let line = printed.lines().next().unwrap_or_default();
     let Ok(report) = serde_json::from_str::<ProbeReport>(line) else {
         let problem = problems.lines().find(|line| !line.trim().is_empty());
-        return Err(Unreached::new(match problem {
+        return Err(Failure::new(match problem {
             Some(problem) => format!("{what} does not respond: {problem}"),
             None => format!("{what} does not answer"),
         }));
     };
     match report.problem {
-        Some(text) => Err(Unreached {
-            text,
-            hint: report.hint,
-        }),
+        Some(text) => {
+            let failure = Failure::new(text);
+            Err(match report.hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            })
+        }
         None => Ok(report),
     }
 }
