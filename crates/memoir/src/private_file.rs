@@ -62,11 +62,15 @@ pub(crate) fn read_json<T: Default + DeserializeOwned>(
 /// # Errors
 /// It is there already, or cannot be created.
 pub(crate) fn create_new(path: &Path) -> io::Result<fs::File> {
+    new_for_owner().create_new(true).write(true).open(path)
+}
+
+/// Options by which a file that is created is its owner's only.
+pub(crate) fn new_for_owner() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
-    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options
 }
 
 /// Removes a file. Returns whether it was there.
@@ -86,10 +90,8 @@ pub(crate) fn remove(path: &Path) -> io::Result<bool> {
 /// The folder or the lock's file cannot be created.
 pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
     make_private_folder(folder_of(path))?;
-    let mut options = fs::OpenOptions::new();
+    let mut options = new_for_owner();
     options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path.with_extension("lock"))?;
     file.lock()?;
     Ok(file)

@@ -1,7 +1,7 @@
 //! The log of the hooks, since their hosts do not show a hook's errors. It holds no texts of an agent.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
@@ -68,9 +68,6 @@ fn opened(path: &Path) -> Option<File> {
         // Where renaming fails, or another process was faster, this process continues with the existing file.
         let _ = fs::rename(path, path.with_extension("log.1"));
     }
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).ok()
+    let mut options = private_file::new_for_owner();
+    options.create(true).append(true).open(path).ok()
 }

@@ -2,7 +2,7 @@
 //! are for their owner only, and hold no texts. A process locks a file while it decides about it.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
@@ -47,11 +47,9 @@ impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
     pub(super) fn lock(path: &Path) -> Result<Self, Failure> {
         let problem = |error| Failure::file("open", path, &error);
         private_file::make_private_folder(private_file::folder_of(path)).map_err(problem)?;
-        let mut options = OpenOptions::new();
+        let mut options = private_file::new_for_owner();
         // The file is not truncated here, since it is read once it is locked.
         options.create(true).truncate(false).read(true).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path).map_err(problem)?;
         // Without a limit: the watching thread ends a hook that waits too long.
         file.lock().map_err(problem)?;
