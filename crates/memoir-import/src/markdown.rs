@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The file names of an agent's instructions.
-const INSTRUCTIONS: [&str; 8] = [
+const INSTRUCTIONS: [&str; 7] = [
     "AGENTS.md",
     "TOOLS.md",
     "HEARTBEAT.md",
@@ -24,7 +24,6 @@ const INSTRUCTIONS: [&str; 8] = [
     "CLAUDE.md",
     "GEMINI.md",
     "SKILL.md",
-    "README.md",
 ];
 /// The separator of the entries of Hermes.
 const SECTION: &str = "§";
@@ -59,7 +58,7 @@ fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoM
             .any(|folder| names.contains(&folder.to_lowercase().as_str()))
     };
     // A `README.md` is a page like others, except in an agent's workspace: there it explains the folder.
-    let is_instruction = INSTRUCTIONS.contains(&file) && file != "README.md"
+    let is_instruction = INSTRUCTIONS.contains(&file)
         || file == "README.md" && workspace.has_soul
         || is_in(&["skills"]);
     if is_instruction && !instructions {
@@ -134,8 +133,9 @@ fn page(
         let is_title = says_something && !is_special(file) && !words.trim().is_empty();
         is_title.then_some(words)
     });
+    // What all entries of the page have.
     let base = FoundEntry {
-        id: id.clone(),
+        id,
         kind,
         created_at,
         constitutional: is_soul || fields.is_true("constitutional"),
@@ -151,7 +151,7 @@ fn page(
             out.entry(FoundEntry {
                 tags: tags_of(&fields, &text, is_user),
                 text,
-                ..base.again()
+                ..base.clone()
             })?;
         }
         return Ok(());
@@ -426,7 +426,7 @@ fn observations(
                 out.entry(FoundEntry {
                     text: format!("{title}: {text}"),
                     tags: all,
-                    ..base.again()
+                    ..base.clone()
                 })?;
             }
             Some(MarkdownLine::Relation { kind, target, rest }) => {
@@ -434,7 +434,7 @@ fn observations(
                 out.entry(FoundEntry {
                     text: text.trim().to_owned(),
                     tags: vec!["relation".to_owned()],
-                    ..base.again()
+                    ..base.clone()
                 })?;
             }
         }

@@ -27,7 +27,7 @@ const TITLE_CHARACTERS: usize = 120;
 const FEWEST_CHARACTERS: usize = 3;
 
 /// An entry as a reader found it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct FoundEntry {
     pub(crate) text: String,
     pub(crate) kind: Option<Kind>,
@@ -48,23 +48,6 @@ pub(crate) struct FoundEntry {
     /// Whether it is accepted even if it is only JSON.
     pub(crate) may_be_json: bool,
     pub(crate) place: EntryPosition,
-}
-
-impl FoundEntry {
-    /// Another entry of the same page: all of this one but its text and tags.
-    pub(crate) fn again(&self) -> Self {
-        Self {
-            kind: self.kind,
-            id: self.id.clone(),
-            created_at: self.created_at,
-            origin: self.origin,
-            constitutional: self.constitutional,
-            gone: self.gone,
-            is_persona: self.is_persona,
-            place: self.place.clone(),
-            ..Self::default()
-        }
-    }
 }
 
 /// The text that is offered as the agent's system prompt.
