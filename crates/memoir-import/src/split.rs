@@ -205,11 +205,7 @@ fn broken(block: &str, limit: usize) -> Vec<String> {
         let mut rest = line;
         // Counted up to the limit only: counting all of the rest for each piece would be quadratic in the line's
         // length.
-        while length_over(rest, limit) {
-            let end = rest
-                .char_indices()
-                .nth(limit)
-                .map_or(rest.len(), |(end, _)| end);
+        while let Some((end, _)) = rest.char_indices().nth(limit) {
             let cut = rest[..end]
                 .rfind(char::is_whitespace)
                 // White space at the very beginning would give an empty piece, and no end.
@@ -227,10 +223,6 @@ fn broken(block: &str, limit: usize) -> Vec<String> {
         .for_each(|piece| *piece = piece.trim().to_owned());
     pieces.retain(|piece| !piece.is_empty());
     pieces
-}
-
-fn length_over(text: &str, limit: usize) -> bool {
-    text.char_indices().nth(limit).is_some()
 }
 
 #[cfg(test)]
