@@ -1,6 +1,6 @@
 //! `memoir context`: the text that an agent's runtime puts after the system prompt.
 
-use memoir_app::{ContextRequest, ContextView};
+use memoir_app::ContextRequest;
 
 use crate::{
     failure::{Ending, Outcome},
@@ -34,7 +34,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         output::json(&context)?;
     } else if arguments.explain {
-        output::print(&explanation(&context))?;
+        let explained = context.explained.as_ref();
+        output::print(&explained.map_or_else(String::new, show::context::explained))?;
     } else if terminal::stdout_is_watched() {
         output::print(&terminal::safe_lines(context.text.expose()))?;
     } else {
@@ -42,9 +43,4 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         output::data(context.text.expose().as_bytes())?;
     }
     Ok(Ending::Done)
-}
-
-fn explanation(context: &ContextView) -> String {
-    let explained = context.explained.as_ref();
-    explained.map_or_else(String::new, show::context::explained)
 }

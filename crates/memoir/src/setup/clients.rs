@@ -108,7 +108,9 @@ impl KnownFile<'_> {
         match self.hooks {
             Some(hooks) => hooks.iter().any(|own| {
                 let more = command.strip_prefix(without_end(own));
-                more.is_some_and(|more| is_end_of_words(more) && is_one_command(more))
+                more.is_some_and(|more| {
+                    (more.is_empty() || more.starts_with(' ')) && is_one_command(more)
+                })
             }),
             None => is_in_form(command),
         }
@@ -238,10 +240,6 @@ fn is_in_form(command: &str) -> bool {
 /// Whether a program has Memoir's name.
 pub(super) fn is_named(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == NAME)
-}
-
-fn is_end_of_words(text: &str) -> bool {
-    text.is_empty() || text.starts_with(' ')
 }
 
 /// Whether a shell parses only words in it.

@@ -125,7 +125,7 @@ impl ProgramRecord {
             hooks,
         };
         self.written.files.insert(change.path.clone(), written);
-        self.write()
+        private_file::write_json(&self.path, serde_json::to_vec(&self.written))
     }
 
     /// Records the command line that the program calls from now on.
@@ -136,10 +136,6 @@ impl ProgramRecord {
         written::note(&self.program, &call)?;
         self.call = Some(call);
         Ok(())
-    }
-
-    fn write(&self) -> Result<(), Failure> {
-        private_file::write_json(&self.path, serde_json::to_vec(&self.written))
     }
 
     /// The missing folders above the file, and those that were created for another program: the last removed program

@@ -45,30 +45,20 @@ fn describe(agent: &ShownAgent) -> String {
             thousands(tally.constitutional_count)
         ),
     );
+    let size = |count, tokens| format!("{}, {} tokens", thousands(count), thousands(tokens));
     line(
         "journal entries",
-        &format!(
-            "{}, {} tokens",
-            thousands(tally.journal_count),
-            thousands(tally.journal_tokens)
-        ),
+        &size(tally.journal_count, tally.journal_tokens),
     );
+    let archival = size(tally.archival_count, tally.archival_tokens);
+    let replaced = thousands(tally.replaced_count);
     line(
         "archival memories",
-        &format!(
-            "{}, {} tokens; {} of them replaced",
-            thousands(tally.archival_count),
-            thousands(tally.archival_tokens),
-            thousands(tally.replaced_count)
-        ),
+        &format!("{archival}; {replaced} of them replaced"),
     );
     line(
         "summaries",
-        &format!(
-            "{}, {} tokens",
-            thousands(tally.summary_count),
-            thousands(tally.summary_tokens)
-        ),
+        &size(tally.summary_count, tally.summary_tokens),
     );
     line(
         "originals",

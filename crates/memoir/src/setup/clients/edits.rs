@@ -26,9 +26,17 @@ impl Program {
             Self::Cursor => files.cursor(),
             Self::Copilot => files.copilot(),
             Self::Vscode => files.vscode(),
-            Self::ClaudeDesktop => files.claude_desktop(),
+            Self::ClaudeDesktop => vec![files.servers(
+                "claude_desktop_config.json",
+                "mcpServers",
+                files.server(json!({})),
+            )],
             Self::Goose => files.goose(),
-            Self::Zed => files.zed(),
+            Self::Zed => vec![files.servers(
+                "settings.json",
+                "context_servers",
+                files.server(json!({"env": {}})),
+            )],
             Self::Opencode => files.opencode(),
         }
     }
@@ -178,16 +186,6 @@ impl ProgramFiles<'_> {
             self.servers("User/mcp.json", "servers", self.stdio()),
             Edit::own(self.folders.home.join(".copilot/hooks/memoir.json"), &hooks),
         ]
-    }
-
-    fn claude_desktop(&self) -> Vec<Edit> {
-        let server = self.server(json!({}));
-        vec![self.servers("claude_desktop_config.json", "mcpServers", server)]
-    }
-
-    fn zed(&self) -> Vec<Edit> {
-        let server = self.server(json!({"env": {}}));
-        vec![self.servers("settings.json", "context_servers", server)]
     }
 
     fn opencode(&self) -> Vec<Edit> {
