@@ -72,7 +72,7 @@ struct ConfigFile {
     quotas: BTreeMap<String, u64>,
     telemetry: TelemetrySection,
     oauth: OauthSection,
-    prices: BTreeMap<ModelName, PriceSection>,
+    prices: BTreeMap<ModelName, Price>,
     providers: BTreeMap<String, ProviderSettings>,
     webhooks: Vec<WebhookSection>,
 }
@@ -159,13 +159,6 @@ struct ClientSection {
     redirect_uris: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceSection {
-    input_per_million: f64,
-    output_per_million: f64,
-}
-
 /// The values of an empty file.
 impl Default for Config {
     fn default() -> Self {
@@ -231,6 +224,7 @@ impl Config {
     fn parse(text: &str) -> Result<Self, String> {
         let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
         check_bounds(text)?;
+        check_prices(&file.prices)?;
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
@@ -242,7 +236,7 @@ impl Config {
             limits: limits(&file.limits)?,
             recall: recall(&file.recall)?,
             quotas: quotas(&file.quotas)?,
-            prices: prices(file.prices)?,
+            prices: file.prices,
             default_model: file.model,
             context_tokens: file.context_tokens.unwrap_or(defaults.context_tokens),
             lease: file
@@ -526,18 +520,14 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
     Ok(quotas)
 }
 
-fn prices(
-    sections: BTreeMap<ModelName, PriceSection>,
-) -> Result<BTreeMap<ModelName, Price>, String> {
-    let price = |(model, section): (ModelName, PriceSection)| {
-        let part = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
-        let price = Price {
-            input_per_million: part("input_per_million", section.input_per_million)?,
-            output_per_million: part("output_per_million", section.output_per_million)?,
-        };
-        Ok((model, price))
-    };
-    sections.into_iter().map(price).collect()
+/// Checks the prices against their bounds.
+fn check_prices(prices: &BTreeMap<ModelName, Price>) -> Result<(), String> {
+    for (model, price) in prices {
+        let check = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
+        check("input_per_million", price.input_per_million)?;
+        check("output_per_million", price.output_per_million)?;
+    }
+    Ok(())
 }
 
 /// `false` is refused: any user of the command line can write the configuration.

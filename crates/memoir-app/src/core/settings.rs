@@ -163,7 +163,8 @@ impl SessionLimits {
 }
 
 /// The price of a model, per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     /// Tokens sent.
     pub input_per_million: f64,
