@@ -159,17 +159,8 @@ fn because(session: &SessionFacts) -> Option<&'static str> {
 
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
-    let mut table = TextTable::new([
-        "session",
-        "begun",
-        "state",
-        "mode",
-        "tokens",
-        "edits",
-        "archived",
-        "summaries",
-        "note",
-    ]);
+    let headings = "session, begun, state, mode, tokens, edits, archived, summaries, note";
+    let mut table = TextTable::new(headings.split(", "));
     for session in sessions {
         let mut notes = Vec::new();
         if session.rehearsal {

@@ -19,21 +19,8 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         agents,
         "there is no agent yet; `memoir agent create NAME` creates one",
         |agents| {
-            let mut table = TextTable::new([
-                "agent",
-                "health",
-                "core",
-                "tokens",
-                "budget",
-                "journal",
-                "in prompt",
-                "archived",
-                "discarded",
-                "last refined",
-                "next",
-                "model",
-            ])
-            .right(2..=8);
+            let headings = "agent, health, core, tokens, budget, journal, in prompt, archived, discarded, last refined, next, model";
+            let mut table = TextTable::new(headings.split(", ")).right(2..=8);
             for agent in agents {
                 table.row([
                     safe(&agent.name).into_owned(),

@@ -23,15 +23,8 @@ pub(super) async fn run(global: &Global, agent: &OwnAgent, most: usize) -> Outco
 }
 
 fn in_words(probed: &[SessionProbe]) -> String {
-    let mut table = TextTable::new([
-        "session",
-        "ended",
-        "outcome",
-        "probes",
-        "in the context",
-        "first ten recalled",
-    ])
-    .right([3]);
+    let headings = "session, ended, outcome, probes, in the context, first ten recalled";
+    let mut table = TextTable::new(headings.split(", ")).right([3]);
     let change = |count: BeforeAndAfter| format!("{} → {}", count.before, count.after);
     for probe in probed {
         table.row([
