@@ -14,7 +14,7 @@ use crate::{failure::Failure, installation::Installation, output, remote::Remote
 pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";
 
 /// The report, as one line of JSON.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ProbeReport {
     /// The version of Memoir that is called.
     pub(crate) version: String,
@@ -40,10 +40,7 @@ pub(crate) fn is_asked() -> bool {
 pub(crate) async fn report(means: &ProgramMemory) -> Result<(), Failure> {
     let mut report = ProbeReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        place: None,
-        agent: None,
-        problem: None,
-        hint: None,
+        ..ProbeReport::default()
     };
     match reach(means).await {
         Ok((place, agent)) => (report.place, report.agent) = (Some(place), agent),

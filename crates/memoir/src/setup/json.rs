@@ -320,15 +320,10 @@ fn is_blank(text: &str) -> bool {
 /// A file's text; of a blank file, an empty object behind its mark of the byte order.
 fn with_root(text: &str) -> Cow<'_, str> {
     match is_blank(text) {
-        true => format!(
-            "{}{{}}\n",
-            if text.starts_with('\u{feff}') {
-                "\u{feff}"
-            } else {
-                ""
-            }
-        )
-        .into(),
+        true => {
+            let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
+            format!("{mark}{{}}\n").into()
+        }
         false => text.into(),
     }
 }
@@ -562,11 +557,7 @@ mod tests {
     #[test]
     fn a_file_of_a_byte_order_mark_alone_is_a_blank_one() {
         for file in ["", " \n", "\u{feff}", "\u{feff}\r\n"] {
-            let mark = if file.starts_with('\u{feff}') {
-                "\u{feff}"
-            } else {
-                ""
-            };
+            let mark = file.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
             assert_eq!(get(file, &["a"]), Ok(None), "{file:?}");
             let changed = set(file, &["a"], &json!(1)).unwrap();
             assert_eq!(changed, format!("{mark}{{\n  \"a\": 1\n}}\n"));
