@@ -25,8 +25,11 @@ impl From<BrokenJson> for NoMemoryReason {
 }
 
 /// Binds variables to the fields of an object, each named as in the file. What follows is done where it is no object, or
-/// truncated: all fields are missing then with `or none`.
+/// truncated: `?` returns the error, and with `or none` all fields are missing then.
 macro_rules! fields {
+    ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? }?) => {
+        let [$($variable),+] = $raw.fields([$($name),+])?;
+    };
     ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? } or none) => {
         let [$($variable),+] = $raw.fields([$($name),+]).unwrap_or_default();
     };

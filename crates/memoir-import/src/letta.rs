@@ -13,7 +13,7 @@ use crate::{
     EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
     files::Files,
     frontmatter,
-    json::{self, Lists},
+    json::{self, Lists, fields},
     markdown,
     out::{FoundEntry, Out},
     tags,
@@ -231,15 +231,10 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
 }
 
 fn block(raw: Raw<'_>, agent: &str, out: &mut Out<'_>) -> Result<FoundEntry, NoMemoryReason> {
-    let fields = [
-        "label",
-        "value",
-        "read_only",
-        "tags",
-        "created_at",
-        "updated_at",
-    ];
-    let [label, value, read_only, own_tags, created, updated] = raw.fields(fields)?;
+    fields!(raw => {
+        label: "label", value: "value", read_only: "read_only", own_tags: "tags", created: "created_at",
+        updated: "updated_at",
+    }?);
     let label = json::text(label).unwrap_or_default();
     let text = json::content([value], "value")?;
     let is_persona = label == "persona" && out.offer(&text);
@@ -260,15 +255,10 @@ fn block(raw: Raw<'_>, agent: &str, out: &mut Out<'_>) -> Result<FoundEntry, NoM
 }
 
 fn passage(raw: Raw<'_>) -> Result<FoundEntry, NoMemoryReason> {
-    let fields = [
-        "id",
-        "text",
-        "tags",
-        "created_at",
-        "is_deleted",
-        "updated_at",
-    ];
-    let [id, text, own_tags, created, deleted, updated] = raw.fields(fields)?;
+    fields!(raw => {
+        id: "id", text: "text", own_tags: "tags", created: "created_at", deleted: "is_deleted",
+        updated: "updated_at",
+    }?);
     let text = json::content([text], "text")?;
     let is_deleted = deleted.is_some_and(Raw::is_true);
     let gone = is_deleted.then(|| ImportedGone::deleted(date::of_value(updated).at));
