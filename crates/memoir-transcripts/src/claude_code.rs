@@ -74,31 +74,21 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     })
 }
 
+/// What a line with these flags was, where the user and the assistant did not see it. The first one that is set counts.
+const FLAGS: [(&str, NoMessageReason); 5] = [
+    ("isSidechain", NoMessageReason::Sidechain),
+    ("isCompactSummary", NoMessageReason::Bookkeeping),
+    ("isMeta", NoMessageReason::Hidden),
+    ("isVisibleInTranscriptOnly", NoMessageReason::Hidden),
+    ("isApiErrorMessage", NoMessageReason::System),
+];
+
 /// Whether the line was visible to the user and the assistant.
 fn shown(line: Raw<'_>) -> Result<(), NoMessageReason> {
-    let flags = [
-        "isSidechain",
-        "isMeta",
-        "isCompactSummary",
-        "isVisibleInTranscriptOnly",
-        "isApiErrorMessage",
-    ];
-    let [sidechain, meta, summary, only, error] = line.fields(flags)?;
-    let set = |flag: Option<Raw<'_>>| flag.is_some_and(Raw::is_true);
-    if set(sidechain) {
-        return Err(NoMessageReason::Sidechain);
-    }
-    if set(summary) {
-        return Err(NoMessageReason::Bookkeeping);
-    }
-    if set(meta) || set(only) {
-        return Err(NoMessageReason::Hidden);
-    }
-    if set(error) {
-        Err(NoMessageReason::System)
-    } else {
-        Ok(())
-    }
+    let flags = line.fields(FLAGS.map(|(name, _)| name))?;
+    let mut flags = FLAGS.iter().zip(flags);
+    let set = flags.find(|(_, flag)| flag.is_some_and(Raw::is_true));
+    set.map_or(Ok(()), |((_, reason), _)| Err(*reason))
 }
 
 /// The content of a message: a text, or a list of blocks.
