@@ -87,14 +87,10 @@ fn main() -> ExitCode {
     if arguments.global.no_pager {
         output::do_not_page();
     }
-    let mut runtime = match arguments.command {
-        cli::Command::Serve(_) => serving_runtime(),
-        _ => tokio::runtime::Builder::new_current_thread(),
-    };
-    // Ends with `main`, after the service.
-    let _long_work = match arguments.command {
-        cli::Command::Serve(_) => long_work_runtime(),
-        _ => None,
+    // The runtime for long work ends with `main`, after the service.
+    let (mut runtime, _long_work) = match arguments.command {
+        cli::Command::Serve(_) => (serving_runtime(), long_work_runtime()),
+        _ => (tokio::runtime::Builder::new_current_thread(), None),
     };
     let ending = runtime
         .enable_all()
