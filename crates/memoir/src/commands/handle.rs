@@ -65,30 +65,25 @@ fn report(done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {
         Handling::Restore => ("restored", None),
     };
     output::print(&format!("{verb} {}", show::numbers(&numbers)))?;
-    // A discarded memory that replaced others does not restore them (SPEC 2.4).
-    let left: Vec<Number> = done
-        .iter()
-        .filter(|memory| matches!(handling, Handling::Discard) && !memory.sources.is_empty())
-        .flat_map(|memory| memory.sources.iter().copied())
-        .collect();
     if let Some(note) = note.filter(|_| numbers.len() == 1) {
         terminal::note(note);
     }
-    let archival: Vec<Number> = done
-        .iter()
-        .filter(|memory| matches!(handling, Handling::Restore) && memory.kind == Kind::Archival)
-        .map(|memory| memory.number)
-        .collect();
-    if !archival.is_empty() {
+    let (still, archived): (&str, Vec<Number>) = match handling {
+        // A discarded memory that replaced others does not restore them (SPEC 2.4).
+        Handling::Discard => {
+            let sources = done.iter().flat_map(|memory| &memory.sources);
+            ("still ", sources.copied().collect())
+        }
+        Handling::Restore => {
+            let archival = done.iter().filter(|memory| memory.kind == Kind::Archival);
+            ("", archival.map(|memory| memory.number).collect())
+        }
+        Handling::Protect | Handling::Unprotect | Handling::Promote => return Ok(()),
+    };
+    if !archived.is_empty() {
         terminal::note(&format!(
-            "in the archive: {}; `memoir promote` brings them back into the prompt",
-            show::numbers(&archival)
-        ));
-    }
-    if !left.is_empty() {
-        terminal::note(&format!(
-            "still in the archive: {}; `memoir promote` brings them back into the prompt",
-            show::numbers(&left)
+            "{still}in the archive: {}; `memoir promote` brings them back into the prompt",
+            show::numbers(&archived)
         ));
     }
     Ok(())
