@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use memoir_app::{Memoir, OriginalCounts, SessionFacts, SignedInUser};
-use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
+use memoir_domain::{Timestamp, rewind::RewindPreview, session::State};
 
 use crate::{
     answer::page,
@@ -411,7 +411,7 @@ pub(crate) fn state(session: &SessionFacts) -> Markup {
         State::Declined | State::Abandoned => "badge plain",
     };
     html! {
-        span class=(class) { (labels::state(session.state)) }
+        span class=(class) { (session.state.label()) }
         @if session.rehearsal { " " span.badge.plain { "rehearsal" } }
         @if session.undone_at.is_some() { " " span.badge.plain { "undone" } }
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use maud::{Markup, html};
 use memoir_app::{CoreSizeHistory, Return, SessionMark};
-use memoir_domain::{Timestamp, audit::Action, labels, session::State};
+use memoir_domain::{Timestamp, audit::Action, session::State};
 use serde::Serialize;
 
 use crate::words;
@@ -147,7 +147,7 @@ fn of_session(session: &SessionMark) -> Happening {
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
     };
-    let mut text = format!("Session {}", labels::state(session.state));
+    let mut text = format!("Session {}", session.state.label());
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
         let (before, after) = (words::number(before), words::number(after));
         text += &format!(", {before} → {after} tokens");

@@ -5,9 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, de};
 
 /// Defines an enum of plain variants, each with its wire name, which is written here and nowhere else: the variant's
-/// form in JSON, in the database and in a text.
+/// form in JSON, in the database and in a text. Where names are no words (other than kinds, origins, roles and drivers),
+/// each variant also has its label for people after `=>`; programs read the wire name, everywhere.
 ///
-/// Beside the enum there are `ALL`, in the order of definition, `as_str`, `from_name` and `Display`.
+/// Beside the enum there are `ALL`, in the order of definition, `as_str`, `from_name` and `Display`, and `label` where there are labels.
 #[macro_export]
 macro_rules! wire_names {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $wire:literal,)+ }) => {
@@ -37,6 +38,23 @@ macro_rules! wire_names {
         impl ::std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 formatter.write_str(self.as_str())
+            }
+        }
+    };
+    ($(#[$meta:meta])* pub enum $name:ident {
+        $($(#[$of_variant:meta])* $variant:ident = $wire:literal => $label:literal,)+
+    }) => {
+        $crate::wire_names! {
+            $(#[$meta])*
+            pub enum $name { $($(#[$of_variant])* $variant = $wire,)+ }
+        }
+
+        impl $name {
+            /// The label for people, in the command line, the console and `docs/words.md`.
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $label,)+
+                }
             }
         }
     };

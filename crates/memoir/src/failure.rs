@@ -219,7 +219,7 @@ fn details(error: &Error) -> Option<String> {
                 table.row([
                     obstacle.seq.to_string(),
                     show::moment(obstacle.recorded_at),
-                    memoir_domain::labels::action(obstacle.action).to_owned(),
+                    obstacle.action.label().to_owned(),
                     show::numbers(&obstacle.memories),
                     obstacle
                         .session_id

@@ -14,7 +14,6 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use memoir_domain::{
     PrivateText,
     audit::Action,
-    labels,
     memory::{CONTENT_LIMIT, Invalid, Kind, Number},
     mend,
     origin::Origin,
@@ -71,9 +70,9 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 /// An action of the audit, by its wire name or its name in lists.
 pub(crate) fn action(text: &str) -> Result<Action, String> {
     let mut known = Action::ALL.into_iter();
-    let found = known.find(|action| [action.as_str(), labels::action(*action)].contains(&text));
+    let found = known.find(|action| [action.as_str(), action.label()].contains(&text));
     found.ok_or_else(|| {
-        let words = Action::ALL.map(labels::action);
+        let words = Action::ALL.map(Action::label);
         let close = closest(text, words.into_iter());
         let close = close.map_or_else(String::new, |close| format!("did you mean `{close}`? "));
         format!("{close}The actions are {}", words.join(", "))

@@ -189,11 +189,7 @@ fn ended(session: &SessionFacts) -> Option<String> {
         (_, None) => String::new(),
     };
     let style = show::session::state_style(session.state);
-    Some(styled(
-        style,
-        memoir_domain::labels::state(session.state),
-        &text,
-    ))
+    Some(styled(style, session.state.label(), &text))
 }
 
 /// The edit and its memories.

@@ -5,7 +5,6 @@ use memoir_domain::{
     Timestamp,
     agent::{self, Agent},
     breaker::Gauge,
-    labels,
     lifecycle::fresh_gauge,
     session::{FailureClass, Health, Session},
     tools::session_gauge,
@@ -112,7 +111,7 @@ impl AgentFacts {
     pub fn health_words(&self, failure: Option<FailureClass>, refused_calls: u32) -> String {
         let health = self.health;
         let mut words = match (health, failure) {
-            (Health::Failed, Some(failure)) => labels::failure(failure),
+            (Health::Failed, Some(failure)) => failure.label(),
             (health, _) => health.explanation(),
         }
         .to_owned();

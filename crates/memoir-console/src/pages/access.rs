@@ -426,7 +426,7 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
         let text = format!(
             "What the session of {} did ({}{rehearsal})",
             words::minute(session.started_at),
-            labels::state(session.state),
+            session.state.label(),
         );
         scopes.push((name(session.id), text));
     }
@@ -593,7 +593,7 @@ pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'sta
         if is_unanswered {
             "no answer"
         } else {
-            labels::access_state(request.state)
+            request.state.label()
         },
     )
 }

@@ -7,7 +7,6 @@ use memoir_app::{
 };
 use memoir_domain::{
     agent::{Field, Threshold},
-    labels,
     schedule::RefinementSchedule,
     session::Health,
 };
@@ -126,7 +125,7 @@ fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
                         span.of { " · " (words::number(tally.replaced_count)) " replaced" }
                     }
                 }))
-                (parts::pair("Loss guard", html! { (labels::loss_guard(view.effective_loss_guard)) }))
+                (parts::pair("Loss guard", html! { (view.effective_loss_guard.label()) }))
                 (parts::pair("Journal entries", html! {
                     (words::number(tally.journal_count)) (tokens_beside(tally.journal_count, tally.journal_tokens))
                 }))
@@ -210,7 +209,7 @@ pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
         @if let Some(reason) = view.next_refinement_reason {
             span.none { "never, since " (reason.explanation()) }
         } @else if let Some(due) = view.refinement_due {
-            span.badge.running { "due (" (labels::trigger(due.reason)) ")" }
+            span.badge.running { "due (" (due.reason.label()) ")" }
         } @else if let Some(at) = view.next_refinement_at {
             (clock.relative(at))
         } @else {

@@ -76,7 +76,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
                 dl.facts {
                     (parts::pair("Records", html! { (words::number(newest.seq)) }))
                     (parts::pair("Newest record", html! {
-                        (parts::time(newest.recorded_at)) span.of { " · " (labels::action(newest.action)) }
+                        (parts::time(newest.recorded_at)) span.of { " · " (newest.action.label()) }
                     }))
                     (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
                 }
@@ -170,7 +170,7 @@ fn row((agent, record): &ListedRecord) -> Markup {
             }
             td role="cell" data-label="When" { (parts::second(record.recorded_at)) }
             td role="cell" data-label="Who" { span { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } } }
-            td.what role="cell" data-label="What" { (labels::action(record.action)) }
+            td.what role="cell" data-label="What" { (record.action.label()) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -234,7 +234,7 @@ fn coded(name: &str, code: &str, sessions: &str) -> Markup {
             "request" => a href={ "/access/" (code) } { (parts::named(code)) },
             "token" | "user" => (parts::named(code)),
             "field" => (setting(code)),
-            "guard" => (LossGuard::from_name(code).map(labels::loss_guard).unwrap_or(code)),
+            "guard" => (LossGuard::from_name(code).map(LossGuard::label).unwrap_or(code)),
             "model" => code { (code) },
             _ if name == "to" || name.ends_with("_at") => (code.parse().map_or_else(|_| code.to_owned(), words::second)),
             _ => (labels::fact_code(name, code).replace('_', " ")),

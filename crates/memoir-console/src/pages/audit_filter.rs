@@ -5,7 +5,6 @@ use memoir_app::RecordFilter;
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
-    labels,
     memory::Invalid,
 };
 use serde::Deserialize;
@@ -117,12 +116,9 @@ impl AuditQuery {
         };
         let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();
-        let actions = Action::ALL.iter().map(|action| {
-            (
-                action.as_str().to_owned(),
-                labels::action(*action).to_owned(),
-            )
-        });
+        let actions = Action::ALL
+            .iter()
+            .map(|action| (action.as_str().to_owned(), action.label().to_owned()));
         let actions: Vec<_> = every.clone().chain(actions).collect();
         let roles = ActorKind::ALL.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();

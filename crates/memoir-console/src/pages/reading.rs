@@ -18,7 +18,6 @@ use memoir_app::{
 use memoir_domain::{
     access::AccessScopeName,
     agent::Field,
-    labels,
     memory::{Kind, Number},
 };
 use serde::Deserialize;
@@ -499,7 +498,7 @@ pub(super) fn record_words(record: &ShownRecord, sessions: &str) -> Markup {
     let list = |name: &str| data.get(name).and_then(Value::as_array);
     html! {
         header {
-            h3 { (labels::action(record.action)) }
+            h3 { (record.action.label()) }
             span.of { "record " (record.seq) ", "
                 (parts::second(record.recorded_at))
                 @if let Some(Number(number)) = record.memory { ", memory #" (number) } }

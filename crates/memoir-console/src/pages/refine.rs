@@ -11,7 +11,6 @@ use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
 use memoir_domain::{
     SessionId,
     agent::{Field, LossGuard},
-    labels,
     schedule::SkipReason,
     session::Mode,
 };
@@ -113,7 +112,7 @@ pub(super) fn section(
 fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
     let labelled = |id, label| LabelledField::new(id, label).faults(faults);
-    let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(labels::mode(mode))));
+    let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(mode.label())));
     html! {
         form method="post" action={ (agent_path(view.id)) "/refine" } {
             (parts::form_token(visitor))

@@ -9,7 +9,7 @@ use memoir_app::{
     },
 };
 use memoir_domain::{
-    SessionId, labels,
+    SessionId,
     memory::{Kind, Number},
 };
 
@@ -84,12 +84,12 @@ fn holding(rehearsal: &RehearsalFacts) -> Markup {
 
 fn not_holding(edit: &NotApplied) -> Markup {
     let why = match edit.code {
-        NotAppliedReason::Refused(code) => labels::refusal(code),
+        NotAppliedReason::Refused(code) => code.label(),
         NotAppliedReason::Breaker => "the breaker would undo the session",
         NotAppliedReason::Depends => "it names a memory that would not be made",
     };
     html! {
-        (words::capital(labels::tool(edit.tool))) " " (numbers(&edit.numbers)) ": " (why) " (" code { (edit.code) } ")"
+        (words::capital(edit.tool.label())) " " (numbers(&edit.numbers)) ": " (why) " (" code { (edit.code) } ")"
     }
 }
 

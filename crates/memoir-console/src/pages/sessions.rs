@@ -7,8 +7,8 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
-    SessionId, labels,
-    session::{Driver, EDIT_CAP, EndReason, State as SessionState, Stats},
+    SessionId,
+    session::{Driver, EDIT_CAP, EndReason, FailureClass, State as SessionState, Stats},
 };
 use serde::Deserialize;
 
@@ -78,7 +78,7 @@ fn row(session: &SessionFacts) -> Markup {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
             td role="cell" data-label="Outcome" { span { (parts::state(session)) } }
-            td role="cell" data-label="Why" { (labels::trigger(session.trigger)) }
+            td role="cell" data-label="Why" { (session.trigger.label()) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
             td.figure role="cell" data-label="Archived" { (words::number(u64::from(session.archived))) }
             td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
@@ -126,7 +126,7 @@ pub(crate) async fn show(
             (records.show(&agent, &live))
         }
     };
-    let state = words::capital(labels::state(session.state));
+    let state = words::capital(session.state.label());
     let title = format!("{state} · Session of {}", agent.name());
     Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
@@ -176,17 +176,17 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             (parts::pair("Archived", html! { (words::counted(session.archived.into(), "memory", "memories")) }))
             (parts::pair("Summaries", html! { (words::number(session.summaries.into())) }))
             (parts::pair("Loss guard", html! {
-                @match session.loss_guard { Some(guard) => (labels::loss_guard(guard)), None => span.none { "–" } }
+                @match session.loss_guard { Some(guard) => (guard.label()), None => span.none { "–" } }
             }))
             (parts::pair("Refused calls", html! { (words::number(u64::from(session.refused_calls))) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
-            (parts::pair("Tools", html! { (labels::mode(session.mode)) }))
+            (parts::pair("Tools", html! { (session.mode.label()) }))
             (parts::pair("Driven by", html! { (driver) }))
             @if let Some(model) = &session.model {
                 (parts::pair("Model", html! { code { (model) } }))
             }
             (parts::pair("Begun", html! {
-                (parts::time(session.started_at)) ", " (labels::trigger(session.trigger))
+                (parts::time(session.started_at)) ", " (session.trigger.label())
                 @if let Some(actor) = &session.started_by { ", by " (parts::named(&actor.name)) }
             }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
@@ -202,8 +202,8 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
 /// Why a session ended, as closely as that is known without its text; `None` where it completed or runs.
 pub(super) fn why_ended(session: &SessionFacts) -> Option<&'static str> {
     let reason = session.end_reason.and_then(EndReason::from_name);
-    let failure = session.failure.map(labels::failure);
-    failure.or(reason.map(labels::end_reason))
+    let failure = session.failure.map(FailureClass::label);
+    failure.or(reason.map(EndReason::label))
 }
 
 /// The result of a session: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.

@@ -3,7 +3,7 @@
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordFacts, SessionSpan};
-use memoir_domain::{audit::Action, labels, memory::Tally, rewind::RewindForecast};
+use memoir_domain::{audit::Action, memory::Tally, rewind::RewindForecast};
 use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
@@ -281,7 +281,7 @@ fn origin(path: &str, record: &RecordFacts) -> Markup {
     html! {
         dl.facts {
             (parts::pair("When", parts::second(record.recorded_at)))
-            (parts::pair("What", html! { (labels::action(record.action))
+            (parts::pair("What", html! { (record.action.label())
                 @if let Some(number) = record.memory { span.of { " · " } "#" (number.0) } }))
             (parts::pair("Who", html! { (parts::named(&record.actor.name)) span.of { " · " (record.actor.kind.as_str()) } }))
             (parts::pair("Session", html! {

@@ -6,7 +6,6 @@ use memoir_app::{AgentHandle, RecordFacts, RecordFilter, SessionFacts, sessions:
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
-    labels,
     session::{EDIT_CAP, EndReason, State},
 };
 
@@ -180,7 +179,7 @@ fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> Mar
     text += &format!(
         ", {}: {}",
         words::second(record.recorded_at),
-        labels::action(record.action)
+        record.action.label()
     );
     if let Some(number) = record.memory {
         text += &format!(" (#{})", number.0);
@@ -221,7 +220,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
         tr role="row" data-seq=(record.seq) class=[record.action.takes_back().then_some("back")] {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
             td role="cell" data-label="When" { (parts::second(record.recorded_at)) }
-            td.what role="cell" data-label="What" { (labels::action(record.action)) }
+            td.what role="cell" data-label="What" { (record.action.label()) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }

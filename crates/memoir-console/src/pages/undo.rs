@@ -3,7 +3,7 @@
 use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
-use memoir_domain::{SessionId, audit::Actor, labels, rollback::Obstacle};
+use memoir_domain::{SessionId, audit::Actor, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
@@ -78,7 +78,7 @@ fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {
                     tr role="row" {
                         th role="rowheader" scope="row" class="figure" data-label="Record" { (obstacle.seq) }
                         td role="cell" data-label="When" { (parts::time(obstacle.recorded_at)) }
-                        td.what role="cell" data-label="What" { (labels::action(obstacle.action)) }
+                        td.what role="cell" data-label="What" { (obstacle.action.label()) }
                         td role="cell" data-label="Session" {
                             @match obstacle.session_id {
                                 Some(id) => a href={ (sessions) "/" (id) } { "Show it" },

@@ -75,15 +75,15 @@ wire_names! {
     /// The kind of an access request, without details.
     pub enum AccessKindName {
         /// Read access for some minutes.
-        Read = "read",
+        Read = "read" => "reading",
         /// One more token of the agent.
-        Token = "token",
+        Token = "token" => "one more token",
         /// The connection of a program.
-        Connection = "connection",
+        Connection = "connection" => "connecting a program",
         /// The shredding of a memory.
-        Shred = "shred",
+        Shred = "shred" => "shredding",
         /// The sending of text to an embeddings server.
-        Embeddings = "embeddings",
+        Embeddings = "embeddings" => "embeddings elsewhere",
     }
 }
 
@@ -91,11 +91,11 @@ wire_names! {
     /// The kind of a scope, without the session.
     pub enum AccessScopeName {
         /// What one session changed, archived texts included.
-        Session = "session",
+        Session = "session" => "one session",
         /// The active core memories.
-        Core = "core",
+        Core = "core" => "core memories",
         /// All memories, journal and archive included, all records, and the prompts.
-        All = "all",
+        All = "all" => "everything",
     }
 }
 
@@ -309,17 +309,17 @@ wire_names! {
     /// The state of a request.
     pub enum AccessState {
         /// It waits for the agent's answer.
-        Asked = "asked",
+        Asked = "asked" => "waiting",
         /// The agent consented, and the grant can be used.
-        Granted = "granted",
+        Granted = "granted" => "granted",
         /// The agent refused.
-        Refused = "refused",
+        Refused = "refused" => "refused",
         /// The granted act was done: the token was created, the memory shredded.
-        Done = "done",
+        Done = "done" => "done",
         /// It was revoked.
-        Revoked = "revoked",
+        Revoked = "revoked" => "revoked",
         /// It expired.
-        Expired = "expired",
+        Expired = "expired" => "over",
     }
 }
 
@@ -500,13 +500,13 @@ wire_names! {
     /// Why an open request is over.
     pub enum RequestOver {
         /// Its time has passed.
-        Time = "time",
+        Time = "time" => "its time has come",
         /// The time of day was set back, so the remaining time is unknown.
-        ClockWentBack = "clock_went_back",
+        ClockWentBack = "clock_went_back" => "the clock was put back",
         /// The monotonic clock passed the end before the time of day, and takes precedence.
-        RunOut = "run_out",
+        RunOut = "run_out" => "its time has run out",
         /// The agent refused the same or less while it waited.
-        Refused = "refused",
+        Refused = "refused" => "the agent refused the same",
     }
 }
 

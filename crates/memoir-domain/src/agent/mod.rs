@@ -133,9 +133,9 @@ wire_names! {
     pub enum Mode {
         /// All six.
         #[default]
-        Full = "full",
+        Full = "full" => "all six tools",
         /// Search, delete, protect and complete only.
-        DedupOnly = "dedup_only",
+        DedupOnly = "dedup_only" => "duplicates only",
     }
 }
 
@@ -144,12 +144,12 @@ wire_names! {
     #[derive(PartialOrd, Ord, Default)]
     pub enum LossGuard {
         /// The core size alone decides: deleted and merged memories are discarded, and texts are rewritten in place.
-        Off = "off",
+        Off = "off" => "off",
         /// What leaves the prompt goes to the archive.
         #[default]
-        Archive = "archive",
+        Archive = "archive" => "to the archive, within limits",
         /// Nothing leaves but a duplicate up to case.
-        Refuse = "refuse",
+        Refuse = "refuse" => "duplicates only",
     }
 }
 
@@ -157,12 +157,12 @@ wire_names! {
     /// How much a model is to think before it answers, as providers call it.
     #[expect(missing_docs, reason = "the providers' own words, from least to most")]
     pub enum ReasoningEffort {
-        None = "none",
-        Minimal = "minimal",
-        Low = "low",
-        Medium = "medium",
-        High = "high",
-        Xhigh = "xhigh",
+        None = "none" => "none",
+        Minimal = "minimal" => "minimal",
+        Low = "low" => "low",
+        Medium = "medium" => "medium",
+        High = "high" => "high",
+        Xhigh = "xhigh" => "very high",
     }
 }
 

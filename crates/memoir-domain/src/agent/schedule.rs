@@ -32,11 +32,11 @@ wire_names! {
     pub enum Trigger {
         /// An agent or an administrator requested it.
         #[default]
-        Request = "request",
+        Request = "request" => "asked for",
         /// The weekly slot has passed.
-        Weekly = "weekly",
+        Weekly = "weekly" => "weekly slot",
         /// The core size is over the trigger and has grown.
-        Budget = "budget",
+        Budget = "budget" => "over budget",
     }
 }
 

@@ -17,27 +17,27 @@ wire_names! {
     #[derive(PartialOrd, Ord)]
     pub enum Cause {
         /// Core memories were saved.
-        Saved = "saved",
+        Saved = "saved" => "saved",
         /// Journal entries and archival memories became core.
-        Promoted = "promoted",
+        Promoted = "promoted" => "promoted",
         /// A new memory took their place, or the owner edited them.
-        Replaced = "replaced",
+        Replaced = "replaced" => "replaced",
         /// Sessions edited; edits that were undone later are included.
-        Refined = "refined",
+        Refined = "refined" => "edited in sessions",
         /// Exact duplicates were merged.
-        Deduplicated = "deduplicated",
+        Deduplicated = "deduplicated" => "duplicates joined",
         /// Sessions were rolled back or undone.
-        TakenBack = "taken_back",
+        TakenBack = "taken_back" => "rolled back or undone",
         /// The agent was returned to a point in time.
-        Rewound = "rewound",
+        Rewound = "rewound" => "rewound",
         /// Memories were discarded outside of sessions.
-        Discarded = "discarded",
+        Discarded = "discarded" => "discarded",
         /// Memories were restored.
-        Restored = "restored",
+        Restored = "restored" => "restored",
         /// Text was removed permanently.
-        Shredded = "shredded",
+        Shredded = "shredded" => "shredded",
         /// Something else.
-        Other = "other",
+        Other = "other" => "other",
     }
 }
 

@@ -39,21 +39,21 @@ wire_names! {
     /// The state of a session: waiting, running, or ended in exactly one way (SPEC 3.16).
     pub enum State {
         /// Waiting for a worker.
-        Queued = "queued",
+        Queued = "queued" => "queued",
         /// The agent is being asked for its consent.
-        Asking = "asking",
+        Asking = "asking" => "asking the agent",
         /// The agent has the session tools.
-        Open = "open",
+        Open = "open" => "running",
         /// The agent completed it.
-        Completed = "completed",
+        Completed = "completed" => "completed",
         /// The breaker, or an administrator while it ran, undid all of it.
-        RolledBack = "rolled_back",
+        RolledBack = "rolled_back" => "rolled back",
         /// The agent did not consent.
-        Declined = "declined",
+        Declined = "declined" => "declined",
         /// It stopped without completing, or a limit was reached; its edits stay.
-        Abandoned = "abandoned",
+        Abandoned = "abandoned" => "abandoned",
         /// The provider failed permanently; its edits stay.
-        Failed = "failed",
+        Failed = "failed" => "failed",
     }
 }
 
@@ -81,37 +81,34 @@ wire_names! {
 
 wire_names! {
     /// Why a session ended, without any of its text.
+    #[expect(missing_docs, reason = "the labels say it")]
     pub enum EndReason {
         /// The agent answered something other than YES.
-        Refused = "refused",
+        Refused = "refused" => "the agent did not consent",
         /// The core size fell below the threshold.
-        BreakerCoreSize = "breaker_mass",
+        BreakerCoreSize = "breaker_mass" => "the breaker tripped: too few tokens were left",
         /// The sum of the edits' removals passed the threshold.
-        BreakerRemoved = "breaker_removed",
+        BreakerRemoved = "breaker_removed" => "the breaker tripped: too much was removed",
         /// An administrator, or the agent, undid it while it ran.
-        RolledBackOnRequest = "rolled_back_on_request",
+        RolledBackOnRequest = "rolled_back_on_request" => "a rollback was requested",
         /// The model stopped without completing, after one reminder.
-        Stopped = "stopped",
+        Stopped = "stopped" => "the model stopped without completing",
         /// As `stopped`: the model wrote its calls as text, which its server did not read as calls.
-        CallsAsText = "calls_as_text",
+        CallsAsText = "calls_as_text" => "the model wrote its calls as text",
         /// As `refused` or `stopped`: the model answered nothing.
-        NoAnswer = "no_answer",
-        /// The limit of turns was reached.
-        TurnLimit = "turn_limit",
-        /// The limit of time was reached.
-        TimeLimit = "time_limit",
-        /// The limit of tokens was reached.
-        TokenLimit = "token_limit",
-        /// The limit of cost was reached.
-        CostLimit = "cost_limit",
+        NoAnswer = "no_answer" => "the model answered nothing",
+        TurnLimit = "turn_limit" => "the limit of turns was reached",
+        TimeLimit = "time_limit" => "the limit of time was reached",
+        TokenLimit = "token_limit" => "the limit of tokens was reached",
+        CostLimit = "cost_limit" => "the limit of cost was reached",
         /// The agent that opened it made no call for too long.
-        Idle = "idle",
+        Idle = "idle" => "the agent made no call for too long",
         /// Its worker died, and another closed it.
-        LeaseExpired = "lease_expired",
+        LeaseExpired = "lease_expired" => "its worker died",
         /// The agent or an administrator cancelled it.
-        Cancelled = "cancelled",
+        Cancelled = "cancelled" => "it was cancelled",
         /// The provider refused permanently, or stayed unavailable.
-        Provider = "provider",
+        Provider = "provider" => "the model's provider failed",
     }
 }
 
@@ -120,17 +117,17 @@ wire_names! {
     /// provider sent.
     pub enum FailureClass {
         /// The key is missing, unusable, or not accepted by the provider.
-        KeyRefused = "key_refused",
+        KeyRefused = "key_refused" => "the key for its model is missing or refused",
         /// The account with the provider has no credit left, or the provider limits the rate of requests.
-        Quota = "quota",
+        Quota = "quota" => "its model's provider has no credit left, or limits the rate",
         /// No connection to the provider was made, or it ended too early.
-        Unreachable = "unreachable",
+        Unreachable = "unreachable" => "its model's provider cannot be reached",
         /// There was no complete response in time.
-        Timeout = "timeout",
+        Timeout = "timeout" => "its model did not respond in time",
         /// The provider reported any other error.
-        ServerError = "server_error",
+        ServerError = "server_error" => "its model's provider reported an error",
         /// The response is not one of a model.
-        UnreadableResponse = "unreadable_response",
+        UnreadableResponse = "unreadable_response" => "its model's response could not be read",
     }
 }
 

@@ -19,9 +19,9 @@ wire_names! {
     pub enum DuplicateMatch {
         /// Equal once trimmed and NFC-normalised.
         #[default]
-        Exact = "exact",
+        Exact = "exact" => "exact",
         /// The same, ignoring case.
-        IgnoreCase = "ignore_case",
+        IgnoreCase = "ignore_case" => "upper and lower case alike",
     }
 }
 

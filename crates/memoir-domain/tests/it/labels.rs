@@ -8,7 +8,6 @@ use memoir_domain::{
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::{Action, ActorKind},
     core_size::Cause,
-    labels,
     memory::Kind,
     origin::Origin,
     session::{Driver, EndReason, FailureClass, Mode, State, Trigger},
@@ -19,57 +18,34 @@ type Words = Vec<(&'static str, &'static str)>;
 
 fn nouns() -> Vec<(&'static str, Words)> {
     macro_rules! words {
-        ($noun:ident, $of:ident) => {
-            $of::ALL
-                .iter()
-                .map(|one| (one.as_str(), labels::$noun(*one)))
-                .collect()
+        ($of:ident) => {
+            $of::ALL.map(|one| (one.as_str(), one.label())).to_vec()
         };
     }
     vec![
-        ("What a record says was done", words!(action, Action)),
-        ("How a session stands", words!(state, State)),
-        ("Which tools it has", words!(mode, Mode)),
-        ("Why it was begun", words!(trigger, Trigger)),
-        ("Why it ended", words!(end_reason, EndReason)),
-        (
-            "Why its model gave no response",
-            words!(failure, FailureClass),
-        ),
-        ("Why the core size changed", words!(cause, Cause)),
-        (
-            "Where a request for access stands",
-            words!(access_state, AccessState),
-        ),
+        ("What a record says was done", words!(Action)),
+        ("How a session stands", words!(State)),
+        ("Which tools it has", words!(Mode)),
+        ("Why it was begun", words!(Trigger)),
+        ("Why it ended", words!(EndReason)),
+        ("Why its model gave no response", words!(FailureClass)),
+        ("Why the core size changed", words!(Cause)),
+        ("Where a request for access stands", words!(AccessState)),
         (
             "What it asks for",
-            AccessKindName::ALL
+            // To read has the label of what is to be read.
+            words!(AccessKindName)
                 .into_iter()
-                .filter(|kind| *kind != AccessKindName::Read)
-                .map(|kind| (kind.as_str(), labels::access(kind, None)))
-                .chain(AccessScopeName::ALL.map(|scope| {
-                    (
-                        scope.as_str(),
-                        labels::access(AccessKindName::Read, Some(scope)),
-                    )
-                }))
+                .filter(|(name, _)| *name != AccessKindName::Read.as_str())
+                .chain(words!(AccessScopeName))
                 .collect(),
         ),
-        ("Why it is over", words!(over, RequestOver)),
-        (
-            "Which texts are one text",
-            words!(duplicate_match, DuplicateMatch),
-        ),
-        (
-            "What an edit may take out of the prompt",
-            words!(loss_guard, LossGuard),
-        ),
-        (
-            "How much a model is to think",
-            words!(reasoning_effort, ReasoningEffort),
-        ),
-        ("What a session tool does", words!(tool, Tool)),
-        ("Why it refused a call", words!(refusal, RefusalCode)),
+        ("Why it is over", words!(RequestOver)),
+        ("Which texts are one text", words!(DuplicateMatch)),
+        ("What an edit may take out of the prompt", words!(LossGuard)),
+        ("How much a model is to think", words!(ReasoningEffort)),
+        ("What a session tool does", words!(Tool)),
+        ("Why it refused a call", words!(RefusalCode)),
     ]
 }
 

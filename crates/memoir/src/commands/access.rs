@@ -202,11 +202,7 @@ fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
         return output::document(request);
     }
-    output::print(&format!(
-        "{} {}\n",
-        memoir_domain::labels::access_state(request.state),
-        request.id
-    ))?;
+    output::print(&format!("{} {}\n", request.state.label(), request.id))?;
     match request.state {
         AccessState::Asked => terminal::note(&format!(
             "it waits for the agent's answer until {}",

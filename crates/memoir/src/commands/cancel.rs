@@ -32,7 +32,7 @@ fn ended(session: &SessionFacts) -> Failure {
     Failure::new(format!(
         "session {} cannot be cancelled: it has ended as `{}`",
         session.id,
-        memoir_domain::labels::state(session.state)
+        session.state.label()
     ))
     .hint(format!("`memoir session {}` shows its outcome", session.id))
 }

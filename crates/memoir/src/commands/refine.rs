@@ -205,7 +205,7 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
         .map_or_else(String::new, |reason| format!(": {}", reason.expose()));
     let failure = Failure::new(format!(
         "the session ended as `{}`{reason}",
-        memoir_domain::labels::state(session.state)
+        session.state.label()
     ));
     Err(match (session.state, session.edits) {
         (State::RolledBack, _) if !session.rehearsal => failure.hint(rolled_back(session)),

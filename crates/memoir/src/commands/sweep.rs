@@ -136,7 +136,7 @@ fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(
     let mut line = format!(
         "{}: {style}{}{style:#}",
         safe(&session.agent),
-        memoir_domain::labels::state(session.state)
+        session.state.label()
     );
     if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.words.reason)
     {

@@ -15,7 +15,7 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     for request in requests {
         table.row([
             request.id.to_string(),
-            labels::access_state(request.state).to_owned(),
+            request.state.label().to_owned(),
             when(request.requested_at),
             match request.is_standing() {
                 true => "revoked".to_owned(),

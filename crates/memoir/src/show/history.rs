@@ -6,7 +6,6 @@ use memoir_domain::{
     PrivateText,
     audit::Action,
     history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
-    labels,
     memory::{Kind, Memory, Number, Place},
 };
 
@@ -172,7 +171,7 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
             plain("moved to the archive, in favour of a new text")
         }
         EventMeaning::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
-        EventMeaning::Deleted => plain(labels::action(event.action)),
+        EventMeaning::Deleted => plain(event.action.label()),
         EventMeaning::Protected => plain("made constitutional"),
         EventMeaning::Unprotected => plain("no longer constitutional"),
         EventMeaning::Discarded => plain("discarded"),
@@ -182,7 +181,7 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
         }
         EventMeaning::Shredded => plain("shredded: its text is removed"),
         EventMeaning::Changed { to } => (
-            format!("{}: {}", labels::action(event.action), state(to)),
+            format!("{}: {}", event.action.label(), state(to)),
             String::new(),
         ),
     }
@@ -193,7 +192,7 @@ fn why(action: Action) -> &'static str {
         Action::MemoryRefinementRollback => "rolled back",
         Action::SessionUndone => "undone",
         Action::AgentRewound => "rewound",
-        other => labels::action(other),
+        other => other.label(),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
             record.seq.to_string(),
             moment(record.recorded_at),
             actor(&record.actor),
-            labels::action(record.action).to_owned(),
+            record.action.label().to_owned(),
             memory(record),
             record
                 .session_id
@@ -43,7 +43,7 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
         table.row([
             record.seq.to_string(),
             moment(record.recorded_at),
-            labels::action(record.action).to_owned(),
+            record.action.label().to_owned(),
             memory(record),
             facts(record),
         ]);
@@ -56,7 +56,7 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
     format!(
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
         moment(record.recorded_at),
-        labels::action(record.action),
+        record.action.label(),
         memory(record),
         facts(record)
     )
@@ -76,7 +76,7 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
             text,
             "{BOLD}{} {}{BOLD:#} {DIM}(record {}){DIM:#}",
             memory(record),
-            labels::action(record.action),
+            record.action.label(),
             record.seq
         );
         text.push_str(&changes);

@@ -9,9 +9,8 @@ use memoir_app::{
 };
 use memoir_domain::{
     agent::LossGuard,
-    labels,
     memory::Kind,
-    session::{EndReason, State, Stats},
+    session::{EndReason, FailureClass, State, Stats},
 };
 
 use super::{TextTable, counted, diff::diff, numbers, percent, thousands, when};
@@ -20,7 +19,7 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 /// The outcome; its first line is the state alone.
 pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
-    let mut text = format!("{style}{}{style:#}\n", labels::state(session.state));
+    let mut text = format!("{style}{}{style:#}\n", session.state.label());
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {value}");
@@ -68,7 +67,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
         line("report", &safe(summary.expose()));
     }
     if let Some(failure) = session.failure {
-        line("failure", labels::failure(failure));
+        line("failure", failure.label());
     }
     if let Some(reason) = &session.words.reason {
         line("reason", &safe(reason.expose()));
@@ -80,7 +79,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
 pub(crate) fn status_line(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
-    let mut parts = vec![format!("{style}{}{style:#}", labels::state(state))];
+    let mut parts = vec![format!("{style}{}{style:#}", state.label())];
     if let Some(tokens) = live.core_tokens {
         parts.push(format!("{} tokens", thousands(tokens)));
     }
@@ -95,7 +94,7 @@ pub(crate) fn status_line(live: &LiveSession) -> String {
 }
 
 fn mode(session: &SessionFacts) -> String {
-    let mut words = vec![labels::mode(session.mode).to_owned()];
+    let mut words = vec![session.mode.label().to_owned()];
     if session.rehearsal {
         words.push("rehearsal".to_owned());
     }
@@ -153,8 +152,8 @@ pub(crate) fn state_style(state: State) -> Style {
 /// Why it ended, as closely as that is known without its text; `None` where it completed or runs.
 fn because(session: &SessionFacts) -> Option<&'static str> {
     let reason = session.end_reason.and_then(EndReason::from_name);
-    let failure = session.failure.map(labels::failure);
-    failure.or(reason.map(labels::end_reason))
+    let failure = session.failure.map(FailureClass::label);
+    failure.or(reason.map(EndReason::label))
 }
 
 /// Sessions, one a row.
@@ -178,8 +177,8 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         table.row([
             session.id.to_string(),
             when(session.started_at),
-            labels::state(session.state).to_owned(),
-            labels::mode(session.mode).to_owned(),
+            session.state.label().to_owned(),
+            session.mode.label().to_owned(),
             tokens.join(" → "),
             session.edits.to_string(),
             session.archived.to_string(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
-use memoir_domain::{Timestamp, audit::Action, core_size::Cause, labels, session::State};
+use memoir_domain::{Timestamp, audit::Action, core_size::Cause, session::State};
 
 use super::{plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
@@ -73,7 +73,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let last = history.points.last().map_or(0, |point| point.core_tokens);
     line("at the beginning", thousands(first));
     for (cause, flow) in &stats.causes {
-        let name = labels::cause(*cause);
+        let name = cause.label();
         if flow.tokens_added > 0 || flow.tokens_removed == 0 {
             line(name, format!("+{}", thousands(flow.tokens_added)));
         }
@@ -89,7 +89,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     };
     let sessions = &stats.sessions;
     for (end, count) in &sessions.ends {
-        let end = State::from_name(end).map_or(*end, labels::state);
+        let end = State::from_name(end).map_or(*end, State::label);
         line(end, *count);
     }
     line("running", sessions.running);

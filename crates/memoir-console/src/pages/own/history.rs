@@ -6,7 +6,6 @@ use maud::{Markup, html};
 use memoir_domain::{
     PrivateText,
     history::{EventMeaning, MemoryEvent, MemoryHistory},
-    labels,
     memory::{Kind, Memory, Number, Place},
 };
 
@@ -114,7 +113,7 @@ impl Tree<'_> {
                 plain("moved to the archive, in favour of a new text")
             }
             EventMeaning::Reworded { to, .. } => (html! { "rewritten" }, Some(to)),
-            EventMeaning::Deleted => plain(labels::action(event.action)),
+            EventMeaning::Deleted => plain(event.action.label()),
             EventMeaning::Protected => plain("made constitutional"),
             EventMeaning::Unprotected => plain("no longer constitutional"),
             EventMeaning::Discarded => plain("discarded"),
@@ -129,7 +128,7 @@ impl Tree<'_> {
     }
 
     fn changed(&self, event: &MemoryEvent, to: &Memory) -> Markup {
-        html! { (labels::action(event.action)) ": "
+        html! { (event.action.label()) ": "
             @match (to.is_active(), to.place) {
                 (false, _) => "discarded",
                 (true, Place::Archival(archived)) => { "in the archive"

@@ -8,7 +8,6 @@ use memoir_domain::{
         DuplicateMatch, Field, LossGuard, PROMPT_LIMIT, ReasoningEffort, SYSTEM_PROMPT_LIMIT,
         Threshold, token_limits,
     },
-    labels,
     session::Mode,
 };
 use serde_json::Value;
@@ -141,20 +140,18 @@ fn limit(field: Field) -> usize {
 fn values(field: Field) -> Vec<(&'static str, &'static str)> {
     match field {
         Field::DuplicateMatch => {
-            let words = |one: DuplicateMatch| (one.as_str(), labels::duplicate_match(one));
+            let words = |one: DuplicateMatch| (one.as_str(), one.label());
             DuplicateMatch::ALL.map(words).to_vec()
         }
         Field::LossGuard => {
-            let words = |one: LossGuard| (one.as_str(), labels::loss_guard(one));
+            let words = |one: LossGuard| (one.as_str(), one.label());
             LossGuard::ALL.map(words).to_vec()
         }
         // In the words of the setting's values.
         Field::NearDuplicates => vec![("true", "yes"), ("false", "no")],
-        Field::RefinementMode => Mode::ALL
-            .map(|one| (one.as_str(), labels::mode(one)))
-            .to_vec(),
+        Field::RefinementMode => Mode::ALL.map(|one| (one.as_str(), one.label())).to_vec(),
         Field::ReasoningEffort => {
-            let words = |one: ReasoningEffort| (one.as_str(), labels::reasoning_effort(one));
+            let words = |one: ReasoningEffort| (one.as_str(), one.label());
             ReasoningEffort::ALL.map(words).to_vec()
         }
         _ => Vec::new(),
@@ -182,10 +179,10 @@ pub(super) fn choice(name: &str, value: &str) -> Option<&'static str> {
 /// The default of a setting with choices, where Memoir has one.
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
-        Field::DuplicateMatch => Some(labels::duplicate_match(DuplicateMatch::default())),
-        Field::LossGuard => Some(labels::loss_guard(LossGuard::default())),
+        Field::DuplicateMatch => Some(DuplicateMatch::default().label()),
+        Field::LossGuard => Some(LossGuard::default().label()),
         Field::NearDuplicates => Some(yes_or_no(true)),
-        Field::RefinementMode => Some(labels::mode(Mode::default())),
+        Field::RefinementMode => Some(Mode::default().label()),
         _ => None,
     }
 }

@@ -25,12 +25,12 @@ wire_names! {
     /// One of the six.
     #[expect(missing_docs, reason = "the names are those of the wire")]
     pub enum Tool {
-        Search = "search_memories",
-        Consolidate = "consolidate_memories",
-        Update = "update_memory",
-        Delete = "delete_memory",
-        Protect = "protect_memory",
-        Complete = "complete_refinement",
+        Search = "search_memories" => "search",
+        Consolidate = "consolidate_memories" => "consolidate",
+        Update = "update_memory" => "rewrite",
+        Delete = "delete_memory" => "archive",
+        Protect = "protect_memory" => "protect",
+        Complete = "complete_refinement" => "complete",
     }
 }
 

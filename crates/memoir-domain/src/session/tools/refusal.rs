@@ -144,39 +144,24 @@ pub enum Refusal {
 
 wire_names! {
     /// Why a call changed nothing, by the stable code.
+    #[expect(missing_docs, reason = "the labels say it")]
     pub enum RefusalCode {
-        /// There is no such tool.
-        UnknownTool = "unknown_tool",
-        /// An argument is not what it may be.
-        InvalidArgument = "invalid_argument",
-        /// A text is longer than it may be.
-        TooLong = "too_long",
-        /// There is no active memory of that number.
-        NotFound = "not_found",
-        /// A memory is a journal entry or archival.
-        NotCore = "not_core",
-        /// A memory is constitutional, or cannot become it.
-        Constitutional = "constitutional",
-        /// A memory has an immutable tag.
-        Immutable = "immutable",
-        /// The session has made all its edits.
-        EditCap = "edit_cap",
-        /// The session's mode does not have it.
-        Mode = "mode",
-        /// The text brings in what no source has.
-        Unsupported = "unsupported",
-        /// The text is not short enough.
-        NotShorter = "not_shorter",
-        /// The loss guard lets only duplicates leave.
-        Guard = "guard",
-        /// The budget rule does not permit it.
-        WithinBudget = "within_budget",
-        /// All summaries together would take too much.
-        SummaryLimit = "summary_limit",
-        /// The age rule does not permit it.
-        AgeLimit = "age_limit",
-        /// The session is over.
-        SessionOver = "session_over",
+        UnknownTool = "unknown_tool" => "there is no such tool",
+        InvalidArgument = "invalid_argument" => "an argument is not what it may be",
+        TooLong = "too_long" => "the text is too long",
+        NotFound = "not_found" => "there is no active memory of that number",
+        NotCore = "not_core" => "it is no core memory",
+        Constitutional = "constitutional" => "it is constitutional, or cannot become it",
+        Immutable = "immutable" => "it has an immutable tag",
+        EditCap = "edit_cap" => "the session has made all its edits",
+        Mode = "mode" => "the session's mode does not permit it",
+        Unsupported = "unsupported" => "the text has what no source has",
+        NotShorter = "not_shorter" => "the text is not short enough",
+        Guard = "guard" => "the loss guard lets only duplicates leave",
+        WithinBudget = "within_budget" => "the budget rule does not permit it",
+        SummaryLimit = "summary_limit" => "all summaries together would take too much",
+        AgeLimit = "age_limit" => "the age rule does not permit it",
+        SessionOver = "session_over" => "the session is over",
     }
 }
 

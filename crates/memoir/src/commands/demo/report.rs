@@ -61,11 +61,7 @@ pub(super) fn after(shown: &DemoOutput) -> String {
         slice::from_ref(&shown.verification),
         None,
     ));
-    let _ = write!(
-        text,
-        "\n{}",
-        memoir_domain::labels::state(shown.session.state)
-    );
+    let _ = write!(text, "\n{}", shown.session.state.label());
     text
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
          memoir demo --full              a whole session on a larger agent, with every record of it"
     ))?;
     say(match is_right {
-        true => memoir_domain::labels::state(State::Completed),
+        true => State::Completed.label(),
         false => "something is not as it should be",
     })?;
     Ok(Ending::of(is_right))
@@ -119,7 +119,7 @@ async fn good(agent: &OwnAgent) -> Result<bool, Failure> {
     say(&format!(
         "   #6 has the text of #2 but for case: it moves to the archive, under #2; {before} → {left} tokens\n   \
          {GREEN}{}{GREEN:#}: {} archived, and nothing is lost",
-        memoir_domain::labels::state(session.state),
+        session.state.label(),
         counted(u64::from(session.archived), "memory", "memories")
     ))?;
     Ok(session.state == State::Completed && session.archived > 0)

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::{BeforeAndAfter, OwnAgent, SessionProbe};
-use memoir_domain::{labels, memory::Number};
+use memoir_domain::memory::Number;
 
 use crate::{
     failure::Outcome,
@@ -30,7 +30,7 @@ fn in_words(probed: &[SessionProbe]) -> String {
         table.row([
             probe.session.to_string(),
             moment(probe.ended_at),
-            labels::state(probe.state).to_owned(),
+            probe.state.label().to_owned(),
             probe.probes.to_string(),
             change(probe.in_context),
             change(probe.recalled),
