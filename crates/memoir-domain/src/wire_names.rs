@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, de};
 /// form in JSON, in the database and in a text. Where names are no words (other than kinds, origins, roles and drivers),
 /// each variant also has its label for people after `=>`; programs read the wire name, everywhere.
 ///
-/// Beside the enum there are `ALL`, in the order of definition, `as_str`, `from_name` and `Display`, and `label` where there are labels.
+/// Beside the enum there are `ALL`, in the order of definition, `as_str`, `from_name` and `Display`, and `label` where
+/// there are labels.
 #[macro_export]
 macro_rules! wire_names {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $wire:literal,)+ }) => {

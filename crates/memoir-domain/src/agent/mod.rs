@@ -705,36 +705,59 @@ impl FromStr for Field {
     }
 }
 
-/// The value of a setting, as JSON; `null` means the default.
-pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
-    use serde_json::json;
-    if let Some(stored) = settings.unknown.get(field.as_str()) {
-        return stored.expose().clone();
-    }
-    match field {
-        Field::Name => json!(name),
-        Field::Model => json!(settings.model),
-        Field::SystemPrompt => json!(settings.system_prompt),
-        Field::ReflectionPrompt => json!(settings.reflection_prompt),
-        Field::MemoryReflectionPrompt => json!(settings.memory_reflection_prompt),
-        Field::RefinementPrompt => json!(settings.refinement_prompt),
-        Field::RefinementThreshold => json!(settings.refinement_threshold),
-        Field::CoreTokenBudget => json!(settings.core_token_budget),
-        Field::RefinementTriggerTokens => json!(settings.refinement_trigger_tokens),
-        Field::ImmutableTags => json!(settings.immutable_tags),
-        Field::DuplicateMatch => json!(settings.duplicate_match),
-        Field::LossGuard => json!(settings.loss_guard),
-        Field::RefinementSchedule => json!(settings.refinement_schedule),
-        Field::RefinementMode => json!(settings.refinement_mode),
-        Field::ContextJournalTokens => json!(settings.context_journal_tokens),
-        Field::ContextCoreTokens => json!(settings.context_core_tokens),
-        Field::NearDuplicates => json!(settings.near_duplicates),
-        Field::ReasoningEffort => json!(settings.reasoning_effort),
-        Field::AnswerTokens => json!(settings.answer_tokens),
-        Field::Paused => json!(settings.paused),
-        // Inverted against the stored field: a row without it is an agent in service.
-        Field::Active => json!(!settings.inactive),
-    }
+/// Reading and writing a setting as JSON, from the table of those that are stored under their own names.
+macro_rules! json_of_settings {
+    ($($field:ident: $place:ident,)+) => {
+        /// The value of a setting, as JSON; `null` means the default.
+        pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
+            use serde_json::json;
+            if let Some(stored) = settings.unknown.get(field.as_str()) {
+                return stored.expose().clone();
+            }
+            match field {
+                Field::Name => json!(name),
+                // Inverted against the stored field: a row without it is an agent in service.
+                Field::Active => json!(!settings.inactive),
+                $(Field::$field => json!(settings.$place),)+
+            }
+        }
+
+        fn set_known_value(
+            name: &mut String,
+            settings: &mut Settings,
+            field: Field,
+            value: &serde_json::Value,
+        ) -> Result<(), Invalid> {
+            match field {
+                Field::Name => *name = read_value(field, value)?,
+                Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
+                $(Field::$field => settings.$place = read_value(field, value)?,)+
+            }
+            Ok(())
+        }
+    };
+}
+
+json_of_settings! {
+    Model: model,
+    SystemPrompt: system_prompt,
+    ReflectionPrompt: reflection_prompt,
+    MemoryReflectionPrompt: memory_reflection_prompt,
+    RefinementPrompt: refinement_prompt,
+    RefinementThreshold: refinement_threshold,
+    CoreTokenBudget: core_token_budget,
+    RefinementTriggerTokens: refinement_trigger_tokens,
+    ImmutableTags: immutable_tags,
+    DuplicateMatch: duplicate_match,
+    LossGuard: loss_guard,
+    RefinementSchedule: refinement_schedule,
+    RefinementMode: refinement_mode,
+    ContextJournalTokens: context_journal_tokens,
+    ContextCoreTokens: context_core_tokens,
+    NearDuplicates: near_duplicates,
+    ReasoningEffort: reasoning_effort,
+    AnswerTokens: answer_tokens,
+    Paused: paused,
 }
 
 /// The value of a setting as text, as [`set_field`] takes it; `None` means the default.
@@ -772,42 +795,6 @@ pub fn set_field_value(
     }
     let stored = PrivateJson::new(value.clone());
     settings.unknown.insert(field.as_str().to_owned(), stored);
-    Ok(())
-}
-
-fn set_known_value(
-    name: &mut String,
-    settings: &mut Settings,
-    field: Field,
-    value: &serde_json::Value,
-) -> Result<(), Invalid> {
-    match field {
-        Field::Name => *name = read_value(field, value)?,
-        Field::Model => settings.model = read_value(field, value)?,
-        Field::SystemPrompt => settings.system_prompt = read_value(field, value)?,
-        Field::ReflectionPrompt => settings.reflection_prompt = read_value(field, value)?,
-        Field::MemoryReflectionPrompt => {
-            settings.memory_reflection_prompt = read_value(field, value)?
-        }
-        Field::RefinementPrompt => settings.refinement_prompt = read_value(field, value)?,
-        Field::RefinementThreshold => settings.refinement_threshold = read_value(field, value)?,
-        Field::CoreTokenBudget => settings.core_token_budget = read_value(field, value)?,
-        Field::RefinementTriggerTokens => {
-            settings.refinement_trigger_tokens = read_value(field, value)?
-        }
-        Field::ImmutableTags => settings.immutable_tags = read_value(field, value)?,
-        Field::DuplicateMatch => settings.duplicate_match = read_value(field, value)?,
-        Field::LossGuard => settings.loss_guard = read_value(field, value)?,
-        Field::RefinementSchedule => settings.refinement_schedule = read_value(field, value)?,
-        Field::RefinementMode => settings.refinement_mode = read_value(field, value)?,
-        Field::ContextJournalTokens => settings.context_journal_tokens = read_value(field, value)?,
-        Field::ContextCoreTokens => settings.context_core_tokens = read_value(field, value)?,
-        Field::NearDuplicates => settings.near_duplicates = read_value(field, value)?,
-        Field::ReasoningEffort => settings.reasoning_effort = read_value(field, value)?,
-        Field::AnswerTokens => settings.answer_tokens = read_value(field, value)?,
-        Field::Paused => settings.paused = read_value(field, value)?,
-        Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
-    }
     Ok(())
 }
 

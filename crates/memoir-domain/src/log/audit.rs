@@ -213,116 +213,118 @@ pub enum Setting<T> {
     Set(T),
 }
 
-impl<T: Clone + PartialEq> Setting<T> {
-    fn between(before: &Option<T>, after: &Option<T>) -> Option<Self> {
-        (before != after).then(|| after.clone().map_or(Self::Clear, Self::Set))
+/// How a patch holds the new value of a property: as it is, or as a [`Setting`] where the property can be absent.
+trait NewValue<T> {
+    fn of(after: &T) -> Self;
+
+    fn assign(&self, property: &mut T);
+}
+
+impl<T: Clone> NewValue<T> for T {
+    fn of(after: &T) -> Self {
+        after.clone()
     }
 
-    fn value(&self) -> Option<T> {
-        match self {
-            Self::Clear => None,
-            Self::Set(value) => Some(value.clone()),
-        }
+    fn assign(&self, property: &mut T) {
+        property.clone_from(self);
     }
 }
 
-/// The changes of a memory; `None` means an unchanged property.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Patch {
+impl<T: Clone> NewValue<Option<T>> for Setting<T> {
+    fn of(after: &Option<T>) -> Self {
+        after.clone().map_or(Self::Clear, Self::Set)
+    }
+
+    fn assign(&self, property: &mut Option<T>) {
+        *property = match self {
+            Self::Clear => None,
+            Self::Set(value) => Some(value.clone()),
+        };
+    }
+}
+
+/// Defines a patch by the properties that it can set. Each has the name that it has in a memory.
+macro_rules! patch {
+    ($($(#[$meta:meta])* $property:ident: $new:ty,)+) => {
+        /// The changes of a memory; `None` means an unchanged property.
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Patch {
+            $(
+                $(#[$meta])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $property: Option<$new>,
+            )+
+            /// When its text was shredded; never cleared.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub shredded_at: Option<Timestamp>,
+        }
+
+        impl Patch {
+            /// The difference between `before` and `after`. The number never changes.
+            fn between(before: &Memory, after: &Memory) -> Self {
+                fn changed<T: PartialEq, N: NewValue<T>>(before: &T, after: &T) -> Option<N> {
+                    (before != after).then(|| N::of(after))
+                }
+                Self {
+                    $($property: changed(&before.$property, &after.$property),)+
+                    // Never undone, so that it is never cleared.
+                    shredded_at: after
+                        .shredded_at
+                        .filter(|_| before.shredded_at != after.shredded_at),
+                }
+            }
+
+            fn apply(&self, memory: &mut Memory) {
+                $(if let Some(new) = &self.$property {
+                    NewValue::assign(new, &mut memory.$property);
+                })+
+                memory.shredded_at = self.shredded_at.or(memory.shredded_at);
+            }
+
+            /// Returns each property that it set from `before` to `after`, unless another change set it since.
+            fn revert(&self, before: &Memory, after: &Memory, current: &mut Memory) {
+                fn revert<T: PartialEq + Clone>(current: &mut T, set: &T, before: &T) {
+                    if current == set {
+                        current.clone_from(before);
+                    }
+                }
+                $(if self.$property.is_some() {
+                    revert(&mut current.$property, &after.$property, &before.$property);
+                })+
+            }
+        }
+    };
+}
+
+patch! {
     /// Its new place: kind, `under` and `archived_at` together (SPEC 3.12).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    place: Place,
     /// Its new text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<PrivateText>,
+    content: PrivateText,
     /// Its new tags.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tags: Option<Tags>,
+    tags: Tags,
     /// Its new source.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Setting<PrivateText>>,
+    source: Setting<PrivateText>,
     /// Its new origin, and the role that saved it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub saved_by: Option<SavedBy>,
+    saved_by: SavedBy,
     /// Whether it is a summary now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_summary: Option<bool>,
+    is_summary: bool,
     /// The record that first made it core.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub core_seq: Option<Setting<u64>>,
+    core_seq: Setting<u64>,
     /// When it counts as saved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded_at: Option<Timestamp>,
+    recorded_at: Timestamp,
     /// Its new origin date.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Timestamp>,
+    created_at: Timestamp,
     /// Its new date of change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<Timestamp>,
+    updated_at: Timestamp,
     /// The record that made it constitutional.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protected_seq: Option<Setting<u64>>,
+    protected_seq: Setting<u64>,
     /// When it was discarded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub discarded_at: Option<Setting<Timestamp>>,
-    /// When its text was shredded; never cleared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shredded_at: Option<Timestamp>,
+    discarded_at: Setting<Timestamp>,
 }
 
 impl Patch {
-    /// The difference between `before` and `after`. The number never changes.
-    fn between(before: &Memory, after: &Memory) -> Self {
-        fn changed<T: PartialEq + Clone>(before: &T, after: &T) -> Option<T> {
-            (before != after).then(|| after.clone())
-        }
-        Self {
-            place: changed(&before.place, &after.place),
-            content: changed(&before.content, &after.content),
-            tags: changed(&before.tags, &after.tags),
-            source: Setting::between(&before.source, &after.source),
-            saved_by: changed(&before.saved_by, &after.saved_by),
-            is_summary: changed(&before.is_summary, &after.is_summary),
-            core_seq: Setting::between(&before.core_seq, &after.core_seq),
-            recorded_at: changed(&before.recorded_at, &after.recorded_at),
-            created_at: changed(&before.created_at, &after.created_at),
-            updated_at: changed(&before.updated_at, &after.updated_at),
-            protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
-            discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
-            // Never undone, so that it is never cleared.
-            shredded_at: after
-                .shredded_at
-                .filter(|_| before.shredded_at != after.shredded_at),
-        }
-    }
-
-    fn apply(&self, memory: &mut Memory) {
-        fn set<T: Clone>(property: &mut T, value: &Option<T>) {
-            if let Some(value) = value {
-                property.clone_from(value);
-            }
-        }
-        fn assign<T: Clone + PartialEq>(property: &mut Option<T>, setting: &Option<Setting<T>>) {
-            if let Some(setting) = setting {
-                *property = setting.value();
-            }
-        }
-        set(&mut memory.place, &self.place);
-        set(&mut memory.content, &self.content);
-        set(&mut memory.tags, &self.tags);
-        assign(&mut memory.source, &self.source);
-        set(&mut memory.saved_by, &self.saved_by);
-        set(&mut memory.is_summary, &self.is_summary);
-        assign(&mut memory.core_seq, &self.core_seq);
-        set(&mut memory.recorded_at, &self.recorded_at);
-        set(&mut memory.created_at, &self.created_at);
-        set(&mut memory.updated_at, &self.updated_at);
-        assign(&mut memory.protected_seq, &self.protected_seq);
-        assign(&mut memory.discarded_at, &self.discarded_at);
-        memory.shredded_at = self.shredded_at.or(memory.shredded_at);
-    }
-
     /// The same changes, without texts.
     fn without_text(&self) -> Self {
         Self {
@@ -417,50 +419,17 @@ impl Change {
     /// 3.19). A new memory is discarded at `now`, unless it is constitutional by now. A shredded one stays shredded
     /// (SPEC 4.4).
     pub fn undo(&self, current: &mut Memory, now: Timestamp) {
-        fn revert<T: PartialEq + Clone>(is_set: bool, current: &mut T, set: &T, before: &T) {
-            // Otherwise another change set the property since.
-            if is_set && current == set {
-                current.clone_from(before);
-            }
-        }
         if current.shredded_at.is_some() {
             return;
         }
-        let (before, patch) = match self {
-            Self::Created(_) => {
-                if !current.is_constitutional() {
-                    // A memory that was discarded since keeps that date.
-                    current.discarded_at.get_or_insert(now);
-                }
-                return;
+        match self {
+            // A memory that was discarded since keeps that date.
+            Self::Created(_) if !current.is_constitutional() => {
+                current.discarded_at.get_or_insert(now);
             }
-            Self::Altered { before, patch } => (before, patch),
-        };
-        let after = self.after();
-        macro_rules! revert_each {
-            ($($property:ident),*) => {
-                $(revert(
-                    patch.$property.is_some(),
-                    &mut current.$property,
-                    &after.$property,
-                    &before.$property,
-                );)*
-            };
+            Self::Created(_) => {}
+            Self::Altered { before, patch } => patch.revert(before, &self.after(), current),
         }
-        revert_each!(
-            place,
-            content,
-            tags,
-            source,
-            saved_by,
-            is_summary,
-            core_seq,
-            recorded_at,
-            created_at,
-            updated_at,
-            protected_seq,
-            discarded_at
-        );
     }
 }
 
