@@ -79,7 +79,7 @@ pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};
 pub use memory::{Memories, import};
-pub use metrics::{ModelCallResult, ProviderResponse, entered as entered_metric};
+pub use metrics::{Metric, ModelCallResult, ProviderResponse, entered as entered_metric};
 pub use people::access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use people::agents::check_settings;
 pub use people::asking::AskOutcome;

@@ -8,10 +8,8 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use memoir_app::{SPANS, entered_metric};
-use prometheus::{
-    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, proto::MetricFamily,
-};
+use memoir_app::{SPANS, entered_metric, metric_table};
+use prometheus::{HistogramVec, IntCounterVec, IntGauge, Opts, Registry, proto::MetricFamily};
 use tracing::{Instrument, Span, field::Empty, info_span};
 
 use crate::Service;
@@ -25,64 +23,35 @@ const SECONDS: [f64; 15] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProblemCode(pub(crate) &'static str);
 
-/// The metrics of requests.
+metric_table! {
+    /// The metrics of requests.
+    struct Table {
+        requests: IntCounterVec = "memoir_http_requests_total",
+            "Requests answered, by method, pattern of the route and class of the status."
+                by ["method", "route", "status"];
+        seconds: HistogramVec = "memoir_http_request_duration_seconds",
+            "Time from the head of a request to the head of its answer." by ["method", "route"] in SECONDS;
+        problems: IntCounterVec = "memoir_http_problems_total",
+            "Requests answered with a problem document, by its code." by ["code"];
+        in_flight: IntGauge = "memoir_http_requests_in_flight",
+            "Requests in execution, this one included.";
+    }
+}
+
+/// The registered metrics of requests.
 pub(crate) struct Requests {
     registry: Registry,
-    requests: IntCounterVec,
-    seconds: HistogramVec,
-    problems: IntCounterVec,
-    in_flight: IntGauge,
+    table: Table,
 }
 
 impl Default for Requests {
     fn default() -> Self {
         let registry = Registry::new();
-        let build = IntGauge::with_opts(
-            Opts::new("memoir_build_info", "The version that runs, always 1.")
-                .const_label("version", env!("CARGO_PKG_VERSION")),
-        );
-        entered_metric(&registry, build).set(1);
-        Self {
-            requests: entered_metric(
-                &registry,
-                IntCounterVec::new(
-                    Opts::new(
-                        "memoir_http_requests_total",
-                        "Requests answered, by method, pattern of the route and class of the status.",
-                    ),
-                    &["method", "route", "status"],
-                ),
-            ),
-            seconds: entered_metric(
-                &registry,
-                HistogramVec::new(
-                    HistogramOpts::new(
-                        "memoir_http_request_duration_seconds",
-                        "Time from the head of a request to the head of its answer.",
-                    )
-                    .buckets(SECONDS.to_vec()),
-                    &["method", "route"],
-                ),
-            ),
-            problems: entered_metric(
-                &registry,
-                IntCounterVec::new(
-                    Opts::new(
-                        "memoir_http_problems_total",
-                        "Requests answered with a problem document, by its code.",
-                    ),
-                    &["code"],
-                ),
-            ),
-            in_flight: entered_metric(
-                &registry,
-                IntGauge::new(
-                    "memoir_http_requests_in_flight",
-                    "Requests in execution, this one included.",
-                ),
-            ),
-            registry,
-        }
+        let build = Opts::new("memoir_build_info", "The version that runs, always 1.")
+            .const_label("version", env!("CARGO_PKG_VERSION"));
+        entered_metric::<IntGauge>(&registry, build.into(), &[]).set(1);
+        let table = Table::in_registry(&registry);
+        Self { registry, table }
     }
 }
 
@@ -113,7 +82,7 @@ pub(crate) async fn watch(
         http.response.status_code = Empty,
         error.type = Empty,
     );
-    service.requests.in_flight.inc();
+    service.requests.table.in_flight.inc();
     let mut running = RequestUnderWay {
         service: &service,
         labels: [method, route],
@@ -142,7 +111,7 @@ struct RequestUnderWay<'a> {
 impl Drop for RequestUnderWay<'_> {
     fn drop(&mut self) {
         // Here and not after the response, so that a request whose future is dropped counts too.
-        let requests = &self.service.requests;
+        let requests = &self.service.requests.table;
         let [method, route] = self.labels;
         requests.in_flight.dec();
         requests

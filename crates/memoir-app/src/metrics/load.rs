@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 
 use memoir_domain::{Timestamp, session::Driver};
 use memoir_store::FleetLoad;
-use prometheus::{Gauge, GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};
-use tokio::sync::Mutex;
 
-use super::{Metrics, entered};
+use super::Metrics;
 use crate::{
     core::{
         Memoir,
@@ -23,60 +21,9 @@ const FRESH: Duration = Duration::from_secs(5);
 /// time.
 const REST: u32 = 100;
 
-pub(super) struct Gauges {
-    agents: IntGauge,
-    queued: IntGauge,
-    queue_seconds: Gauge,
-    running: IntGaugeVec,
-    lease_seconds: GaugeVec,
-    database_up: IntGauge,
-    /// The time of the last result by the installation's clock, and its expiry.
-    fresh: Mutex<Option<(Timestamp, Timestamp)>>,
-}
-
-impl Gauges {
-    pub(super) fn in_registry(registry: &Registry) -> Self {
-        let driver = &["driver"];
-        let gauge = |name, help| entered(registry, IntGauge::new(name, help));
-        Self {
-            agents: gauge("memoir_agents", "Agents that are not erased."),
-            queued: gauge("memoir_queue_sessions", "Sessions that wait for a worker."),
-            queue_seconds: entered(
-                registry,
-                Gauge::new(
-                    "memoir_queue_oldest_seconds",
-                    "Time since the session that waits longest was begun; 0 where none waits.",
-                ),
-            ),
-            running: entered(
-                registry,
-                IntGaugeVec::new(
-                    Opts::new(
-                        "memoir_sessions_running",
-                        "Running sessions under a lease, by driver (agent or model).",
-                    ),
-                    driver,
-                ),
-            ),
-            lease_seconds: entered(
-                registry,
-                GaugeVec::new(
-                    Opts::new(
-                        "memoir_lease_age_seconds",
-                        "Time since the lease of a running session that was not renewed for longest was taken or renewed; 0 where none runs.",
-                    ),
-                    driver,
-                ),
-            ),
-            database_up: gauge(
-                "memoir_database_up",
-                "Whether the database answered when it was last asked for the numbers of agents, queue and leases.",
-            ),
-            fresh: Mutex::default(),
-        }
-    }
-
-    fn show(&self, load: &FleetLoad, now: Timestamp, lease_of: impl Fn(Driver) -> Duration) {
+impl Metrics {
+    /// Sets the gauges.
+    fn show_load(&self, load: &FleetLoad, now: Timestamp, lease_of: impl Fn(Driver) -> Duration) {
         self.agents.set(whole(load.agents));
         self.queued.set(whole(load.waiting));
         let waited = load.waiting_since.map_or(0.0, |since| between(since, now));
@@ -100,9 +47,9 @@ impl Gauges {
 impl Memoir {
     /// Queries the database, unless it was queried recently.
     pub(super) async fn refresh_load_gauges(&self) {
-        let gauges = &self.state::<Metrics>().gauges;
+        let metrics = self.state::<Metrics>();
         // Of many concurrent callers, one queries the database and the others wait for its result.
-        let mut fresh = gauges.fresh.lock().await;
+        let mut fresh = metrics.load_read.lock().await;
         let now = self.now();
         // A clock that was set back must not keep a result for hours.
         if fresh.is_some_and(|(from, until)| (from..until).contains(&now)) {
@@ -115,9 +62,9 @@ impl Memoir {
         // The time is noted even without a response, so that not every reader queries a database that is down.
         *fresh = Some((now, now.plus_microseconds(microseconds)));
         // The other gauges keep their values: 0 agents would read as an emptied installation.
-        gauges.database_up.set(i64::from(load.is_ok()));
+        metrics.database_up.set(i64::from(load.is_ok()));
         match load {
-            Ok(load) => gauges.show(&load, now, |driver| match driver {
+            Ok(load) => metrics.show_load(&load, now, |driver| match driver {
                 Driver::Agent => own_lease_time(&self.settings),
                 Driver::Model => self.settings.lease,
             }),

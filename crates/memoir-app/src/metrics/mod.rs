@@ -16,30 +16,36 @@
 //! is no global recorder: counters are values.
 
 mod commits;
-mod contexts;
 mod load;
 mod models;
 mod recall;
+#[macro_use]
+mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Deref,
+};
 
 use memoir_domain::{
+    Timestamp,
     audit::Action,
+    context::CoreShare,
     session::{Driver, EndReason, FailureClass, State},
     tools::{RefusalCode, Tool, ToolResult},
 };
 use memoir_model::ModelName;
 use parking_lot::Mutex;
 use prometheus::{
-    CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry,
-    core::Collector, proto::MetricFamily,
+    CounterVec, Gauge, GaugeVec, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Registry, proto::MetricFamily,
 };
 
 pub(crate) use models::Watched;
 pub use models::{ModelCallResult, ProviderResponse};
 pub(crate) use recall::StoredIndex;
+pub use table::{Metric, entered};
 
-use self::load::Gauges;
 use crate::core::{Memoir, spans::driver_name};
 
 /// Most models that are distinguished; all others are counted as `other`. A caller that begins a session can name any,
@@ -54,161 +60,137 @@ const COMMIT_SECONDS: [f64; 14] = [
 const MODEL_SECONDS: [f64; 14] = [
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
+/// From a tenth of a millisecond, for a warm query, to an index of a hundred thousand memories.
+const RECALL_SECONDS: [f64; 13] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5,
+];
 /// Up to the default limits of a session, and the half hour of an agent's lease.
 const SESSION_SECONDS: [f64; 11] = [
     1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
 ];
 
+metric_table! {
+    /// The metrics, but for those of requests.
+    pub(crate) struct Table {
+        sessions_ended: IntCounterVec = "memoir_sessions_ended_total",
+            "Refinement sessions that ended, by end, driver (agent or model) and whether they worked on a copy."
+                by ["end", "driver", "rehearsal"];
+        session_seconds: HistogramVec = "memoir_session_duration_seconds",
+            "Time from a session's beginning to its end." by ["end", "driver"] in SESSION_SECONDS;
+        end_reasons: IntCounterVec = "memoir_session_end_reasons_total",
+            "Sessions that ended other than completed, by reason." by ["reason"];
+        session_failures: IntCounterVec = "memoir_session_failures_total",
+            "Sessions that failed because their model gave no usable response, by class." by ["failure"];
+        breaker_trips: IntCounterVec = "memoir_breaker_trips_total",
+            "Sessions that the breaker rolled back, by the limit that they crossed." by ["limit"];
+        edits: IntCounterVec = "memoir_session_edits_total",
+            "Successful edits and protections of sessions, by tool; those rolled back later included." by ["tool"];
+        removed_tokens: IntCounterVec = "memoir_session_removed_tokens_total",
+            "Tokens that edits of sessions took out of the core memories, by tool; those rolled back later included."
+                by ["tool"];
+        session_archived: IntCounter = "memoir_session_archived_total",
+            "Memories that edits of sessions moved to the archive; those rolled back later included.";
+        session_summaries: IntCounter = "memoir_session_summaries_total",
+            "Summaries that edits of sessions wrote; those rolled back later included.";
+        memories_replaced: IntCounter = "memoir_memories_replaced_total",
+            "Memories that new ones replaced.";
+        memories_promoted: IntCounter = "memoir_memories_promoted_total",
+            "Archival and journal memories that became core.";
+        records: IntCounterVec = "memoir_audit_records_total",
+            "Records written to agents' logs, by action." by ["action"];
+        tool_calls: IntCounterVec = "memoir_tool_calls_total",
+            "Calls of a session's tools, by tool and result (done, refused, rolled_back, failed)."
+                by ["tool", "result"];
+        refusals: IntCounterVec = "memoir_refusals_total",
+            "Calls of a session's tools that were refused, by code." by ["code"];
+        model_calls: IntCounterVec = "memoir_model_calls_total",
+            "Requests to models, by result: answered, or why not." by ["provider", "model", "result"];
+        model_seconds: HistogramVec = "memoir_model_call_duration_seconds",
+            "Time that requests to models took, answered or not." by ["provider", "model"] in MODEL_SECONDS;
+        model_tokens: IntCounterVec = "memoir_model_tokens_total",
+            "Tokens of answered requests to models, as the provider counts them or else estimated."
+                by ["provider", "model", "type"];
+        model_cost: CounterVec = "memoir_model_cost_total",
+            "What answered requests cost, in the currency of the configured prices; models without a price are left out."
+                by ["provider", "model"];
+        commits: IntCounterVec = "memoir_commits_total",
+            "Decisions brought to the store, by result: written, conflict (decided anew), failed." by ["result"];
+        commit_seconds: Histogram = "memoir_commit_duration_seconds",
+            "Time until a decision was on the disk." in COMMIT_SECONDS;
+        agents: IntGauge = "memoir_agents",
+            "Agents that are not erased.";
+        queued: IntGauge = "memoir_queue_sessions",
+            "Sessions that wait for a worker.";
+        queue_seconds: Gauge = "memoir_queue_oldest_seconds",
+            "Time since the session that waits longest was begun; 0 where none waits.";
+        running: IntGaugeVec = "memoir_sessions_running",
+            "Running sessions under a lease, by driver (agent or model)." by ["driver"];
+        lease_seconds: GaugeVec = "memoir_lease_age_seconds",
+            "Time since the lease of a running session that was not renewed for longest was taken or renewed; 0 where none runs."
+                by ["driver"];
+        database_up: IntGauge = "memoir_database_up",
+            "Whether the database answered when it was last asked for the numbers of agents, queue and leases.";
+        context_memories: IntCounterVec = "memoir_context_core_memories_total",
+            "Core memories of agents whose contexts were made, counted at each context, by the calendar quarter (UTC) in which they were recorded."
+                by ["quarter"];
+        context_shown: IntCounterVec = "memoir_context_core_shown_total",
+            "Those of them that the contexts showed; the share is how much of its memory an agent acts on."
+                by ["quarter"];
+        recall_seconds: Histogram = "memoir_recall_duration_seconds",
+            "Time until a question was answered by an index, building it where there was none included." in RECALL_SECONDS;
+        index_build_seconds: Histogram = "memoir_recall_index_build_duration_seconds",
+            "Time that building an index of an agent's words took, once the texts were opened." in RECALL_SECONDS;
+        indexed_memories: IntCounter = "memoir_recall_indexed_memories_total",
+            "Memories that indexes were built of.";
+        index_evictions: IntCounter = "memoir_recall_index_evictions_total",
+            "Indexes that gave way to others, since all together are under a limit.";
+        index_rebuilds: IntCounter = "memoir_recall_index_rebuilds_total",
+            "Indexes that were built again after they had given way to others.";
+        indexes: IntGauge = "memoir_recall_indexes",
+            "Agents whose words this process keeps an index of.";
+        index_bytes: IntGauge = "memoir_recall_index_bytes",
+            "Memory that the indexes take, about.";
+        stored_indexes: IntCounterVec = "memoir_recall_stored_indexes_total",
+            "Indexes that were looked for in the database before building one, by outcome." by ["outcome"];
+    }
+}
+
 /// The counters of one process.
 pub(crate) struct Metrics {
     registry: Registry,
-    sessions_ended: IntCounterVec,
-    session_seconds: HistogramVec,
-    end_reasons: IntCounterVec,
-    session_failures: IntCounterVec,
-    breaker_trips: IntCounterVec,
-    edits: IntCounterVec,
-    removed_tokens: IntCounterVec,
-    session_archived: IntCounter,
-    session_summaries: IntCounter,
-    memories_replaced: IntCounter,
-    memories_promoted: IntCounter,
-    records: IntCounterVec,
-    tool_calls: IntCounterVec,
-    refusals: IntCounterVec,
-    model_calls: IntCounterVec,
-    model_seconds: HistogramVec,
-    model_tokens: IntCounterVec,
-    model_cost: CounterVec,
-    commits: IntCounterVec,
-    commit_seconds: Histogram,
-    gauges: Gauges,
-    contexts: contexts::Contexts,
-    recall: recall::Recall,
+    table: Table,
+    /// The time of the last reading of the database's load by the installation's clock, and its expiry.
+    load_read: tokio::sync::Mutex<Option<(Timestamp, Timestamp)>>,
     /// The models that are distinguished.
     models: Mutex<BTreeSet<String>>,
     /// The last response of each provider that is distinguished.
     responses: Mutex<BTreeMap<String, models::LastResponse>>,
 }
 
+impl Deref for Metrics {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        &self.table
+    }
+}
+
 impl Default for Metrics {
     fn default() -> Self {
-        let made = Self::of(Registry::new());
+        let registry = Registry::new();
+        let made = Self {
+            table: Table::in_registry(&registry),
+            load_read: tokio::sync::Mutex::default(),
+            models: Mutex::default(),
+            responses: Mutex::default(),
+            registry,
+        };
         made.begin_at_nothing();
         made
     }
 }
 
 impl Metrics {
-    fn of(registry: Registry) -> Self {
-        let counter = |name, help, labels: &[&str]| {
-            entered(&registry, IntCounterVec::new(Opts::new(name, help), labels))
-        };
-        let total = |name, help| entered(&registry, IntCounter::new(name, help));
-        let histogram = |name, help, labels: &[&str], buckets: &[f64]| {
-            let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-            entered(&registry, HistogramVec::new(options, labels))
-        };
-        Self {
-            sessions_ended: counter(
-                "memoir_sessions_ended_total",
-                "Refinement sessions that ended, by end, driver (agent or model) and whether they worked on a copy.",
-                &["end", "driver", "rehearsal"],
-            ),
-            session_seconds: histogram(
-                "memoir_session_duration_seconds",
-                "Time from a session's beginning to its end.",
-                &["end", "driver"],
-                &SESSION_SECONDS,
-            ),
-            end_reasons: counter(
-                "memoir_session_end_reasons_total",
-                "Sessions that ended other than completed, by reason.",
-                &["reason"],
-            ),
-            session_failures: counter(
-                "memoir_session_failures_total",
-                "Sessions that failed because their model gave no usable response, by class.",
-                &["failure"],
-            ),
-            breaker_trips: counter(
-                "memoir_breaker_trips_total",
-                "Sessions that the breaker rolled back, by the limit that they crossed.",
-                &["limit"],
-            ),
-            edits: counter(
-                "memoir_session_edits_total",
-                "Successful edits and protections of sessions, by tool; those rolled back later included.",
-                &["tool"],
-            ),
-            removed_tokens: counter(
-                "memoir_session_removed_tokens_total",
-                "Tokens that edits of sessions took out of the core memories, by tool; those rolled back later included.",
-                &["tool"],
-            ),
-            session_archived: total(
-                "memoir_session_archived_total",
-                "Memories that edits of sessions moved to the archive; those rolled back later included.",
-            ),
-            session_summaries: total(
-                "memoir_session_summaries_total",
-                "Summaries that edits of sessions wrote; those rolled back later included.",
-            ),
-            memories_replaced: total(
-                "memoir_memories_replaced_total",
-                "Memories that new ones replaced.",
-            ),
-            memories_promoted: total(
-                "memoir_memories_promoted_total",
-                "Archival and journal memories that became core.",
-            ),
-            records: counter(
-                "memoir_audit_records_total",
-                "Records written to agents' logs, by action.",
-                &["action"],
-            ),
-            tool_calls: counter(
-                "memoir_tool_calls_total",
-                "Calls of a session's tools, by tool and result (done, refused, rolled_back, failed).",
-                &["tool", "result"],
-            ),
-            refusals: counter(
-                "memoir_refusals_total",
-                "Calls of a session's tools that were refused, by code.",
-                &["code"],
-            ),
-            model_calls: counter(
-                "memoir_model_calls_total",
-                "Requests to models, by result: answered, or why not.",
-                &["provider", "model", "result"],
-            ),
-            model_seconds: histogram(
-                "memoir_model_call_duration_seconds",
-                "Time that requests to models took, answered or not.",
-                &["provider", "model"],
-                &MODEL_SECONDS,
-            ),
-            model_tokens: counter(
-                "memoir_model_tokens_total",
-                "Tokens of answered requests to models, as the provider counts them or else estimated.",
-                &["provider", "model", "type"],
-            ),
-            model_cost: model_cost(&registry),
-            commits: counter(
-                "memoir_commits_total",
-                "Decisions brought to the store, by result: written, conflict (decided anew), failed.",
-                &["result"],
-            ),
-            commit_seconds: commit_seconds(&registry),
-            gauges: Gauges::in_registry(&registry),
-            contexts: contexts::Contexts::in_registry(&registry),
-            recall: recall::Recall::in_registry(&registry),
-            models: Mutex::default(),
-            responses: Mutex::default(),
-            registry,
-        }
-    }
-
     /// Enters every label that is known beforehand: a rate misses the first increase of a new label.
     fn begin_at_nothing(&self) {
         let ends = State::ALL.into_iter().filter(|state| !state.is_running());
@@ -236,6 +218,9 @@ impl Metrics {
         for result in ["written", "conflict", "failed"] {
             self.commits.with_label_values(&[result]);
         }
+        for outcome in StoredIndex::ALL {
+            self.stored_indexes.with_label_values(&[outcome.name()]);
+        }
     }
 
     /// Counts a tool's call. `None` for a tool that does not exist, and for a result where there is none.
@@ -251,6 +236,17 @@ impl Metrics {
         };
         let tool = tool.map_or("unknown", Tool::as_str);
         self.tool_calls.with_label_values(&[tool, kind]).inc();
+    }
+
+    /// Counts the core memories of a quarter, and how many of them a context shows.
+    pub(crate) fn shown_in_context(&self, quarter: &str, share: &CoreShare) {
+        let counted = [
+            (&self.context_memories, share.memories),
+            (&self.context_shown, share.shown),
+        ];
+        for (counter, count) in counted {
+            counter.with_label_values(&[quarter]).inc_by(count);
+        }
     }
 
     fn model_labels<'a>(&self, name: &'a ModelName) -> [&'a str; 2] {
@@ -296,42 +292,6 @@ fn limit_of(reason: EndReason) -> Option<&'static str> {
         EndReason::BreakerRemoved => Some("removed"),
         _ => None,
     }
-}
-
-fn model_cost(registry: &Registry) -> CounterVec {
-    let options = Opts::new(
-        "memoir_model_cost_total",
-        "What answered requests cost, in the currency of the configured prices; models without a price are left out.",
-    );
-    entered(registry, CounterVec::new(options, &["provider", "model"]))
-}
-
-fn commit_seconds(registry: &Registry) -> Histogram {
-    let options = HistogramOpts::new(
-        "memoir_commit_duration_seconds",
-        "Time until a decision was on the disk.",
-    );
-    let options = options.buckets(COMMIT_SECONDS.to_vec());
-    entered(registry, Histogram::with_opts(options))
-}
-
-/// A registered metric.
-///
-/// # Panics
-/// Prometheus does not accept its name or a label, or the registry has one of the same name.
-#[expect(
-    clippy::expect_used,
-    reason = "names and labels are constants of those who call, each entered once"
-)]
-pub fn entered<T: Collector + Clone + 'static>(
-    registry: &Registry,
-    made: prometheus::Result<T>,
-) -> T {
-    let made = made.expect("a name is that of a metric");
-    registry
-        .register(Box::new(made.clone()))
-        .expect("a name is given once");
-    made
 }
 
 #[cfg(test)]
