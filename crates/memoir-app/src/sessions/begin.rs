@@ -6,10 +6,9 @@ use memoir_domain::{
     PrivateText, SessionId,
     agent::Agent,
     audit::Actor,
-    breaker::Gauge,
     context,
-    ledger::{Ledger, LedgerRoom},
-    lifecycle::{self, NothingToRefine, Start, StartRefusal},
+    ledger::LedgerRoom,
+    lifecycle::{self, NothingToRefine, OpenedSession, Start, StartRefusal},
     memories::AllMemories,
     memory::tokens,
     origin::Side,
@@ -66,30 +65,6 @@ impl RefineOptions {
         match trigger {
             Trigger::Request => self.mode,
             Trigger::Weekly | Trigger::Budget => agent.settings.effective_refinement_mode(),
-        }
-    }
-}
-
-/// A session that is open.
-#[derive(Debug, Clone)]
-pub struct OpenedSession {
-    /// The prompt for the model.
-    pub prompt: Prompt,
-    /// The ledger within it.
-    pub ledger: Ledger,
-    /// The breaker's input, now.
-    pub gauge: Gauge,
-    /// Duplicates that code joined.
-    pub duplicates_removed: usize,
-}
-
-impl From<lifecycle::SessionOpening> for OpenedSession {
-    fn from(opened: lifecycle::SessionOpening) -> Self {
-        Self {
-            prompt: opened.prompt,
-            ledger: opened.ledger,
-            gauge: opened.gauge,
-            duplicates_removed: opened.duplicates_removed,
         }
     }
 }
@@ -239,7 +214,7 @@ impl Sessions<'_> {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
-            let opened = lifecycle::open(
+            let opening = lifecycle::open(
                 loaded.agent.clone(),
                 session,
                 AllMemories::new(loaded.memories.shared()),
@@ -247,8 +222,8 @@ impl Sessions<'_> {
                 room,
                 now,
             );
-            let writing = RehearsalCopy::opening(loaded.agent, opened.decision.clone());
-            Ok((Some(writing), OpenedSession::from(opened)))
+            let writing = RehearsalCopy::opening(loaded.agent, opening.decision);
+            Ok((Some(writing), opening.opened))
         })
         .await
     }
@@ -272,13 +247,7 @@ impl Sessions<'_> {
             None => (loaded.agent, loaded.memories),
         };
         let memories = AllMemories::new(memories.shared());
-        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, room);
-        let opened = OpenedSession {
-            prompt,
-            ledger,
-            gauge,
-            duplicates_removed: 0,
-        };
+        let opened = lifecycle::resume(&agent, &session, &memories, room);
         Ok((session, opened))
     }
 

@@ -24,8 +24,10 @@ use memoir_model::OfferedTool;
 use self::listeners::LapsedSessions;
 use crate::core::{CommitListener, ModuleStates, agent_part};
 
+pub use memoir_domain::lifecycle::OpenedSession;
+
 pub(crate) use begin::room;
-pub use begin::{OpenedSession, RefineOptions};
+pub use begin::RefineOptions;
 pub use drive::{Observer, Progress};
 pub(crate) use live::AgentChanges;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};

@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Selection};
 
-use super::begin::{OpenedSession, as_it_stands};
+use super::{OpenedSession, begin::as_it_stands};
 use crate::{
     core::{
         Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
@@ -102,7 +102,7 @@ impl OwnAgent {
         let session = begun.sessions.first().cloned();
         let session = session.ok_or(Error::SessionLost(id))?;
         let budget = self.sessions().ledger_room(&begun.agent, None, None);
-        let opened = lifecycle::open(
+        let opening = lifecycle::open(
             begun.agent.clone(),
             session,
             memories,
@@ -111,11 +111,11 @@ impl OwnAgent {
             now,
         );
         let writing = if rehearsal {
-            RehearsalCopy::opening(begun.agent, opened.decision.clone())
+            RehearsalCopy::opening(begun.agent, opening.decision)
         } else {
-            begun.then(opened.decision.clone()).into()
+            begun.then(opening.decision).into()
         };
-        Ok((writing, opened.into()))
+        Ok((writing, opening.opened))
     }
 
     /// The agent's own open session: its prompt is rebuilt, with the current memories (SPEC 3.2). `None` where the

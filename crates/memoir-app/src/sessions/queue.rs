@@ -19,8 +19,8 @@ use memoir_store::{AgentQuery, WaitingSession};
 use parking_lot::Mutex;
 
 use super::{
-    RefineOptions,
-    begin::{OpenedSession, as_it_stands, running},
+    OpenedSession, RefineOptions,
+    begin::{as_it_stands, running},
     drive::{Drive, Hold, Observer, Progress},
     turns::Turns,
 };

@@ -279,29 +279,41 @@ pub fn resume(
     session: &Session,
     memories: &AllMemories,
     room: LedgerRoom,
-) -> (Prompt, Ledger, Gauge) {
+) -> OpenedSession {
     // From the oldest row on: the agent's position is the beginning of the next session's ledger, and this one's is not
     // stored.
     let limits = SessionLimits::of(agent, session);
     let ledger = list(agent, &limits, memories, None, room);
     let gauge = crate::session::tools::session_gauge(agent, session);
     let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
-    (prompt, ledger, gauge)
+    OpenedSession {
+        prompt,
+        ledger,
+        gauge,
+        duplicates_removed: 0,
+    }
 }
 
 /// A session that is open.
 #[derive(Debug, Clone)]
+pub struct OpenedSession {
+    /// The prompt for the model.
+    pub prompt: Prompt,
+    /// The ledger within it.
+    pub ledger: Ledger,
+    /// The breaker's input, now.
+    pub gauge: Gauge,
+    /// Duplicates that code joined.
+    pub duplicates_removed: usize,
+}
+
+/// How a session is opened.
+#[derive(Debug, Clone)]
 pub struct SessionOpening {
     /// What to write.
     pub decision: Decision,
-    /// The prompt for the model.
-    pub prompt: Prompt,
-    /// The ledger in it.
-    pub ledger: Ledger,
-    /// The breaker's input, before any edit.
-    pub gauge: Gauge,
-    /// The number of merged duplicates.
-    pub duplicates_removed: usize,
+    /// The open session.
+    pub opened: OpenedSession,
     /// All memories after the cleanup.
     pub memories: AllMemories,
 }
@@ -339,10 +351,12 @@ pub fn open(
     draft.put_session(session);
     SessionOpening {
         decision: draft.finish(),
-        prompt,
-        ledger,
-        gauge,
-        duplicates_removed,
+        opened: OpenedSession {
+            prompt,
+            ledger,
+            gauge,
+            duplicates_removed,
+        },
         memories,
     }
 }

@@ -139,13 +139,14 @@ fn spec_3_5_the_frame_takes_at_most_seven_hundred_tokens() {
 fn spec_3_5_a_session_that_is_resumed_states_what_is_left_of_it() {
     let mut world = World::over(&["tea", "wool"]);
     world.delete(2);
-    let (prompt, ..) = lifecycle::resume(
+    let resumed = lifecycle::resume(
         &world.agent,
         world.last_session(),
         &world.all(),
         world.room(),
     );
-    let status = prompt
+    let status = resumed
+        .prompt
         .user
         .expose()
         .split("\n\n## Your core")

@@ -9,7 +9,7 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record},
     draft::{Decision, Draft},
     ledger::LedgerRoom,
-    lifecycle::{self, SessionOpening, Start, StartRefusal},
+    lifecycle::{self, OpenedSession, Start, StartRefusal},
     manage::{self, ChangeRefusal, Saved, Saving},
     memories::AllMemories,
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
@@ -330,15 +330,15 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn open(&mut self, mode: Mode) -> SessionOpening {
+    pub(crate) fn open(&mut self, mode: Mode) -> OpenedSession {
         self.tick();
         self.begin(mode).unwrap();
         self.open_begun()
     }
 
     /// Opens the session that was begun last.
-    pub(crate) fn open_begun(&mut self) -> SessionOpening {
-        let opened = lifecycle::open(
+    pub(crate) fn open_begun(&mut self) -> OpenedSession {
+        let opening = lifecycle::open(
             self.agent.clone(),
             self.last_session().clone(),
             self.all(),
@@ -346,12 +346,12 @@ impl World {
             self.room(),
             self.now,
         );
-        self.apply(opened.decision.clone());
+        self.apply(opening.decision);
         assert!(
-            opened.memories.core().eq(self.all().core()),
+            opening.memories.core().eq(self.all().core()),
             "the memories after the cleanup"
         );
-        opened
+        opening.opened
     }
 
     pub(crate) fn room(&self) -> LedgerRoom {

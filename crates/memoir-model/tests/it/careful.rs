@@ -189,7 +189,7 @@ impl Run {
         let mut conversation = Vec::new();
         loop {
             let reply = say(
-                opening.prompt.clone(),
+                opening.opened.prompt.clone(),
                 Some(self.mode),
                 conversation.clone(),
             )
@@ -446,7 +446,7 @@ async fn spec_5_1_it_is_not_shown_the_texts_of_administrators() {
     let mut memories = memories(&["Tea", "tea", LONG]);
     memories[0].saved_by = SavedBy::of(ActorKind::Administrator);
     let opening = Run::under("archive").open(&memories);
-    let reply = say(opening.prompt, Some(Mode::Full), vec![]).await;
+    let reply = say(opening.opened.prompt, Some(Mode::Full), vec![]).await;
     assert_eq!(reply.tool_calls[0].name, "complete_refinement");
 }
 
@@ -454,7 +454,7 @@ async fn spec_5_1_it_is_not_shown_the_texts_of_administrators() {
 async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
     let opening = Run::under("archive").open(&memories(&["Tea", "tea", "Milk", "milk", LONG]));
     let reminder = ModelMessage::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
-    let reply = say(opening.prompt, Some(Mode::Full), vec![reminder]).await;
+    let reply = say(opening.opened.prompt, Some(Mode::Full), vec![reminder]).await;
     assert_eq!(arguments(&reply.tool_calls[0]), json!({"ids": [2]}));
     assert_eq!(reply.usage, TokenUsage::counted(0, 0));
 }
