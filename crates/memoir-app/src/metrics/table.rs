@@ -56,8 +56,6 @@ pub fn entered<T: Metric>(registry: &Registry, options: HistogramOpts, labels: &
 /// and buckets for those that have none.
 #[macro_export]
 macro_rules! metric_table {
-    (@buckets) => { Vec::new() };
-    (@buckets $buckets:ident) => { $buckets.to_vec() };
     ($(#[$meta:meta])* $visibility:vis struct $table:ident {
         $($metric:ident: $kind:ident = $name:literal, $help:literal $(by [$($label:literal),+])? $(in $buckets:ident)?;)+
     }) => {
@@ -71,8 +69,7 @@ macro_rules! metric_table {
                 Self {$(
                     $metric: $crate::entered_metric(
                         registry,
-                        ::prometheus::HistogramOpts::new($name, $help)
-                            .buckets($crate::metric_table!(@buckets $($buckets)?)),
+                        ::prometheus::HistogramOpts::new($name, $help)$(.buckets($buckets.to_vec()))?,
                         &[$($($label),+)?],
                     ),
                 )+}
