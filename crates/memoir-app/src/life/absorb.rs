@@ -65,17 +65,23 @@ const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A message that is handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename = "Message")]
+#[schema(as = Message)]
 pub struct HandedMessage {
-    /// Its identifier; the same message is never read twice.
+    /// Its identifier: the agent reads a message of the same identifier, author and text once.
+    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
     pub id: PrivateText,
-    /// When it was said; `None` where unknown.
+    /// When it was sent.
+    #[serde(default, deserialize_with = "crate::optional")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub at: Option<Timestamp>,
-    /// The speaker.
+    /// Its author.
+    #[schema(value_type = String, min_length = 1, max_length = 200, example = "Ann")]
     pub speaker: PrivateText,
-    /// The text.
+    /// Its text.
+    #[schema(value_type = String, min_length = 1, max_length = 4_000_000)]
     pub text: PrivateText,
 }
 

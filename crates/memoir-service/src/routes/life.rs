@@ -6,7 +6,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{HandedMessage, HandedOver, Reflected, TranscriptView};
-use memoir_domain::{PrivateText, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,31 +16,12 @@ use crate::{
     schemas,
 };
 
-/// One message of a conversation.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Message {
-    /// Its identifier: the agent reads a message of the same identifier, author and text once.
-    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
-    id: PrivateText,
-    /// When it was sent.
-    #[serde(default, deserialize_with = "memoir_app::optional")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    at: Option<Timestamp>,
-    /// Its author.
-    #[schema(value_type = String, min_length = 1, max_length = 200, example = "Ann")]
-    speaker: PrivateText,
-    /// Its text.
-    #[schema(value_type = String, min_length = 1, max_length = 4_000_000)]
-    text: PrivateText,
-}
-
 /// A conversation, or a part of one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Transcript {
     #[schema(max_items = 10_000)]
-    messages: Vec<Message>,
+    messages: Vec<HandedMessage>,
     /// Whether it is to be read immediately instead of six hours after the last addition.
     #[serde(default, deserialize_with = "memoir_app::optional_or_default")]
     now: bool,
@@ -59,16 +39,10 @@ pub(crate) async fn hand_over(
     JsonBody(Transcript { messages, now }): JsonBody<Transcript>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let messages = messages.into_iter().map(|message| HandedMessage {
-        id: message.id,
-        at: message.at,
-        speaker: message.speaker,
-        text: message.text,
-    });
     let handed = reached
         .agent
         .life()
-        .hand_over(messages.collect(), now, reached.actor.kind)
+        .hand_over(messages, now, reached.actor.kind)
         .await?;
     // Also where these wait for hours: earlier messages may be due.
     caller.wake_life();
