@@ -73,6 +73,9 @@ const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 /// Pages in the log, moved or not, from which on it is to begin anew.
 const LONG_PAGES: i64 = 10_000;
 
+/// From which time on it is logged that callers could not write.
+const SLOW: Duration = Duration::from_millis(8);
+
 /// How long others may block each step of removing a replaced body from the disk before the change is acknowledged
 /// nevertheless.
 // Longer than an ordinary read takes, and short enough for a person who waits for the response to a shredding.
@@ -529,7 +532,9 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                 // A visit reads what was queued before it: a caller must find its own changes.
                 WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
+                    let started = Instant::now();
                     visit(&mut state);
+                    note_slow("a visit", started, 0, 0);
                 }
                 // At the end of the round, after all responses. It keeps its place in the queue until then, so that no
                 // caller takes the connection between the check that requested it and the work.
@@ -543,8 +548,18 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
             CHECKPOINT_PAGES_BUSY
         };
         if tidying.is_some() || (state.is_look_due() && state.look(wanted)) {
+            let started = Instant::now();
             state.tidy();
+            note_slow("moving the log", started, 0, 0);
         }
+    }
+}
+
+/// Writes into the log of the program what kept the connection from callers for long.
+fn note_slow(what: &'static str, started: Instant, changes: usize, rows: usize) {
+    let took = started.elapsed();
+    if took >= SLOW {
+        tracing::debug!(?took, changes, rows, "{what} kept the writer");
     }
 }
 
@@ -690,6 +705,7 @@ impl WriterState {
             return Err(LostTransaction::Whole(Error::Closed.into()));
         };
         self.changes_since_look += changes.len();
+        let started = Instant::now();
         let begun = self.begin(connection);
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begun
@@ -719,6 +735,8 @@ impl WriterState {
             // rest pending.
             self.scrub(SCRUBBING);
         }
+        let rows: usize = changes.iter().map(|change| change.outline().rows).sum();
+        note_slow("a transaction", started, changes.len(), rows);
         result
     }
 
