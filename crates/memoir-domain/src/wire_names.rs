@@ -70,15 +70,6 @@ macro_rules! differing {
     }};
 }
 
-/// A `Self` with these fields of another value, under the same names, and with others beside them:
-/// `with_fields_of!(value; same, names; own: value)`.
-#[macro_export]
-macro_rules! with_fields_of {
-    ($other:expr; $($same:ident),+; $($own:ident $(: $value:expr)?),* $(,)?) => {
-        Self { $($same: $other.$same,)+ $($own $(: $value)?,)* }
-    };
-}
-
 /// Reads a stored name; `None` where this version of Memoir does not know it.
 pub(crate) fn stored_name<'de, T, D: Deserializer<'de>>(
     from_name: fn(&str) -> Option<T>,

@@ -141,34 +141,37 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     });
+    let ends = [
+        "from",
+        "from_entity",
+        "from_id",
+        "to",
+        "to_entity",
+        "to_id",
+        "relationType",
+        "relation_type",
+    ];
+    let ends = raw.fields(ends).unwrap_or_default();
     let created_at = date::of_value(created).or(date::of_value(created_too));
     let subject = json::first_text([name, entity_name]);
     // A program with both names writes `null` beside a filled field.
     let listed = observations
         .filter(|value| !value.is_null())
         .or(contents.filter(|value| !value.is_null()));
-    let (has_subject, has_list) = (subject.is_some(), listed.is_some());
-    if let (Some(subject), Some(listed)) = (subject, listed) {
-        let about = ObservedEntity {
-            subject,
-            tag: json::text(entity_type).filter(|kind| !kind.trim().is_empty()),
-            created_at,
-        };
-        return observed(&about, listed, place, out);
-    }
-    let fields = |names: [&str; 3]| raw.fields(names).unwrap_or_default();
-    let from = fields(["from", "from_entity", "from_id"]);
-    let to = fields(["to", "to_entity", "to_id"]);
-    let kind = raw
-        .fields(["relationType", "relation_type"])
-        .unwrap_or_default();
-    let found = match json::any_of(from) || json::any_of(to) || json::any_of(kind) {
-        _ if has_list => Err(NoMemoryReason::MissingField("name")),
-        // A relation may have a name, too: its ends identify it.
-        true => relation(from, to, kind, created_at),
-        // A name without any observation.
-        false if has_subject => Err(NoMemoryReason::Empty),
-        false => Err(NoMemoryReason::UnknownKind),
+    let found = match (subject, listed) {
+        (Some(subject), Some(listed)) => {
+            let about = ObservedEntity {
+                subject,
+                tag: json::text(entity_type).filter(|kind| !kind.trim().is_empty()),
+                created_at,
+            };
+            return observed(&about, listed, place, out);
+        }
+        // A name without any observation. A relation may have a name, too: its ends identify it.
+        (Some(_), None) if !json::any_of(ends) => Err(NoMemoryReason::Empty),
+        (None, Some(_)) => Err(NoMemoryReason::MissingField("name")),
+        _ if json::any_of(ends) => relation(ends, created_at),
+        _ => Err(NoMemoryReason::UnknownKind),
     };
     out.found(place, found)
 }
@@ -237,14 +240,25 @@ fn observation(about: &ObservedEntity, one: Raw<'_>) -> Result<FoundEntry, NoMem
 }
 
 fn relation(
-    from: [Option<Raw<'_>>; 3],
-    to: [Option<Raw<'_>>; 3],
-    kind: [Option<Raw<'_>>; 2],
+    ends: [Option<Raw<'_>>; 8],
     created_at: FoundDate,
 ) -> Result<FoundEntry, NoMemoryReason> {
-    let from = json::first_text(from).ok_or(NoMemoryReason::MissingField("from"))?;
-    let to = json::first_text(to).ok_or(NoMemoryReason::MissingField("to"))?;
-    let kind = json::first_text(kind).ok_or(NoMemoryReason::MissingField("relationType"))?;
+    let [
+        from,
+        from_entity,
+        from_id,
+        to,
+        to_entity,
+        to_id,
+        kind,
+        kind_too,
+    ] = ends;
+    let from = json::first_text([from, from_entity, from_id]);
+    let from = from.ok_or(NoMemoryReason::MissingField("from"))?;
+    let to = json::first_text([to, to_entity, to_id]);
+    let to = to.ok_or(NoMemoryReason::MissingField("to"))?;
+    let kind = json::first_text([kind, kind_too]);
+    let kind = kind.ok_or(NoMemoryReason::MissingField("relationType"))?;
     Ok(FoundEntry {
         text: format!(
             "{} {} {}",

@@ -5,7 +5,6 @@
 //! lengths only: a model may write anything there.
 
 use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
-use serde::Serialize;
 
 /// One turn asked of a model: the conversation so far and the tools it may call.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,8 +59,7 @@ pub struct AnswerSchema {
 }
 
 /// A tool on offer to the model.
-// Serialized as it is: the names of the fields are part of the API.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OfferedTool {
     /// Name as called by the model, `[A-Za-z0-9_-]{1,64}`.
     pub name: String,

@@ -166,27 +166,6 @@ settings! {
     NewAgent, name: String;
 }
 
-/// A value that a setting had.
-#[derive(ToSchema)]
-pub(crate) struct Version {
-    /// The place in the agent's log of the record that set it.
-    seq: u64,
-    #[schema(format = DateTime)]
-    at: String,
-    actor: Actor,
-    /// Null for the default.
-    value: TextOrNumber,
-}
-
-/// A tool of the session.
-#[derive(ToSchema)]
-pub(crate) struct ToolDefinition {
-    name: String,
-    description: String,
-    /// The JSON schema of its arguments.
-    parameters: AnyObject,
-}
-
 /// One memory found.
 #[derive(ToSchema)]
 pub(crate) struct SearchHit {

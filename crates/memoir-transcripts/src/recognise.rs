@@ -4,17 +4,31 @@ use crate::{
     Error, FilePosition, TranscriptFormat,
     kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, skip_space},
-    transcript::TranscriptState,
 };
 
-/// The first expected part of a file that begins with `head`, and its format unless it is given.
+/// The layout of the pieces in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileLayout {
+    /// Plain text.
+    Text,
+    /// One value of JSON a line.
+    Lines,
+    /// One array of pieces.
+    Array,
+    /// An object with one array of pieces, under `messages`.
+    Object,
+    /// Each value of JSON is a piece.
+    Values,
+}
+
+/// The layout of a file that begins with `head`, and its format unless it is given.
 ///
 /// # Errors
 /// The format cannot be recognised, or the file cannot be in the given format.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,
-) -> Result<(TranscriptFormat, TranscriptState), Error> {
+) -> Result<(TranscriptFormat, FileLayout), Error> {
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
@@ -24,33 +38,33 @@ pub(crate) fn recognise(
             .format()
             .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
-    let state = match (format, begin) {
-        (TranscriptFormat::Text, _) => TranscriptState::Text,
+    let layout = match (format, begin) {
+        (TranscriptFormat::Text, _) => FileLayout::Text,
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages,
             Begin::Array(_),
-        ) => TranscriptState::ARRAY,
+        ) => FileLayout::Array,
         (TranscriptFormat::Messages, Begin::Object(keys))
             if keys.contains(&b"messages".as_slice()) =>
         {
-            TranscriptState::OBJECT
+            FileLayout::Object
         }
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
             // An empty file of a given format is empty; it is not of another format.
             Begin::Object(_) | Begin::Nothing,
-        ) => TranscriptState::Value,
-        (TranscriptFormat::Messages, _) => TranscriptState::Line,
+        ) => FileLayout::Values,
+        (TranscriptFormat::Messages, _) => FileLayout::Lines,
         (
             TranscriptFormat::ClaudeCode
             | TranscriptFormat::Codex
             | TranscriptFormat::Copilot
             | TranscriptFormat::Gemini,
             Begin::Object(_) | Begin::Nothing | Begin::Other,
-        ) => TranscriptState::Line,
+        ) => FileLayout::Lines,
         _ => return Err(Error::OtherForm(format)),
     };
-    Ok((format, state))
+    Ok((format, layout))
 }
 
 /// The format of the conversation that begins like this, where its fields show it.
@@ -138,20 +152,17 @@ impl FilePosition {
 #[cfg(test)]
 mod tests {
     use super::{
+        FileLayout::{Array, Lines, Object, Values},
         TranscriptFormat::*,
-        TranscriptState::{Line, Value},
         *,
     };
-
-    const ARRAY: TranscriptState = TranscriptState::ARRAY;
-    const OBJECT: TranscriptState = TranscriptState::OBJECT;
 
     #[test]
     fn formats_are_recognised_by_their_first_keys() {
         for (format, layout, heads) in [
             (
                 Text,
-                TranscriptState::Text,
+                FileLayout::Text,
                 &[
                     "",
                     "Ann: hello",
@@ -162,27 +173,27 @@ mod tests {
             ),
             (
                 Messages,
-                ARRAY,
+                Array,
                 &[
                     " [\n]",
                     r#"[{"id": "1", "at": null, "speaker": "#,
                     r#"[{"role": "user", "content": "Hello."}]"#,
                 ],
             ),
-            (Messages, OBJECT, &[r#"{"messages": [{"id""#]),
+            (Messages, Object, &[r#"{"messages": [{"id""#]),
             (
                 Messages,
-                Line,
+                Lines,
                 &[
                     r#"{"speaker": "Ann", "text": "hi"}"#,
                     r#"{"role": "user", "content": [{"type": "text""#,
                 ],
             ),
-            (ChatGpt, ARRAY, &[r#"[{"title": "a", "mapping": {"x": "#]),
-            (ChatGpt, Value, &[r#"{"mapping": {}}"#]),
+            (ChatGpt, Array, &[r#"[{"title": "a", "mapping": {"x": "#]),
+            (ChatGpt, Values, &[r#"{"mapping": {}}"#]),
             (
                 Claude,
-                ARRAY,
+                Array,
                 &[
                     r#"[{"uuid": "a", "chat_messages": ["#,
                     r#"[null, {"a": 1}, {"chat_messages": [], "#,
@@ -190,7 +201,7 @@ mod tests {
             ),
             (
                 ClaudeCode,
-                Line,
+                Lines,
                 &[
                     r#"{"type":"summary","summary":"x"}"#,
                     r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
@@ -199,15 +210,15 @@ mod tests {
             ),
             (
                 Codex,
-                Line,
+                Lines,
                 &[r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#],
             ),
             (
                 Copilot,
-                Line,
+                Lines,
                 &[r#"{"type":"session.start","data":{"sessionId":"#],
             ),
-            (Gemini, Line, &[r#"{"sessionId":"a","projectHash":"b","#]),
+            (Gemini, Lines, &[r#"{"sessionId":"a","projectHash":"b","#]),
         ] {
             for head in heads {
                 let found = recognise(head.as_bytes(), None);
@@ -227,13 +238,13 @@ mod tests {
     #[test]
     fn a_form_that_is_given_is_held_to() {
         for (head, format, layout) in [
-            ("[{}]", Text, Some(TranscriptState::Text)),
-            ("[{}]", Claude, Some(ARRAY)),
-            (" [", Claude, Some(ARRAY)),
-            ("{", ChatGpt, Some(Value)),
+            ("[{}]", Text, Some(FileLayout::Text)),
+            ("[{}]", Claude, Some(Array)),
+            (" [", Claude, Some(Array)),
+            ("{", ChatGpt, Some(Values)),
             ("hello", Claude, None),
             ("[]", ClaudeCode, None),
-            ("half a line", ClaudeCode, Some(Line)),
+            ("half a line", ClaudeCode, Some(Lines)),
         ] {
             let expected = layout.map(|layout| (format, layout));
             let found = recognise(head.as_bytes(), Some(format));

@@ -10,7 +10,7 @@ use crate::{
     gather::{ExportedConversation, Gathered},
     gemini, messages,
     raw::{Raw, is_space},
-    recognise::recognise,
+    recognise::{FileLayout, recognise},
     source::{FileSource, PieceRead},
     text::PlainText,
 };
@@ -32,7 +32,7 @@ pub struct TranscriptReader<R> {
 
 /// The next expected part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TranscriptState {
+enum TranscriptState {
     /// A line of plain text.
     Text,
     /// A value of JSON on a line of its own.
@@ -49,16 +49,6 @@ pub(crate) enum TranscriptState {
     End,
     /// Exhausted.
     Over,
-}
-
-impl TranscriptState {
-    /// One array of pieces.
-    pub(crate) const ARRAY: Self = Self::Open { in_object: false };
-    /// An object with one array of pieces, under `messages`.
-    pub(crate) const OBJECT: Self = Self::Key {
-        first: true,
-        found: false,
-    };
 }
 
 impl<R: Read> TranscriptReader<R> {
@@ -80,7 +70,17 @@ impl<R: Read> TranscriptReader<R> {
         limits: TranscriptLimits,
     ) -> Result<Self, Error> {
         let (source, head) = FileSource::open(reader)?;
-        let (format, state) = recognise(&head, format)?;
+        let (format, layout) = recognise(&head, format)?;
+        let state = match layout {
+            FileLayout::Text => TranscriptState::Text,
+            FileLayout::Lines => TranscriptState::Line,
+            FileLayout::Values => TranscriptState::Value,
+            FileLayout::Array => TranscriptState::Open { in_object: false },
+            FileLayout::Object => TranscriptState::Key {
+                first: true,
+                found: false,
+            },
+        };
         Ok(Self {
             source,
             format,

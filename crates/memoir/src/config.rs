@@ -5,6 +5,7 @@ pub(crate) mod keys;
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -72,7 +73,7 @@ struct ConfigFile {
     quotas: BTreeMap<String, u64>,
     telemetry: TelemetrySection,
     oauth: OauthSection,
-    prices: BTreeMap<ModelName, Price>,
+    prices: BTreeMap<ModelName, PriceSection>,
     providers: BTreeMap<String, ProviderSettings>,
     webhooks: Vec<WebhookSection>,
 }
@@ -159,6 +160,13 @@ struct ClientSection {
     redirect_uris: Vec<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceSection {
+    input_per_million: f64,
+    output_per_million: f64,
+}
+
 /// The values of an empty file.
 impl Default for Config {
     fn default() -> Self {
@@ -223,8 +231,6 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
-        check_bounds(text)?;
-        check_prices(&file.prices)?;
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
@@ -236,12 +242,19 @@ impl Config {
             limits: limits(&file.limits)?,
             recall: recall(&file.recall)?,
             quotas: quotas(&file.quotas)?,
-            prices: file.prices,
+            prices: prices(file.prices)?,
             default_model: file.model,
-            context_tokens: file.context_tokens.unwrap_or(defaults.context_tokens),
-            lease: file
-                .lease_seconds
-                .map_or(defaults.lease, Duration::from_secs),
+            context_tokens: value_or(
+                "context_tokens",
+                file.context_tokens,
+                defaults.context_tokens,
+            )?,
+            lease: value_or(
+                "lease_seconds",
+                file.lease_seconds,
+                defaults.lease.as_secs(),
+            )
+            .map(Duration::from_secs)?,
             idle: defaults.idle,
         };
         Ok(Self {
@@ -372,7 +385,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
     let defaults = RecallSettings::default();
     Ok(RecallSettings {
         index_bytes: match section.index_mb {
-            Some(mb) => mb as usize * 1_048_576,
+            Some(mb) => bounded("recall.index_mb", mb)? as usize * 1_048_576,
             None => defaults.index_bytes,
         },
         stored_from: defaults.stored_from,
@@ -384,7 +397,11 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
         },
         before_questions: before("recall.before_questions", section.before_questions.clone())?,
         before_memories: before("recall.before_memories", section.before_memories.clone())?,
-        question_time: seconds(section.question_seconds, defaults.question_time),
+        question_time: seconds(
+            "recall.question_seconds",
+            section.question_seconds,
+            defaults.question_time,
+        )?,
     })
 }
 
@@ -465,24 +482,14 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
     })
 }
 
-/// Checks the numbers of the file against the bounds of their keys; those of prices are named by their models, and are
-/// checked with them.
-fn check_bounds(text: &str) -> Result<(), String> {
-    // It was read as a configuration before, so that it is TOML.
-    let file = toml::Value::Table(text.parse().unwrap_or_default());
-    for key in keys::KEYS.iter() {
-        let mut names = key.name.split('.');
-        match names.try_fold(&file, |table, name| table.get(name)) {
-            Some(toml::Value::Integer(number)) => bounded(&key.name, *number).map(drop)?,
-            Some(toml::Value::Float(number)) => bounded(&key.name, *number).map(drop)?,
-            _ => {}
-        }
-    }
-    Ok(())
+/// The value of a key within its bounds, or the default.
+fn value_or<T: Copy + Display>(key: &str, value: Option<T>, default: T) -> Result<T, String> {
+    value.map_or(Ok(default), |value| bounded(key, value))
 }
 
-fn seconds(value: Option<f64>, default: Duration) -> Duration {
-    value.map_or(default, Duration::from_secs_f64)
+/// As [`value_or`], of a time.
+fn seconds(key: &str, value: Option<f64>, default: Duration) -> Result<Duration, String> {
+    value_or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
 }
 
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
@@ -491,18 +498,33 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
         (Some(_), Some(_)) => {
             return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
         }
-        (Some(minutes), None) => Duration::from_secs_f64(minutes * 60.0),
-        (None, given) => seconds(given, defaults.time),
+        (Some(minutes), None) => {
+            Duration::from_secs_f64(bounded("limits.minutes", minutes)? * 60.0)
+        }
+        (None, given) => seconds("limits.seconds", given, defaults.time)?,
     };
+    let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: section.turns.unwrap_or(defaults.turns),
-        tokens: section.tokens.unwrap_or(defaults.tokens),
-        cost: section.cost.or(defaults.cost),
-        answer_tokens: section.answer_tokens.unwrap_or(defaults.answer_tokens),
-        attempts: section.attempts.unwrap_or(defaults.attempts),
-        first_wait: seconds(section.first_wait_seconds, defaults.first_wait),
-        longest_wait: seconds(section.longest_wait_seconds, defaults.longest_wait),
+        turns: value_or("limits.turns", section.turns, defaults.turns)?,
+        tokens: value_or("limits.tokens", section.tokens, defaults.tokens)?,
+        cost: cost.transpose()?.or(defaults.cost),
+        answer_tokens: value_or(
+            "limits.answer_tokens",
+            section.answer_tokens,
+            defaults.answer_tokens,
+        )?,
+        attempts: value_or("limits.attempts", section.attempts, defaults.attempts)?,
+        first_wait: seconds(
+            "limits.first_wait_seconds",
+            section.first_wait_seconds,
+            defaults.first_wait,
+        )?,
+        longest_wait: seconds(
+            "limits.longest_wait_seconds",
+            section.longest_wait_seconds,
+            defaults.longest_wait,
+        )?,
     })
 }
 
@@ -520,14 +542,18 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
     Ok(quotas)
 }
 
-/// Checks the prices against their bounds.
-fn check_prices(prices: &BTreeMap<ModelName, Price>) -> Result<(), String> {
-    for (model, price) in prices {
-        let check = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
-        check("input_per_million", price.input_per_million)?;
-        check("output_per_million", price.output_per_million)?;
-    }
-    Ok(())
+fn prices(
+    sections: BTreeMap<ModelName, PriceSection>,
+) -> Result<BTreeMap<ModelName, Price>, String> {
+    let price = |(model, section): (ModelName, PriceSection)| {
+        let part = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
+        let price = Price {
+            input_per_million: part("input_per_million", section.input_per_million)?,
+            output_per_million: part("output_per_million", section.output_per_million)?,
+        };
+        Ok((model, price))
+    };
+    sections.into_iter().map(price).collect()
 }
 
 /// `false` is refused: any user of the command line can write the configuration.

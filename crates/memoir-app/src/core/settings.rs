@@ -163,8 +163,7 @@ impl SessionLimits {
 }
 
 /// The price of a model, per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     /// Tokens sent.
     pub input_per_million: f64,

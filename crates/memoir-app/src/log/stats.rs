@@ -10,7 +10,6 @@ use memoir_domain::{
     core_size::{Cause, CoreSizePoint, Curve, Flow},
     memory::{Invalid, Kind, Tally},
     session::{Session, State, Trigger},
-    with_fields_of,
 };
 use memoir_store::{AgentQuery, AuditRow, MemoryPage, MemoryRow, RecordFilter};
 use serde::Serialize;
@@ -62,10 +61,21 @@ pub struct SessionMark {
 
 impl From<Session> for SessionMark {
     fn from(session: Session) -> Self {
-        with_fields_of!(session;
-            id, state, trigger, rehearsal, started_at, ended_at, undone_at, pre_session_tokens, post_session_tokens,
-            edits, removed_tokens, archived, summaries;
-        )
+        Self {
+            id: session.id,
+            state: session.state,
+            trigger: session.trigger,
+            rehearsal: session.rehearsal,
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+            pre_session_tokens: session.pre_session_tokens,
+            post_session_tokens: session.post_session_tokens,
+            edits: session.edits,
+            removed_tokens: session.removed_tokens,
+            archived: session.archived,
+            summaries: session.summaries,
+        }
     }
 }
 

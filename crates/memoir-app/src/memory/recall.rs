@@ -14,7 +14,6 @@ use memoir_domain::{
     recall::{
         self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus,
     },
-    with_fields_of,
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
@@ -58,7 +57,14 @@ pub struct ShownMatch {
 
 impl From<RecallMatch> for ShownMatch {
     fn from(found: RecallMatch) -> Self {
-        with_fields_of!(found; rank, score, corrects, by_stop_words, near, terms;)
+        Self {
+            rank: found.rank,
+            score: found.score,
+            corrects: found.corrects,
+            by_stop_words: found.by_stop_words,
+            near: found.near,
+            terms: found.terms,
+        }
     }
 }
 

@@ -7,7 +7,6 @@ use memoir_domain::{
     },
     audit::Actor,
     memory::Number,
-    with_fields_of,
 };
 use memoir_store::AgentQuery;
 use serde::Serialize;
@@ -122,15 +121,27 @@ impl AccessRequestFacts {
             }
             AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
         }
-        with_fields_of!(request;
-            id, purpose, asked_by, state, requested_at, expires_at, answered_at, ended_at, reads, memories_read,
-            tokens_read;
+        Self {
+            id: request.id,
             agent: agent.to_owned(),
             kind: request.kind.name(),
             scope: scope.map(AccessScope::name),
             session_id: scope.and_then(AccessScope::session),
-            minutes, memory, derived, token_expires_at,
-        )
+            minutes,
+            memory,
+            derived,
+            token_expires_at,
+            purpose: request.purpose,
+            asked_by: request.asked_by,
+            state: request.state,
+            requested_at: request.requested_at,
+            expires_at: request.expires_at,
+            answered_at: request.answered_at,
+            ended_at: request.ended_at,
+            reads: request.reads,
+            memories_read: request.memories_read,
+            tokens_read: request.tokens_read,
+        }
     }
 
     /// Whether it is granted until it is revoked: its `expires_at` lies a hundred years ahead.

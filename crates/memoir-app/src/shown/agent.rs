@@ -12,7 +12,6 @@ use memoir_domain::{
     memory::{Tally, tokens},
     schedule::{self, RefinementSchedule, SkipReason},
     session::{Health, Mode, State},
-    with_fields_of,
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -148,11 +147,21 @@ impl From<Tally> for OriginalCounts {
 
 impl From<Tally> for MemoryCounts {
     fn from(tally: Tally) -> Self {
-        with_fields_of!(tally;
-            core_tokens, core_count, summary_count, summary_tokens, constitutional_count, journal_count,
-            journal_tokens, archival_count, archival_tokens, replaced_count, discarded_count, shredded_count;
+        Self {
+            core_tokens: tally.core_tokens,
+            core_count: tally.core_count,
+            summary_count: tally.summary_count,
+            summary_tokens: tally.summary_tokens,
+            constitutional_count: tally.constitutional_count,
+            journal_count: tally.journal_count,
+            journal_tokens: tally.journal_tokens,
+            archival_count: tally.archival_count,
+            archival_tokens: tally.archival_tokens,
+            replaced_count: tally.replaced_count,
+            discarded_count: tally.discarded_count,
+            shredded_count: tally.shredded_count,
             originals: tally.into(),
-        )
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use memoir_domain::{
     memory::{Kind, Memory, Number, Tags},
     origin::Origin,
     recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, ReplacedMark},
-    with_fields_of,
 };
 use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
@@ -96,17 +95,22 @@ pub type ShownMemory = Shown<MemoryFacts, Option<MemoryWords>>;
 
 impl MemoryFacts {
     pub(crate) fn new(memory: &Memory, links: &ArchiveLinks) -> Self {
-        with_fields_of!(memory;
-            number, is_summary, created_at, updated_at, discarded_at, shredded_at;
+        Self {
+            number: memory.number,
             kind: memory.kind(),
             tokens: memory.tokens(),
             constitutional: memory.is_constitutional(),
+            is_summary: memory.is_summary,
             sources: links.sources(memory.number),
             under: links.read_under(memory),
             origin: memory.origin(),
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
             fades_at: memory.fades_at(),
             archived_at: memory.place.archived().map(|archived| archived.at),
-        )
+            discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use memoir_domain::{
     agent::{LossGuard, Threshold},
     audit::Actor,
     session::{Driver, EndReason, FailureClass, Mode, Session, State, Stats, Trigger, Usage},
-    with_fields_of,
 };
 use memoir_store::{AgentQuery, SessionRow};
 use serde::Serialize;
@@ -124,16 +123,34 @@ schema::one_object!(
 
 impl SessionFacts {
     pub(crate) fn new(agent: &str, session: &Session) -> Self {
-        with_fields_of!(session;
-            id, state, mode, driver, trigger, rehearsal, pre_session_tokens, post_session_tokens, edits, stats,
-            removed_tokens, archived, archived_under_summaries, summaries, loss_guard, refused_calls, failure,
-            started_at, ended_at, undone_at, usage;
+        Self {
+            id: session.id,
             agent: agent.to_owned(),
+            state: session.state,
+            mode: session.mode,
+            driver: session.driver,
+            trigger: session.trigger,
+            rehearsal: session.rehearsal,
             model: session.model.clone(),
+            pre_session_tokens: session.pre_session_tokens,
+            post_session_tokens: session.post_session_tokens,
             threshold: session.threshold.map(Threshold::share),
+            edits: session.edits,
+            stats: session.stats,
+            removed_tokens: session.removed_tokens,
+            archived: session.archived,
+            archived_under_summaries: session.archived_under_summaries,
+            summaries: session.summaries,
+            loss_guard: session.loss_guard,
+            refused_calls: session.refused_calls,
             end_reason: session.end_reason.map(EndReason::as_str),
+            failure: session.failure,
+            started_at: session.started_at,
             started_by: session.started_by.clone(),
-        )
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+            usage: session.usage,
+        }
     }
 }
 

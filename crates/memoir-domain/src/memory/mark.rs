@@ -115,13 +115,21 @@ impl MemoryMark {
             .source
             .iter()
             .map(|source| source.expose().as_bytes());
-        with_fields_of!(memory;
-            place, saved_by, is_summary, protected_seq, core_seq, recorded_at, created_at, updated_at, discarded_at,
-            shredded_at;
+        Self {
+            place: memory.place,
             content: TextMark::of_text(memory.content.expose()),
             tags: TextMark::of(tags),
             source: TextMark::of(source),
-        )
+            saved_by: memory.saved_by,
+            is_summary: memory.is_summary,
+            protected_seq: memory.protected_seq,
+            core_seq: memory.core_seq,
+            recorded_at: memory.recorded_at,
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
+        }
     }
 
     /// All of it as one digest: equal for equal states.

@@ -20,7 +20,7 @@ use crate::{
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
-    wire::OpenSession,
+    wire::{OpenSession, ToolDefinition},
 };
 
 /// A session to begin.
@@ -90,10 +90,18 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
 }
 
 fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSession) -> Response {
+    let tools = tool_definitions(session.mode)
+        .into_iter()
+        .map(|tool| ToolDefinition {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        })
+        .collect();
     let body = OpenSession {
-        tools: tool_definitions(session.mode),
         session,
         prompt: opened.prompt.text(),
+        tools,
     };
     (status, axum::Json(body)).into_response()
 }
