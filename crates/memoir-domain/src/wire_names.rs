@@ -47,7 +47,9 @@ macro_rules! wire_names {
     }) => {
         $crate::wire_names! {
             $(#[$meta])*
-            pub enum $name { $($(#[$of_variant])* $variant = $wire,)+ }
+            pub enum $name {
+                $($(#[$of_variant])* #[doc = concat!("Shown as: ", $label, ".")] $variant = $wire,)+
+            }
         }
 
         impl $name {

@@ -119,7 +119,7 @@ const APP_ORDER: &str = "core metrics shown memory sessions log people life";
 /// for consent; the count of leases knows how long an agent's own lasts.
 const APP_UPWARD: usize = 6;
 
-/// The groups of the domain's modules. `labels` names terms of all of them.
+/// The groups of the domain's modules. `labels` names terms of several.
 const DOMAIN_ORDER: &str = "\
     wire_names ids time text memory agent log change access recall session history life labels";
 /// A decision holds the states of a session and of access requests.

@@ -66,6 +66,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One message of a conversation.
+// Also what hooks send to a service of another version: a new field is left out where it has no value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename = "Message")]
 #[schema(as = Message)]
@@ -86,6 +87,7 @@ pub struct HandedMessage {
 }
 
 /// The outcome for the messages.
+// Also what hooks read from a service of another version: a new field has a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Received)]
 pub struct HandedOver {

@@ -7,7 +7,10 @@ use prometheus::{
 
 /// A kind of metric.
 pub trait Metric: Collector + Clone + 'static {
-    /// One of that kind. Those without labels or buckets ignore these.
+    /// Whether each metric of this kind has labels.
+    const HAS_LABELS: bool;
+
+    /// One of that kind.
     ///
     /// # Errors
     /// Prometheus does not accept the name or a label.
@@ -15,8 +18,10 @@ pub trait Metric: Collector + Clone + 'static {
 }
 
 macro_rules! kinds {
-    ($($kind:ident: $options:ident, $labels:ident => $made:expr;)+) => {$(
+    ($($kind:ident: $has_labels:literal, $options:ident, $labels:ident => $made:expr;)+) => {$(
         impl Metric for $kind {
+            const HAS_LABELS: bool = $has_labels;
+
             fn of($options: HistogramOpts, $labels: &[&str]) -> prometheus::Result<Self> {
                 $made
             }
@@ -25,26 +30,32 @@ macro_rules! kinds {
 }
 
 kinds! {
-    IntCounter: options, _labels => IntCounter::with_opts(options.common_opts);
-    IntCounterVec: options, labels => IntCounterVec::new(options.common_opts, labels);
-    CounterVec: options, labels => CounterVec::new(options.common_opts, labels);
-    IntGauge: options, _labels => IntGauge::with_opts(options.common_opts);
-    IntGaugeVec: options, labels => IntGaugeVec::new(options.common_opts, labels);
-    Gauge: options, _labels => Gauge::with_opts(options.common_opts);
-    GaugeVec: options, labels => GaugeVec::new(options.common_opts, labels);
-    Histogram: options, _labels => Histogram::with_opts(options);
-    HistogramVec: options, labels => HistogramVec::new(options, labels);
+    IntCounter: false, options, _labels => IntCounter::with_opts(options.common_opts);
+    IntCounterVec: true, options, labels => IntCounterVec::new(options.common_opts, labels);
+    CounterVec: true, options, labels => CounterVec::new(options.common_opts, labels);
+    IntGauge: false, options, _labels => IntGauge::with_opts(options.common_opts);
+    IntGaugeVec: true, options, labels => IntGaugeVec::new(options.common_opts, labels);
+    Gauge: false, options, _labels => Gauge::with_opts(options.common_opts);
+    GaugeVec: true, options, labels => GaugeVec::new(options.common_opts, labels);
+    Histogram: false, options, _labels => Histogram::with_opts(options);
+    HistogramVec: true, options, labels => HistogramVec::new(options, labels);
 }
 
 /// A registered metric.
 ///
 /// # Panics
-/// Prometheus does not accept its name or a label, or the registry has one of the same name.
+/// Its labels are not those of its kind, Prometheus does not accept its name or a label, or the registry has one of the
+/// same name.
 #[expect(
     clippy::expect_used,
     reason = "names and labels are constants of those who call, each entered once"
 )]
 pub fn entered<T: Metric>(registry: &Registry, options: HistogramOpts, labels: &[&str]) -> T {
+    assert_eq!(
+        T::HAS_LABELS,
+        !labels.is_empty(),
+        "labels are those of the kind"
+    );
     let made = T::of(options, labels).expect("a name is that of a metric");
     registry
         .register(Box::new(made.clone()))

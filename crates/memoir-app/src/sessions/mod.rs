@@ -26,8 +26,8 @@ use crate::core::{CommitListener, ModuleStates, agent_part};
 
 pub use memoir_domain::lifecycle::OpenedSession;
 
-pub(crate) use begin::room;
 pub use begin::RefineOptions;
+pub(crate) use begin::room;
 pub use drive::{Observer, Progress};
 pub(crate) use live::AgentChanges;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};

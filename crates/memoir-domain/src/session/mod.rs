@@ -81,7 +81,6 @@ wire_names! {
 
 wire_names! {
     /// Why a session ended, without any of its text.
-    #[expect(missing_docs, reason = "the labels say it")]
     pub enum EndReason {
         /// The agent answered something other than YES.
         Refused = "refused" => "the agent did not consent",

@@ -144,7 +144,6 @@ pub enum Refusal {
 
 wire_names! {
     /// Why a call changed nothing, by the stable code.
-    #[expect(missing_docs, reason = "the labels say it")]
     pub enum RefusalCode {
         UnknownTool = "unknown_tool" => "there is no such tool",
         InvalidArgument = "invalid_argument" => "an argument is not what it may be",
