@@ -22,7 +22,7 @@ use std::{
 };
 
 use memoir_app::{Account, InstallationSettings, Memoir, Models, Provision, import};
-use memoir_domain::audit::Actor;
+use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
@@ -92,7 +92,9 @@ struct Agent {
 /// Makes an agent with so many memories.
 async fn make(account: &Account, name: String, memories: usize) -> Agent {
     let owner = Actor::administrator("bench");
-    account.create_agent(&name, &[], &owner).await.unwrap();
+    // Under `off` one row changes with each edit, as in the rows by hand.
+    let guard = [(Field::LossGuard, Some("off"))];
+    account.create_agent(&name, &guard, &owner).await.unwrap();
     let handle = account.agent(&name).await.unwrap();
     let lines: String = (0..memories)
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
