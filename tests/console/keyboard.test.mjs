@@ -207,7 +207,7 @@ byKeys("a session that runs does not take the focus from whoever watches", async
   await page.getByText("This page follows the session.").waitFor();
   await reach(page, "button Cancel the session");
   await wren.call("POST", `/v1/sessions/${id}/tools/delete_memory`, { id: 4 });
-  await page.getByRole("row").filter({ hasText: "moved to the archive" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "taken out of the prompt" }).waitFor();
   assert.equal((await focused(page)).is, "button Cancel the session");
   await page.keyboard.press("Enter");
   await page.getByText("The session was cancelled; its edits stay.").waitFor();

@@ -230,7 +230,7 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   const rows = page.getByRole("row");
   const [first] = (await call("GET", `/v1/agents/${wren.id}/memories?kind=core`)).items;
   await tool("delete_memory", { id: first.number });
-  await rows.filter({ hasText: "moved to the archive" }).filter({ hasText: `#${first.number}` }).waitFor();
+  await rows.filter({ hasText: "taken out of the prompt" }).filter({ hasText: `#${first.number}` }).waitFor();
   await tool("update_memory", { id: 5, content: told("Marta prefers linen thread") });
   await rows.filter({ hasText: "rewritten" }).filter({ hasText: "#5" }).waitFor();
   await page.getByText("running", { exact: true }).waitFor();

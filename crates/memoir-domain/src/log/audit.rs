@@ -40,7 +40,7 @@ wire_names! {
     pub enum Action {
         MemoryRefinementConsolidate = "memory_refinement_consolidate" => "consolidated",
         MemoryRefinementUpdate = "memory_refinement_update" => "rewritten",
-        MemoryRefinementDelete = "memory_refinement_delete" => "moved to the archive",
+        MemoryRefinementDelete = "memory_refinement_delete" => "taken out of the prompt",
         MemoryRefinementProtect = "memory_refinement_protect" => "protected",
         MemoryRefinementComplete = "memory_refinement_complete" => "session completed",
         MemoryRefinementRollback = "memory_refinement_rollback" => "session rolled back",

@@ -220,7 +220,7 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
     text.tells("leave, everything is undone;");
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let (_, text) = followed().await;
-    assert!(text.contains("9 of 10 edits are left") && text.contains("moved to the archive"));
+    assert!(text.contains("9 of 10 edits are left") && text.contains("taken out of the prompt"));
     let summary = json!({"summary": format!("Done, {CANARY}.")});
     call(&agent, session, "complete_refinement", summary).await;
     let (address, text) = followed().await;

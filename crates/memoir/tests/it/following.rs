@@ -12,7 +12,7 @@ fn a_session_is_followed_to_its_end() {
     installation.ok(&["refine", "wren"]);
     let id = installation.last_session();
     let text = installation.ok(&["session", &id, "--follow"]);
-    text.tells("  moved to the archive  #2");
+    text.tells("  taken out of the prompt  #2");
     text.tells("  session completed  ");
     text.tells("\ncompleted\n");
     let events = installation
