@@ -155,7 +155,6 @@ wire_names! {
 
 wire_names! {
     /// How much a model is to think before it answers, as providers call it.
-    #[expect(missing_docs, reason = "the providers' own words, from least to most")]
     pub enum ReasoningEffort {
         None = "none" => "none",
         Minimal = "minimal" => "minimal",

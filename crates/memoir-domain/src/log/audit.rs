@@ -36,7 +36,6 @@ pub const CORE_TOKENS: &str = "core_tokens";
 
 wire_names! {
     /// The action.
-    #[expect(missing_docs, reason = "the names are the words of SPEC 4.1")]
     pub enum Action {
         MemoryRefinementConsolidate = "memory_refinement_consolidate" => "consolidated",
         MemoryRefinementUpdate = "memory_refinement_update" => "rewritten",

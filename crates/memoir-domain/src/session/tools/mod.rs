@@ -23,7 +23,6 @@ use crate::agent::Mode;
 
 wire_names! {
     /// One of the six.
-    #[expect(missing_docs, reason = "the names are those of the wire")]
     pub enum Tool {
         Search = "search_memories" => "search",
         Consolidate = "consolidate_memories" => "consolidate",
