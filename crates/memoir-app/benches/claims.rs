@@ -67,7 +67,7 @@ async fn main() {
     let all: usize = shares.iter().sum();
     assert_eq!((taken.len(), all), (SESSIONS, SESSIONS), "each once");
     println!(
-        "{NODES} nodes claimed {SESSIONS} sessions in {:.1} s ({shares:?}); {late} times another one was faster",
+        "{SESSIONS} sessions by {NODES} nodes: {:.1} s ({shares:?}); {late} times another one was faster",
         time.as_secs_f64()
     );
 }
