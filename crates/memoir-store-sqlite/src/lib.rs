@@ -26,7 +26,6 @@ mod fault;
 mod fleet;
 mod listing;
 mod load;
-mod log_mover;
 mod migrate;
 mod open;
 mod opened_files;
@@ -43,7 +42,7 @@ mod word_index;
 mod writer;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -103,7 +102,6 @@ impl SqliteStore {
         let readers = Readers::new(path.to_owned());
         Self::start(
             connection,
-            Some(path.to_owned()),
             Some(Arc::new(readers)),
             Some(OpenedFiles::of(path)),
         )
@@ -115,7 +113,7 @@ impl SqliteStore {
     /// As there; [`Error::Busy`] while another one has the file open.
     pub fn open_alone(path: &Path) -> Result<Self> {
         // Without readers, which are connections of their own.
-        Self::start(open::alone(path)?, None, None, Some(OpenedFiles::of(path)))
+        Self::start(open::alone(path)?, None, Some(OpenedFiles::of(path)))
     }
 
     /// Whether the file at that path is certainly none of Memoir's, by its first bytes. Changes nothing,
@@ -146,17 +144,16 @@ impl SqliteStore {
     /// # Errors
     /// [`Error::Driver`] where memory or threads run out.
     pub fn in_memory() -> Result<Self> {
-        Self::start(open::in_memory()?, None, None, None)
+        Self::start(open::in_memory()?, None, None)
     }
 
     fn start(
         connection: Connection,
-        file: Option<PathBuf>,
         readers: Option<Arc<Readers>>,
         place: Option<OpenedFiles>,
     ) -> Result<Self> {
-        let writer = Writer::start(connection, file, place)
-            .map_err(|error| Error::Driver(error.to_string()))?;
+        let writer =
+            Writer::start(connection, place).map_err(|error| Error::Driver(error.to_string()))?;
         Ok(Self(Arc::new(OpenDatabase {
             readers,
             writer,

@@ -76,18 +76,6 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// One more connection to a file that [`writer`] has opened, to move its log into it.
-pub(crate) fn mover(path: &Path) -> Result<Connection> {
-    let connection = connect(path)?;
-    common(&connection)?;
-    // The log is on the disk before the file is changed, and the file before the log begins anew.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "query_only", true)?;
-    // SQLite opens both files no sooner than something is read.
-    migrate::format(&connection)?;
-    Ok(connection)
-}
-
 /// Writes the whole file as of one instant into the one at `to`, which must be empty or missing.
 pub(crate) fn copy(path: &Path, to: &Path) -> Result<()> {
     let connection = connect(path)?;

@@ -10,16 +10,11 @@
 //! it notifies its runtime, which runs its other tasks on another thread. With a runtime of one thread, and for a caller
 //! on a thread of lower priority, the thread here does the writing.
 //!
-//! Once enough changes are in the write-ahead log, another thread moves them into the file (`log_mover`): callers write
-//! meanwhile. SQLite begins the log anew only once all of it is in the file, so what is left of a log that has become
-//! too long is moved while callers wait.
-//!
 //! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader that began
 //! earlier may block that. The writer waits for it for a limited time, then responds nevertheless. It retries with
 //! every check of the log's length, and when the file is next opened.
 
 use std::{
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -39,9 +34,7 @@ use tokio::{
 
 use crate::{
     error::{QueryFault, Result, again, code, message},
-    fault,
-    log_mover::{LogMover, LogPages, checkpoint, move_log},
-    open,
+    fault, open,
     opened_files::OpenedFiles,
     schema, scrub,
 };
@@ -70,8 +63,6 @@ const CHANGES_BETWEEN_LOOKS: usize = 16;
 const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even while callers wait.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
-/// Pages in the log, moved or not, from which on it is to begin anew.
-const LONG_PAGES: i64 = 10_000;
 
 /// From which time on it is logged that callers could not write.
 const SLOW: Duration = Duration::from_millis(8);
@@ -261,12 +252,8 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    ///
-    /// `file` is where another connection is opened that moves the log. `None` for a database that has no log, or no
-    /// second connection: then callers wait meanwhile.
     pub(crate) fn start(
         connection: Connection,
-        file: Option<PathBuf>,
         place: Option<OpenedFiles>,
     ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -281,7 +268,6 @@ impl Writer {
             patience: open::BUSY_TIMEOUT,
             looked: schema::CheckedSchema::default(),
             place,
-            mover: file.map_or(MoverState::None, MoverState::Waiting),
         }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
@@ -461,13 +447,7 @@ impl Drop for Writer {
         }
         // After the thread, and after the readers, which the store drops before its writer: only
         // the last connection to a file can move the log into it and take it away.
-        let (connection, mover) = {
-            let mut state = self.state.lock();
-            let mover = std::mem::replace(&mut state.mover, MoverState::None);
-            (state.connection.take(), mover)
-        };
-        // Waits for its thread.
-        drop(mover);
+        let connection = self.state.lock().connection.take();
         // Closing the last connection moves the log into the file and removes it.
         if let Some(connection) = connection
             && let Err((_, error)) = connection.close()
@@ -555,7 +535,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     }
 }
 
-/// Writes into the log of the program what kept the connection from callers for long.
+/// Logs what kept the connection from callers for long.
 fn note_slow(what: &'static str, started: Instant, changes: usize, rows: usize) {
     let took = started.elapsed();
     if took >= SLOW {
@@ -577,16 +557,6 @@ struct WriterState {
     looked: schema::CheckedSchema,
     /// `None` for a database in memory.
     place: Option<OpenedFiles>,
-    mover: MoverState,
-}
-
-/// Who moves the log.
-enum MoverState {
-    /// The writer itself, while callers wait.
-    None,
-    /// A mover of this file, once there is something to move: most processes write little.
-    Waiting(PathBuf),
-    Running(LogMover),
 }
 
 impl WriterState {
@@ -777,71 +747,32 @@ impl WriterState {
 
     /// Whether the log has so many pages that are not in the file yet, or there is something to scrub.
     fn look(&mut self, pages: i64) -> bool {
-        let found = self.log();
-        let is_long =
-            self.owes_scrub || found.is_some_and(|log| log.left >= pages || log.all >= LONG_PAGES);
+        // `NOOP` reports the lengths and moves nothing.
+        let found = self.checkpoint("PRAGMA wal_checkpoint(NOOP)");
+        let is_long = self.owes_scrub || found.is_some_and(|found| found >= pages);
         if !is_long {
             self.changes_since_look = 0;
         }
         is_long
     }
 
-    fn log(&self) -> Option<LogPages> {
-        // `NOOP` reports the lengths and moves nothing.
-        checkpoint(self.connection.as_ref()?, "PRAGMA wal_checkpoint(NOOP)")
-    }
-
-    /// Has the log moved into the file.
+    /// Moves the log into the file. Never waits for readers. Nothing is lost if it fails: the log remains, and is moved
+    /// the next time.
     fn tidy(&mut self) {
         self.changes_since_look = 0;
         if self.owes_scrub {
             // Scrubbing ends with a checkpoint of its own, so that one of both is enough.
             self.scrub(Duration::ZERO);
-            return;
-        }
-        let Some(log) = self.log() else {
-            return;
-        };
-        // What is left is moved at once where that is little and lets the log begin anew, and where the mover does not
-        // keep up.
-        let is_little = log.all >= LONG_PAGES && log.left < CHECKPOINT_PAGES;
-        if !is_little && log.all < 2 * LONG_PAGES && self.ask_mover() {
-            return;
-        }
-        if let Some(connection) = &self.connection {
-            move_log(connection);
-        }
-    }
-
-    /// Asks the mover; `false` if there is none.
-    fn ask_mover(&mut self) -> bool {
-        // Another file in the place of the database is not opened: closing it would move this log into it.
-        let is_theirs = |place: &mut OpenedFiles| place.check().is_ok();
-        if let MoverState::Waiting(file) = &self.mover
-            && self.place.as_mut().is_none_or(is_theirs)
-        {
-            self.mover = match LogMover::start(file) {
-                Ok(mover) => MoverState::Running(mover),
-                Err(error) => {
-                    tracing::warn!(%error, "callers wait while the log is moved into the database");
-                    MoverState::None
-                }
-            };
-        }
-        match &self.mover {
-            MoverState::Running(mover) => mover.ask(),
-            MoverState::None | MoverState::Waiting(_) => false,
+        } else {
+            // `PASSIVE` moves what no reader needs and leaves the rest: any other kind waits for
+            // readers, with all writers behind it.
+            self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
         }
     }
 
     /// Removes replaced bodies from the disk. If that is blocked for longer than `time`, the next check of the log
     /// retries it.
     fn scrub(&mut self, time: Duration) {
-        // The mover begins nothing meanwhile.
-        let _rest = match &self.mover {
-            MoverState::Running(mover) => Some(mover.moving.lock()),
-            MoverState::None | MoverState::Waiting(_) => None,
-        };
         if let Some(connection) = &self.connection {
             self.owes_scrub = !scrub::scrub(connection, time);
         }
@@ -855,6 +786,27 @@ impl WriterState {
             self.scrub(Duration::ZERO);
         }
         Ok(!self.owes_scrub)
+    }
+
+    /// Pages in the log, less those that are in the file already.
+    fn checkpoint(&self, pragma: &str) -> Option<i64> {
+        let found = self
+            .connection
+            .as_ref()?
+            .prepare_cached(pragma)
+            .and_then(|mut statement| {
+                statement.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
+            });
+        match found {
+            Ok(pages) => Some(pages),
+            Err(error) => {
+                tracing::warn!(
+                    problem = message(&error),
+                    "the log was not moved into the database"
+                );
+                None
+            }
+        }
     }
 }
 
@@ -941,7 +893,7 @@ mod tests {
     use super::*;
 
     fn writer() -> Arc<Writer> {
-        Arc::new(Writer::start(open::in_memory().unwrap(), None, None).unwrap())
+        Arc::new(Writer::start(open::in_memory().unwrap(), None).unwrap())
     }
 
     /// Writes something, and returns the name of the thread that wrote it.
@@ -973,87 +925,6 @@ mod tests {
         };
         let seen = writer.visit_at_once(rows).ok();
         assert_eq!(seen.and_then(Result::ok), Some(0));
-    }
-
-    /// Writes a row of so many bytes.
-    async fn write_bytes(writer: &Writer, bytes: u32) {
-        let write = move |connection: &Connection| {
-            let sql = "INSERT OR REPLACE INTO accounts (id, name, folded_name, created_at) \
-                VALUES (x'00000000000000000000000000000001', printf('%.*c', ?1, 'x'), 'x', 0)";
-            connection.execute(sql, [bytes])?;
-            Ok(WriteOutcome::DONE)
-        };
-        writer.write(QueuedChange::new(1, write)).await.unwrap();
-    }
-
-    fn on_disk() -> (tempfile::TempDir, std::path::PathBuf, Writer) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let connection = open::writer(&path).unwrap();
-        let place = OpenedFiles::of(&path);
-        let writer = Writer::start(connection, Some(path.clone()), Some(place)).unwrap();
-        (folder, path, writer)
-    }
-
-    /// How long the log beside the file is, in bytes.
-    fn log_bytes(path: &std::path::Path) -> u64 {
-        let log = path.with_extension("db-wal");
-        std::fs::metadata(log).unwrap().len()
-    }
-
-    /// SPEC 6.2: a change is acknowledged while the log is moved, and the log does not grow without bound.
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    #[expect(
-        clippy::await_holding_lock,
-        reason = "acts as the mover, which holds it while it moves pages"
-    )]
-    async fn spec_6_2_callers_write_while_the_log_is_moved() {
-        let (_folder, path, writer) = on_disk();
-        // Until the mover has been asked for the first time.
-        while !matches!(writer.state.lock().mover, MoverState::Running(_)) {
-            write_bytes(&writer, 100_000).await;
-            assert!(log_bytes(&path) < 100 << 20);
-        }
-        let moving = match &writer.state.lock().mover {
-            MoverState::Running(mover) => Arc::clone(&mover.moving),
-            MoverState::None | MoverState::Waiting(_) => unreachable!(),
-        };
-        let held = moving.lock();
-        for _ in 0..200 {
-            write_bytes(&writer, 40_000).await;
-        }
-        drop(held);
-        for _ in 0..1_500 {
-            write_bytes(&writer, 100_000).await;
-        }
-        let bound = 2 * LONG_PAGES as u64 * 4_096 + (16 << 20);
-        assert!(log_bytes(&path) < bound, "{}", log_bytes(&path));
-    }
-
-    /// SPEC 6.2: the mover changes no file that was put in the place of the database.
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn spec_6_2_the_log_is_not_moved_into_another_file() {
-        let (folder, path, writer) = on_disk();
-        let other = folder.path().join("other.db");
-        drop(open::writer(&other).unwrap());
-        let before = std::fs::read(&other).unwrap();
-        for _ in 0..12 {
-            write_bytes(&writer, 400_000).await;
-        }
-        let kept = folder.path().join("kept.db");
-        std::fs::rename(&path, kept).unwrap();
-        std::fs::rename(&other, &path).unwrap();
-        let write = |connection: &Connection| {
-            connection.execute("DELETE FROM accounts", [])?;
-            Ok(WriteOutcome::DONE)
-        };
-        for _ in 0..40 {
-            let refused = writer.write(QueuedChange::new(1, write)).await;
-            assert!(matches!(refused, Err(Error::Replaced(_))), "{refused:?}");
-        }
-        writer.visit(|_| Ok(())).await.unwrap();
-        assert!(!matches!(writer.state.lock().mover, MoverState::Running(_)));
-        assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 
     fn slow_disk(writer: &Writer) {
@@ -1153,7 +1024,6 @@ mod tests {
                 patience: open::BUSY_TIMEOUT,
                 looked: schema::CheckedSchema::default(),
                 place: None,
-                mover: MoverState::None,
             };
             let (mut batch, mut answers) = (Vec::new(), Vec::new());
             for number in [1, -2, 3, -4, 5] {
