@@ -451,6 +451,19 @@ impl World {
         Ok(())
     }
 
+    /// Every node reads the texts of every agent as they are, and none of an erased one.
+    async fn check_on_each_node(&mut self) -> Result<(), Violation> {
+        for node in 0..self.nodes.len() {
+            self.go_to(node);
+            for resident in &mut self.residents {
+                let view = View::of(&resident.agent).await.map_err(broken)?;
+                resident.reconcile(view, Between::Nothing, &[])?;
+            }
+            self.check_erased().await?;
+        }
+        Ok(())
+    }
+
     /// The whole installation, once all is over.
     async fn end(&mut self) -> Result<(), Violation> {
         self.clock.advance(Duration::from_secs(30 * 86_400));
@@ -467,14 +480,7 @@ impl World {
                 ensure!(is_known, "3.16", "a session ended unnoticed");
             }
         }
-        for node in 0..self.nodes.len() {
-            self.go_to(node);
-            for resident in &mut self.residents {
-                let view = View::of(&resident.agent).await.map_err(broken)?;
-                resident.reconcile(view, Between::Nothing, &[])?;
-            }
-            self.check_erased().await?;
-        }
+        self.check_on_each_node().await?;
         let verified = self.node().memoir.verify_all().await.map_err(broken)?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");

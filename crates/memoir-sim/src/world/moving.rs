@@ -40,14 +40,7 @@ impl World {
         self.check_left(left).await?;
         self.nodes[left] = self.process(self.options.falsification);
         self.connect().await.map_err(broken)?;
-        for node in 0..self.nodes.len() {
-            self.go_to(node);
-            for resident in &mut self.residents {
-                let view = View::of(&resident.agent).await.map_err(broken)?;
-                resident.reconcile(view, Between::Nothing, &[])?;
-            }
-            self.check_erased().await?;
-        }
+        self.check_on_each_node().await?;
         *self.report.acts.entry("move keys").or_default() += 1;
         Ok(())
     }
