@@ -189,8 +189,7 @@ fn serving_runtime() -> tokio::runtime::Builder {
     runtime
 }
 
-/// Threads of the runtime for long work that block: together with few others they leave nearly all of each processor to
-/// the threads of normal priority.
+/// Threads of the runtime for long work that block: each may hold a large load in memory.
 const LONG_WORK_THREADS: usize = 4;
 
 /// The runtime for the service's long work; `None` where none can be started: such work then runs beside all other.
@@ -206,11 +205,19 @@ fn long_work_runtime() -> Option<tokio::runtime::Runtime> {
     Some(runtime)
 }
 
-/// Gives this thread, and those that it starts, a thirtieth of the processor time of another one where both want it.
+/// Lets this thread, and those that it starts, run only while no other of the process wants the processor.
+// Niceness is not enough: a thread of low priority that runs is not interrupted by one that wakes, but at the next tick of
+// the kernel's clock, after 4 ms or more. One of this policy is interrupted at once.
 #[cfg(target_os = "linux")]
 fn lower_priority() {
-    // Without it, long work is done all the same.
-    if rustix::process::nice(15).is_ok() {
+    use thread_priority::{
+        NormalThreadSchedulePolicy::Idle, ThreadPriority, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
+    };
+    let idle = ThreadSchedulePolicy::Normal(Idle);
+    // Without it, long work is done all the same. The policy is set before the niceness, which may be refused.
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+    if thread_schedule_policy() == Ok(idle) {
         memoir_app::note_low_priority();
     }
 }
