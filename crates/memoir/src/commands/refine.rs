@@ -111,6 +111,11 @@ pub(crate) async fn drive(
         Some(Err(memoir_app::Error::Start(StartRefusal::NothingToRefine(reason)))) => {
             return Ok(Ran::NothingToRefine(reason));
         }
+        Some(Err(error @ memoir_app::Error::NoModel)) => {
+            return Err(Failure::from(error).hint(
+                "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, which needs no network",
+            ));
+        }
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
     }

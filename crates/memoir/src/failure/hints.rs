@@ -61,10 +61,9 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::Unconfirmed { .. } => {
             "send the same text again within the hour to set it all the same"
         }
-        Error::NoModel => {
-            "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, which needs no network"
+        Error::NoModel | Error::RulesOnly(_) => {
+            "set one with `memoir agent set NAME model PROVIDER:NAME`; `builtin:careful` cannot read texts"
         }
-        Error::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`",
         Error::InTheWay { .. } => "`--cascade` undoes these too",
         Error::NotReplaceable(_) => {
             "restore its page; `memoir unprotect` removes the flag, `memoir promote` makes an archival memory core, and a summary is changed in a session"

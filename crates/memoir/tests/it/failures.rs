@@ -206,6 +206,8 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     for [line, told] in rows(
         "
         refine wren | or try `--model builtin:careful`
+        reflect wren | `builtin:careful` cannot read texts
+        absorb wren | `builtin:careful` cannot read texts
         refine wren --model openai:gpt-5 | set the environment variable `OPENAI_API_KEY`
         refine wren --model nowhere:model | there is no provider `nowhere`
         refine wren --model builtin:bold | there is only `builtin:careful`
