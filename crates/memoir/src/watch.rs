@@ -198,7 +198,7 @@ fn done(tool: &str, memories: &[Number]) -> String {
         ("consolidate_memories", _) => format!("consolidated {}", show::numbers(memories)),
         ("update_memory", [old, new]) => format!("rewrote {old} as {new}"),
         ("update_memory", _) => format!("rewrote {}", show::numbers(memories)),
-        ("delete_memory", _) => format!("deleted {}", show::numbers(memories)),
+        ("delete_memory", _) => format!("took {} out of the prompt", show::numbers(memories)),
         ("protect_memory", _) => format!("protected {}", show::numbers(memories)),
         _ => format!("changed {}", show::numbers(memories)),
     }

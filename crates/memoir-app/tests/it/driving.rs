@@ -53,7 +53,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let journal = wren.journal().await;
     assert_eq!(
         journal,
-        ["Refinement session: 1 deleted; 74 → 60 tokens: Put doubles together."]
+        ["Refinement session: 1 taken out of the prompt; 74 → 60 tokens: Put doubles together."]
     );
     assert_eq!(
         wren.actions().await[7..],
@@ -193,8 +193,8 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     assert_eq!(
         wren.journal().await,
         [
-            "Refinement session ended without completing, because your model could not be asked any more (1 deleted; \
-          74 → 60 tokens). What it did stays; it can be undone."
+            "Refinement session ended without completing, because your model could not be asked any more (1 taken out \
+          of the prompt; 74 → 60 tokens). What it did stays; it can be undone."
         ]
     );
 }

@@ -73,10 +73,9 @@ fn holding(rehearsal: &RehearsalFacts) -> Markup {
     }
     let holding = edits.saturating_sub(rehearsal.not_applied.len() as u64);
     html! {
-        p { (words::number(holding)) " of " (words::counted(edits, "edit", "edits"))
-            @if edits == 1 { " holds now." } @else { " hold now." } }
+        p { (words::number(holding)) " of " (words::counted(edits, "edit", "edits")) " can still be applied." }
         @if !rehearsal.not_applied.is_empty() {
-            p { "These do not hold and would be left out:" }
+            p { "These cannot be applied and would be left out:" }
             ul { @for edit in &rehearsal.not_applied { li { (not_holding(edit)) } } }
         }
     }

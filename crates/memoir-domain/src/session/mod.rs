@@ -137,18 +137,18 @@ pub struct Stats {
     pub consolidated: u32,
     /// Memories rewritten.
     pub updated: u32,
-    /// Memories discarded.
+    /// Memories taken out of the prompt.
     pub deleted: u32,
     /// Memories made constitutional.
     pub protected: u32,
 }
 
 impl std::fmt::Display for Stats {
-    /// As in `2 deleted, 1 updated`, or `no edits`.
+    /// As in `2 taken out of the prompt, 1 updated`, or `no edits`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let parts: Vec<String> = [
             (self.consolidated, "consolidated"),
-            (self.deleted, "deleted"),
+            (self.deleted, "taken out of the prompt"),
             (self.updated, "updated"),
             (self.protected, "protected"),
         ]

@@ -194,8 +194,8 @@ fn spec_3_13_a_loss_from_outside_of_the_session_is_reported_as_that() {
     assert_eq!(
         first,
         "Refinement session undone, because your core memories went from 100 to 70 tokens, 30% less, and at least \
-         75 of 100 must be left. All that it did is undone: 1 deleted. Your core memories are at 80 tokens: the 20 \
-         that are missing since the session began went outside of it, and undoing it did not bring them back."
+         75 of 100 must be left. All that it did is undone: 1 taken out of the prompt. Your core memories are at \
+         80 tokens: the 20 that are missing since the session began went outside of it, and undoing it did not bring them back."
     );
     assert_eq!(
         second,

@@ -148,7 +148,7 @@ fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
         );
         let entry = world.last_entry();
         assert!(
-            entry.contains("was undone (2 consolidated, 1 deleted, 1 protected; "),
+            entry.contains("was undone (2 consolidated, 1 taken out of the prompt, 1 protected; "),
             "{entry}"
         );
         assert!(!entry.contains("Later changes"));

@@ -155,14 +155,11 @@ fn report(plan: &Plan, results: &[Value]) -> String {
     let deleted: usize = deleted.iter().map(|(numbers, _)| numbers.len()).sum();
     let mut text = match deleted {
         0 if plan.deletes.is_empty() && plan.left == 0 => {
-            "Nothing was changed: no memory that can be deleted has the same text, up to case, as an earlier one."
-                .to_owned()
+            "Nothing was changed: none that can leave equals an earlier one up to case.".to_owned()
         }
         0 => "Nothing was changed.".to_owned(),
-        1 => "Deleted 1 memory that had the same text, up to case, as an earlier one.".to_owned(),
-        more => format!(
-            "Deleted {more} memories that had the same text, up to case, as earlier ones."
-        ),
+        1 => "Took 1 memory out of the prompt, which equals an earlier one up to case.".to_owned(),
+        n => format!("Took {n} memories out of the prompt, which equal earlier ones up to case."),
     };
     if !refused.is_empty() {
         text.push_str(&format!(
@@ -172,7 +169,7 @@ fn report(plan: &Plan, results: &[Value]) -> String {
     }
     if plan.left > 0 {
         text.push_str(&format!(
-            " Not deleted, because of the edit cap or the breaker: {}.",
+            " Not taken out, because of the edit cap or the breaker: {}.",
             plural(plan.left as u64, "duplicate", "duplicates")
         ));
     }

@@ -318,7 +318,7 @@ async fn spec_6_3_it_deletes_what_is_the_same_up_to_case_and_reports_it() {
                 delete(&[8]),
                 delete(&[4]),
                 delete(&[7]),
-                complete("Deleted 4 memories that had the same text, up to case, as earlier ones."),
+                complete("Took 4 memories out of the prompt, which equal earlier ones up to case."),
             ],
             "{guard}"
         );
@@ -335,7 +335,7 @@ async fn spec_6_3_it_deletes_what_is_the_same_up_to_case_and_reports_it() {
 
 #[tokio::test]
 async fn spec_6_3_without_duplicates_it_completes_with_nothing_changed() {
-    let nothing = "Nothing was changed: no memory that can be deleted has the same text, up to case, as an earlier one.";
+    let nothing = "Nothing was changed: none that can leave equals an earlier one up to case.";
     for texts in [
         &["tea", "milk"][..],
         // Bound memories stay, and a weaker origin covers nothing.
@@ -359,7 +359,7 @@ async fn spec_6_3_it_stops_before_the_breaker_would_trip() {
         [
             delete(&[4]),
             complete(
-                "Deleted 1 memory that had the same text, up to case, as an earlier one. Not deleted, because of \
+                "Took 1 memory out of the prompt, which equals an earlier one up to case. Not taken out, because of \
                  the edit cap or the breaker: 1 duplicate."
             ),
         ]
@@ -384,7 +384,7 @@ async fn spec_3_11_more_duplicates_than_edits_leave_several_at_once() {
     assert_eq!(ran.calls[0], delete(&[16, 17]));
     assert_eq!(
         ran.calls[8],
-        complete("Deleted 15 memories that had the same text, up to case, as earlier ones.")
+        complete("Took 15 memories out of the prompt, which equal earlier ones up to case.")
     );
     assert_eq!(ran.memories.core().count(), 15);
 }

@@ -65,7 +65,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     told("#4", "protected");
     told("new", "summary of #3 and #5");
     told("new", "summary of #6");
-    answer.text.tells("4 of 4 edits hold now.");
+    answer.text.tells("4 of 4 edits can still be applied.");
 
     // Something is written in between: the page says so, and nothing is done.
     let apply = format!("{path}/apply");
@@ -128,7 +128,7 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     let is_changed = changed.ends_with("changed") && !changed.ends_with("unchanged");
     assert!(is_changed, "{changed}");
     assert!(row("#4").ends_with("unchanged"), "{}", row("#4"));
-    answer.text.tells("3 of 4 edits hold now.");
+    answer.text.tells("3 of 4 edits can still be applied.");
     let left_out = page.all("li").find(|one| one.text.starts_with("Archive"));
     let told = "Archive #7: there is no active memory of that number (not_found)";
     assert_eq!(left_out.unwrap().text, told);

@@ -261,7 +261,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     if global.json {
         output::json_lines(&records)?;
     } else if records.is_empty() {
-        terminal::note("there is no such record");
+        terminal::note("no records were found");
     } else {
         output::print(&show::records::list(&records))?;
     }

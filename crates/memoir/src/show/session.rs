@@ -132,7 +132,7 @@ fn archived(session: &SessionFacts) -> String {
     }
 }
 
-/// `3 (4 consolidated, 1 deleted)`
+/// `3 (4 consolidated, 1 taken out of the prompt)`
 fn edits(session: &SessionFacts) -> String {
     if session.stats == Stats::default() {
         return "none".to_owned();
@@ -189,7 +189,7 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
     table.to_string()
 }
 
-/// `; 3 of its 4 edits hold now (delete_memory #5: age_limit)`
+/// `; 3 of its 4 edits can still be applied (delete_memory #5: age_limit)`
 pub(crate) fn held(facts: &RehearsalFacts) -> String {
     let edits = facts.edits as u64;
     let held = edits - facts.not_applied.len() as u64;
@@ -198,8 +198,8 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
     }
     if facts.not_applied.is_empty() {
         return match edits {
-            1 => "; its edit holds now".to_owned(),
-            edits => format!("; all {} of its edits hold now", thousands(edits)),
+            1 => "; its edit can still be applied".to_owned(),
+            edits => format!("; all {edits} of its edits can still be applied"),
         };
     }
     let left: Vec<String> = facts
@@ -208,7 +208,7 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
         .map(|edit| format!("{} {}: {}", edit.tool, numbers(&edit.numbers), edit.code))
         .collect();
     format!(
-        "; {} of its {} edits hold now ({})",
+        "; {} of its {} edits can still be applied ({})",
         thousands(held),
         thousands(edits),
         left.join(", ")

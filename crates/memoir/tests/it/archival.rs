@@ -253,7 +253,7 @@ fn spec_3_17_a_rehearsal_shows_how_many_of_its_edits_hold() {
     drop(server);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran.prints("#5 would move to the archive");
-    ran.reports("all 2 of its edits hold now");
+    ran.reports("all 2 of its edits can still be applied");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])), [0; 0]);
     installation.ok(&["protect", "wren", "6"]);
     let session = installation.last_session();

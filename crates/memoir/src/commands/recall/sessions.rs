@@ -18,7 +18,7 @@ const NAMED: usize = 20;
 /// Prints the table, or the same as JSON. Nothing of it is noted.
 pub(super) async fn run(global: &Global, agent: &OwnAgent, most: usize) -> Outcome {
     let probed = agent.probe_sessions(most).await?;
-    let none = "no session was opened and has ended";
+    let none = "no session that was opened has ended yet";
     output::list(global.json, probed, none, in_words)
 }
 
