@@ -472,12 +472,6 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
     }
 }
 
-/// Memories of an agent, discarded ones included.
-fn memories_of(agent: &Agent) -> u64 {
-    let tally = agent.tally;
-    tally.core_count + tally.journal_count + tally.archival_count + tally.discarded_count
-}
-
 /// Characters of an agent's active memories, at most three too many for each.
 fn characters_of(agent: &Agent) -> u64 {
     let tally = agent.tally;
@@ -497,7 +491,7 @@ impl AgentHandle {
         let quotas = &memoir.settings.quotas;
         if memories > 0 {
             let account = memoir.usage_of((scope.account, None)).await?;
-            quotas.check(Quota::AgentMemories, memories_of(agent), memories)?;
+            quotas.check(Quota::AgentMemories, agent.tally.with_text(), memories)?;
             quotas.check(Quota::AgentCharacters, characters_of(agent), bytes)?;
             quotas.check(Quota::AccountMemories, account.memories, memories)?;
         }
@@ -641,7 +635,7 @@ impl AgentHandle {
         let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
         let model = self.model_use().await?;
         Ok(vec![
-            (Quota::AgentMemories, memories_of(&agent)),
+            (Quota::AgentMemories, agent.tally.with_text()),
             (Quota::AgentCharacters, characters_of(&agent)),
             (Quota::AgentWaiting, waiting(&loaded.transcript)),
             (Quota::AgentBytesADay, own.log_bytes),

@@ -54,6 +54,7 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
     let held = [
         (tally.core_count, "core memory", "core memories"),
         (tally.journal_count, "journal entry", "journal entries"),
+        (tally.archival_count, "archival memory", "archival memories"),
         (
             tally.discarded_count,
             "discarded memory",

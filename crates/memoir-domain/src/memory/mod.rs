@@ -725,6 +725,11 @@ impl Tally {
         self.originals_in_prompt() + self.archival_count
     }
 
+    /// Memories that have a text: active ones of every kind, and discarded ones.
+    pub fn with_text(&self) -> u64 {
+        self.core_count + self.journal_count + self.archival_count + self.discarded_count
+    }
+
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
         if memory.shredded_at.is_some() {
             change(&mut self.shredded_count, 1);

@@ -96,6 +96,9 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
     let fleet = browser.page("/?sort=archived").await;
     fleet.check("/?sort=archived");
     assert!(fleet.all("td").any(|cell| cell.text == "5 / 3"));
+    let erase = browser.page(&format!("{path}/erase")).await;
+    let counted = "3 archival memories, ";
+    assert!(erase.all("p").any(|one| one.text.contains(counted)));
 
     // And back.
     let pressed = browser

@@ -188,6 +188,19 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
 }
 
 #[test]
+fn spec_5_4_an_erasure_counts_the_destroyed_memories_of_every_kind() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    installation.remember_with("A quiet day.", &["--kind", "journal"]);
+    installation.remember_with("Old bills are in the loft.", &["--kind", "archival"]);
+    installation.ok(&["discard", "wren", "2"]);
+    let all = installation.items(&["ledger", "wren", "--all"]).len();
+    assert!(all >= 4, "{all}");
+    let erased = installation.ok(&["agent", "erase", "wren", "--yes"]);
+    erased.tells(&format!(" its {all} memories can never be read again"));
+}
+
+#[test]
 fn an_agent_is_erased_without_confirmation_with_yes() {
     let installation = Installation::with_agent();
     installation.remember(&["one", "two"]);

@@ -35,12 +35,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         return output::document(&erased);
     }
-    let tally = erased.memories;
-    let memories = tally.core_count + tally.journal_count + tally.discarded_count;
     output::print(&format!(
         "erased `{}`: its key is destroyed, and its {} can never be read again\n",
         safe(&erased.agent),
-        counted(memories, "memory", "memories"),
+        counted(erased.memories.with_text(), "memory", "memories"),
     ))?;
     terminal::note(
         "its records stay, and `memoir audit verify` still checks them; old copies of the key store bring the key back: \
