@@ -133,7 +133,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
-            for change in changes.iter().filter(|change| change.is_one()) {
+            for change in to_write(&changes)? {
                 change.write()?;
             }
             record.remove_folders();
@@ -159,7 +159,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             } else if arguments.url.is_none() {
                 Installation::open(global).await?;
             }
-            for change in changes.iter().filter(|change| change.is_one()) {
+            for change in to_write(&changes)? {
                 let edit = edits.iter().find(|edit| edit.path == change.path);
                 let parts = edit.map(|edit| &edit.parts[..]).unwrap_or_default();
                 let known = record.known(&change.path);
@@ -426,10 +426,7 @@ fn change(
     path: &Path,
     changed: impl Fn(&str) -> Result<String, json::JsonProblem>,
 ) -> Result<FileChange, Failure> {
-    let before = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(|error| Failure::file("read", path, &error))?),
-    };
+    let before = text_of(path)?;
     let text = before.as_deref().unwrap_or_default();
     let after = with_own_line_ends(path, text, changed)?;
     Ok(FileChange {
@@ -437,6 +434,31 @@ fn change(
         before,
         after: Some(after),
     })
+}
+
+/// The text of a file; `None` where it is missing.
+fn text_of(path: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read
+            .map(Some)
+            .map_err(|error| Failure::file("read", path, &error)),
+    }
+}
+
+/// The changes to write, after the user has agreed.
+///
+/// # Errors
+/// Another program has written one of the files since its difference was made, and would lose what it wrote.
+fn to_write(changes: &[FileChange]) -> Result<Vec<&FileChange>, Failure> {
+    let changes: Vec<_> = changes.iter().filter(|change| change.is_one()).collect();
+    for FileChange { path, before, .. } in &changes {
+        if text_of(path)? != *before {
+            let failure = Failure::new(format!("`{}` was changed meanwhile", path.display()));
+            return Err(failure.hint("no file of the program was written; call the command again"));
+        }
+    }
+    Ok(changes)
 }
 
 /// A file's text after a change, with its own line ends.

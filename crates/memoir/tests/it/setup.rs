@@ -241,6 +241,35 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     refused.tells("is written on one line");
 }
 
+/// A program writes its settings while a service is asked, as it can while the user is.
+#[test]
+fn spec_6_2_setup_replaces_no_file_that_was_changed_since_it_was_read() {
+    for path in [".claude.json", ".claude/settings.json"] {
+        let installation = Installation::new();
+        installation.write(path, "{}");
+        let (file, text) = (installation.path(path), r#"{"mine": true}"#);
+        let service = ScriptedServer::always(ServerStep::respond(move |_| {
+            fs::write(&file, text).unwrap();
+            ServerStep::Reply(json!({}))
+        }));
+        let url = format!("http://{}", service.address());
+        let setup = format!("setup claude-code --url {url} --agent wren --yes");
+        let ran = installation.with_token("memoir_any", &setup);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        ran.reports(&format!("{path}` was changed meanwhile"));
+        ran.reports("hint: no file of the program was written; call the command again");
+        let left = BTreeMap::from([(PathBuf::from(path), text.as_bytes().to_vec())]);
+        assert_eq!(others(&installation), left);
+        // The present text has no more changes.
+        installation.with_token("memoir_any", &setup).ok(&setup);
+        let file = json_in(&installation, path);
+        assert_eq!(file["mine"], true, "{file}");
+        assert!(file.to_string().contains("memoir"), "{file}");
+        installation.ok("setup claude-code --remove --yes");
+        assert_eq!(others(&installation), left);
+    }
+}
+
 #[test]
 fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file() {
     let installation = Installation::with_agent();
