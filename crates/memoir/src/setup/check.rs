@@ -67,8 +67,9 @@ const AREA: &str = "programs";
 
 /// Examines a program.
 pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> ProgramState {
+    let edits = program.present_edits(folders);
     let (record, changes) = match ProgramRecord::read(program)
-        .and_then(|record| Ok((restored(program, folders, &record)?, record)))
+        .and_then(|record| Ok((restored(&edits, &record)?, record)))
     {
         Ok((changes, record)) => (record, changes),
         Err(failure) => {
@@ -78,8 +79,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
             };
         }
     };
-    let is_set_up =
-        changes.iter().any(super::FileChange::is_one) || !parts(program, folders).is_empty();
+    let is_set_up = changes.iter().any(super::FileChange::is_one) || !parts(&edits).is_empty();
     let finding = match (is_set_up, record.call()) {
         (true, _) => Some(examined(global, program, folders, &record)),
         // It was set up, and its files were replaced since.

@@ -454,10 +454,11 @@ impl Folders {
         })
     }
 
-    /// The folder that a variable names, or else one in the user's home.
+    /// The folder that a variable names, or else one in the user's home; absolute, as the record needs it.
     fn named(&self, variable: &str, default: &str) -> PathBuf {
         let named = std::env::var_os(variable).filter(|folder| !folder.is_empty());
-        named.map_or_else(|| self.home.join(default), PathBuf::from)
+        let named = named.map(|folder| std::path::absolute(&folder).unwrap_or(folder.into()));
+        named.unwrap_or_else(|| self.home.join(default))
     }
 
     /// The settings folder of desktop applications.

@@ -129,7 +129,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => overview(global, &folders),
         Some(program) if arguments.remove => {
             let record = ProgramRecord::read(program)?;
-            let changes = restored(program, &folders, &record)?;
+            let edits = edits_to_undo(program, &folders, &record)?;
+            let changes = restored(&edits, &record)?;
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
@@ -140,7 +141,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             record.forget()?;
             calls::forget(&program.name());
             lasting::remove_unused_copy();
-            report_removal(global, program, &changes, &arguments, &folders)
+            report_removal(global, program, &changes, &arguments, &edits)
         }
         Some(program) => {
             let call = call(global, &arguments).await?;
@@ -197,9 +198,9 @@ fn report_removal(
     program: Program,
     changes: &[FileChange],
     arguments: &Arguments,
-    folders: &Folders,
+    edits: &[Edit],
 ) -> Outcome {
-    let left = parts(program, folders);
+    let left = parts(edits);
     if !left.is_empty() {
         terminal::note(&format!(
             "note: these stay in its settings, since setup did not certainly write them: {}",
@@ -218,9 +219,9 @@ fn report_removal(
 }
 
 /// The hooks and servers of Memoir's form or name in the program's files, by name, also those that setup did not write.
-fn parts(program: Program, folders: &Folders) -> Vec<String> {
+fn parts(edits: &[Edit]) -> Vec<String> {
     let mut found = Vec::new();
-    for edit in program.edits(folders, &ProgramCall::default()) {
+    for edit in edits {
         let text = fs::read_to_string(&edit.path).unwrap_or_default();
         let calls = |hook: &serde_json::Value| KnownFile::default().is_own_hook(hook);
         let place = safe(&edit.path.display().to_string()).into_owned();
@@ -381,15 +382,38 @@ fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Fail
         .collect()
 }
 
-/// The files as before the setup, or where they were changed since, without Memoir's parts.
-fn restored(
+/// The program's present files, and those of the record in other folders, which a variable of the environment named.
+///
+/// # Errors
+/// The record has a file that this version does not write.
+fn edits_to_undo(
     program: Program,
     folders: &Folders,
     record: &ProgramRecord,
-) -> Result<Vec<FileChange>, Failure> {
-    // Parts are found by their place or by the record, so that the command may be empty.
-    let edits = program.edits(folders, &ProgramCall::default()).into_iter();
+) -> Result<Vec<Edit>, Failure> {
+    let mut all = program.present_edits(folders);
+    for path in record.paths() {
+        if all.iter().any(|edit| edit.path == *path) {
+            continue;
+        }
+        // The environment chooses the folder, and the file's name is the same in each.
+        let mut edits = program.present_edits(folders).into_iter();
+        let same = edits.find(|edit| edit.path.file_name() == path.file_name());
+        let Edit { parts, .. } = same.ok_or_else(|| {
+            let path = path.display();
+            Failure::new(format!("this version cannot restore `{path}`"))
+                .hint("nothing was changed; undo the setup with the version that wrote that file")
+        })?;
+        let path = path.clone();
+        all.push(Edit { path, parts });
+    }
+    Ok(all)
+}
+
+/// The files as before the setup, or where they were changed since, without Memoir's parts.
+fn restored(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Failure> {
     edits
+        .iter()
         .map(|edit| {
             let path = &edit.path;
             let known = record.known(path);

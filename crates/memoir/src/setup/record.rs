@@ -88,6 +88,11 @@ impl ProgramRecord {
         self.call.as_ref()
     }
 
+    /// The files that setup wrote.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.written.files.keys()
+    }
+
     /// The facts about a file.
     pub(super) fn known(&self, path: &Path) -> KnownFile<'_> {
         let written = self.written.files.get(path);

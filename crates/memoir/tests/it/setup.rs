@@ -146,6 +146,56 @@ fn spec_6_2_a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environmen
     assert_eq!(others(&installation), before);
 }
 
+/// The folder that a variable of the environment named at the setup is in the record.
+#[test]
+fn spec_6_2_a_setup_in_another_folder_is_undone_without_its_variable() {
+    let set_up = |program: &str, variable: &str| {
+        let installation = Installation::with_agent();
+        installation.write("work/other.json", "{}");
+        let before = others(&installation);
+        let setup = format!("setup {program} --yes");
+        let mut command = installation.command(&setup);
+        Ran::of(command.env(variable, "work")).ok(&setup);
+        assert!(others(&installation).len() >= before.len() + 2, "{program}");
+        (installation, before)
+    };
+    let undone = |installation: &Installation, program: &str| {
+        let remove = format!("setup {program} --remove --yes");
+        let mut command = installation.command(&remove);
+        Ran::of(command.current_dir(installation.path("tmp"))).ok(&remove)
+    };
+    for [program, variable] in rows(
+        "
+        claude-code | CLAUDE_CONFIG_DIR
+        codex | CODEX_HOME
+        copilot | COPILOT_HOME",
+    ) {
+        let (installation, before) = set_up(program, variable);
+        undone(&installation, program).tells("is as it was before");
+        assert_eq!(others(&installation), before, "{program}");
+        undone(&installation, program).tells("has nothing of Memoir");
+    }
+    // A file that was changed since, and one that this version does not know.
+    let (installation, before) = set_up("claude-code", "CLAUDE_CONFIG_DIR");
+    let path = "work/settings.json";
+    let mut file = json_in(&installation, path);
+    file["model"] = "opus".into();
+    let own = json!({"type": "command", "command": "memoir hook stop --client claude-code"});
+    let groups = file["hooks"]["Stop"].as_array_mut().unwrap();
+    groups.push(json!({"hooks": [own]}));
+    installation.write(path, file.to_string());
+    let record = ".local/state/memoir/setup/claude-code.json";
+    let text = fs::read_to_string(installation.path(record)).unwrap();
+    installation.write(record, text.replace(path, "work/older.json"));
+    let error = installation.refused("setup claude-code --remove --yes");
+    error.tells("work/older.json`");
+    installation.write(record, text);
+    undone(&installation, "claude-code");
+    let left = json!({"model": "opus", "hooks": {"Stop": [{"hooks": [own]}]}});
+    assert_eq!(json_in(&installation, path), left);
+    assert_eq!(others(&installation).len(), before.len() + 1);
+}
+
 #[test]
 fn spec_6_2_other_changes_stay_when_a_setup_is_undone() {
     let installation = with_settings();

@@ -11,6 +11,11 @@ use crate::hook::{self, HookEvent, written::ProgramCall};
 const HOOK_SECONDS: u64 = 5;
 
 impl Program {
+    /// The changes of its files, to find Memoir's parts: by their place or by the record, so that the command is empty.
+    pub(in crate::setup) fn present_edits(self, folders: &Folders) -> Vec<Edit> {
+        self.edits(folders, &ProgramCall::default())
+    }
+
     /// The changes of its files, where it calls Memoir by that command line.
     pub(in crate::setup) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
         let files = ProgramFiles {
