@@ -16,7 +16,7 @@ use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::TranscriptFormat;
 
 use super::{
-    Arguments, HookEvent, host_input,
+    Arguments, HookEvent, ReachedEvent, host_input,
     log::Log,
     payload::Payload,
     reached::{ReachedMemory, unreached_key},
@@ -44,26 +44,21 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
 }
 
 /// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
-pub(super) fn resume(
-    arguments: &Arguments,
-    means: &ProgramMemory,
-    memory: &ReachedMemory,
-    payload: &Payload,
-    log: &Log,
-) {
-    if arguments.client.dialect_of(payload).transcript.is_none() {
+pub(super) fn resume(means: &ProgramMemory, event: &ReachedEvent<'_>) {
+    if event.dialect.transcript.is_none() {
         return;
     }
-    let waiting = transcript::waiting(&[memory.key(), unreached_key(means, payload)]);
+    let waiting = transcript::waiting(&[event.memory.key(), unreached_key(means, &event.chosen)]);
     for (session, transcript) in waiting.into_iter().take(RESUMED) {
         let session = Payload {
             session: Some(session),
             transcript: Some(transcript),
-            folder: payload.folder.clone(),
+            folder: event.payload.folder.clone(),
+            project: event.chosen.root(),
             ..Payload::default()
         };
         if let Err(problem) = start(&session, OPTION) {
-            log.problem(&problem);
+            event.log.problem(&problem);
         }
     }
 }
@@ -110,10 +105,11 @@ pub(super) async fn run(
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
     }
-    let memory = ReachedMemory::open(means, arguments, &payload).await;
+    let chosen = session::chosen(&means.whose, &payload)?;
+    let memory = ReachedMemory::open(means, arguments, &chosen).await;
     let key = match &memory {
         Ok(memory) => memory.key(),
-        Err(_) => unreached_key(means, &payload),
+        Err(_) => unreached_key(means, &chosen),
     };
     let mut locked = LockedTranscript::lock(&payload, &key)?;
     let kept = locked.kept();

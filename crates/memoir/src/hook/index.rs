@@ -11,7 +11,9 @@ use super::{
     Arguments, WAITING_MS, hand_over, host_input,
     log::Log,
     payload::Payload,
+    project::ChosenAgent,
     reached::ReachedMemory,
+    session,
     state::{self, LockedState, file_name},
     written::ProgramMemory,
 };
@@ -30,13 +32,13 @@ struct LastStart {
 }
 
 /// Begins to use the stored index. Starts the process where that is outdated, before this one builds its own.
-pub(super) async fn prepare(memory: &ReachedMemory, log: &Log) {
-    if let Err(problem) = try_prepare(memory).await {
+pub(super) async fn prepare(memory: &ReachedMemory, chosen: &ChosenAgent, log: &Log) {
+    if let Err(problem) = try_prepare(memory, chosen).await {
         log.problem(&problem);
     }
 }
 
-async fn try_prepare(memory: &ReachedMemory) -> Result<(), Failure> {
+async fn try_prepare(memory: &ReachedMemory, chosen: &ChosenAgent) -> Result<(), Failure> {
     let ReachedMemory::Here { agent, .. } = memory else {
         return Ok(());
     };
@@ -62,7 +64,11 @@ async fn try_prepare(memory: &ReachedMemory) -> Result<(), Failure> {
     }
     last.kept.at = Some(now);
     last.keep()?;
-    hand_over::start(&Payload::default(), OPTION)
+    let payload = Payload {
+        project: chosen.root(),
+        ..Payload::default()
+    };
+    hand_over::start(&payload, OPTION)
 }
 
 /// Stores the index, once the hook that started this process has ended.
@@ -73,7 +79,8 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let payload = Payload::read(&host_input()?);
     tokio::time::sleep(Duration::from_millis(WAITING_MS)).await;
-    let memory = ReachedMemory::open(means, arguments, &payload).await?;
+    let chosen = session::chosen(&means.whose, &payload)?;
+    let memory = ReachedMemory::open(means, arguments, &chosen).await?;
     if let ReachedMemory::Here { agent, .. } = &memory
         && agent.memories().store_index().await?
     {

@@ -222,7 +222,8 @@ fn answer_event(
         session::begin(&payload, SystemClock.now())?;
     }
     let answer = on_runtime(async {
-        let memory = ReachedMemory::open(means, arguments, &payload).await?;
+        let chosen = session::chosen(&means.whose, &payload)?;
+        let memory = ReachedMemory::open(means, arguments, &chosen).await?;
         let event = ReachedEvent {
             arguments,
             memory: &memory,
@@ -230,13 +231,13 @@ fn answer_event(
             dialect,
             log,
             began,
-            chosen: means.whose.chosen(payload.folder.as_deref()),
+            chosen,
         };
         if !is_start {
             return event.user_prompt().await;
         }
         let answer = event.session_start().await?;
-        hand_over::resume(arguments, means, &memory, &payload, log);
+        hand_over::resume(means, &event);
         // The warning belongs here, since a session starts once but has many prompts.
         let service = means.service.as_ref();
         if let Some(warning) = service.and_then(|service| warning_of(&service.url)) {
@@ -369,7 +370,7 @@ impl ReachedEvent<'_> {
             false => None,
         };
         let recall = async {
-            index::prepare(self.memory, self.log).await;
+            index::prepare(self.memory, &self.chosen, self.log).await;
             self.memory.recall(prompt, prompt::CONSIDERED).await
         };
         let found = match start {

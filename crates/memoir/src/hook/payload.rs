@@ -1,6 +1,6 @@
 //! The event that a program sends: the same few facts under the names that programs give them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memoir_domain::{PrivateText, mend};
 use serde_json::{Value, json};
@@ -9,6 +9,8 @@ use super::Client;
 
 /// The variable that GitHub Copilot CLI sets for its hooks.
 const COPILOT: &str = "COPILOT_CLI";
+/// The name of the project's root in the event that a hook passes on.
+const PROJECT: &str = "memoir_project";
 
 /// The facts of an event. Empty or invalid input leaves all of them unknown.
 #[derive(Debug, Default)]
@@ -17,8 +19,10 @@ pub(super) struct Payload {
     pub(super) transcript: Option<PathBuf>,
     /// Whether it contains the messages.
     pub(super) has_messages: bool,
-    /// The folder that the session works in.
+    /// The folder that the session works in now: it follows the commands of the model.
     pub(super) folder: Option<PathBuf>,
+    /// The root of the project whose agent a hook has chosen for the process that it starts.
+    pub(super) project: Option<PathBuf>,
     /// The program's own name of the event.
     pub(super) event: Option<String>,
     /// Why a session starts: `startup`, `resume`, `clear`, `compact`, or a program's own word.
@@ -51,6 +55,7 @@ impl Payload {
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
             has_messages: payload["messages"].is_array(),
             folder: text(&["cwd"]).or(roots).map(PathBuf::from),
+            project: text(&[PROJECT]).map(PathBuf::from),
             event,
             source: text(&["source"]),
             prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),
@@ -64,6 +69,8 @@ impl Payload {
             "session_id": self.session,
             "transcript_path": self.transcript,
             "cwd": self.folder,
+            // A path that is not UTF-8 has no project's agent, since the map of projects cannot hold it.
+            PROJECT: self.project.as_deref().and_then(Path::to_str),
         })
         .to_string()
     }
@@ -103,6 +110,7 @@ mod tests {
             prop_assert_eq!(read.session, passed.session);
             prop_assert_eq!(read.transcript, passed.transcript);
             prop_assert_eq!(read.folder, passed.folder);
+            prop_assert_eq!(read.project, passed.project);
         }
     }
 }

@@ -39,6 +39,14 @@ pub(crate) enum ChosenAgent {
 }
 
 impl ChosenAgent {
+    /// The root of the project; `None` for an agent that is chosen otherwise.
+    pub(super) fn root(&self) -> Option<PathBuf> {
+        match self {
+            Self::Named(_) => None,
+            Self::OfProject(project) => Some(project.root.clone()),
+        }
+    }
+
     /// The given name, nothing for the only agent, or the key of the project.
     pub(super) fn given_name(&self) -> String {
         match self {
@@ -116,6 +124,14 @@ impl Project {
     /// The folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The project of that root, with the same prefix.
+    pub(super) fn at(&self, root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            prefix: self.prefix.clone(),
+        }
     }
 
     /// The key of the project in an installation or behind a service: 64 hexadecimal digits.

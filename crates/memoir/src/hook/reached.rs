@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::{
     Arguments, calls,
-    payload::Payload,
     project::{ChosenAgent, Project},
     state::AgentKey,
     written::ProgramMemory,
@@ -137,9 +136,8 @@ impl ReachedMemory {
     pub(super) async fn open(
         means: &ProgramMemory,
         arguments: &Arguments,
-        payload: &Payload,
+        chosen: &ChosenAgent,
     ) -> Result<Self, Failure> {
-        let chosen = means.whose.chosen(payload.folder.as_deref());
         if let Some(service) = &means.service {
             let name = chosen.name_behind(&service.url)?;
             return Ok(Self::Away(Remote::open(service, name.as_deref())?));
@@ -147,7 +145,7 @@ impl ReachedMemory {
         // Words alone still find memories in the rest of the time.
         let question_time = arguments.limit() / 4;
         let mut installation = Installation::of_program(&means.global, question_time).await?;
-        let agent = installation.chosen(&chosen).await?;
+        let agent = installation.chosen(chosen).await?;
         calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;
         Ok(Self::Here {
@@ -286,13 +284,12 @@ impl ReachedMemory {
 }
 
 /// The key of an agent that could not be reached: by the name that was given, where there is one.
-pub(super) fn unreached_key(means: &ProgramMemory, payload: &Payload) -> AgentKey {
+pub(super) fn unreached_key(means: &ProgramMemory, chosen: &ChosenAgent) -> AgentKey {
     let place = match &means.service {
         Some(service) => service.url.clone(),
         // Without a name, the database cannot be opened either.
         None => database::place(&means.global).unwrap_or_default(),
     };
-    let chosen = means.whose.chosen(payload.folder.as_deref());
     AgentKey::of(&place, &chosen.given_name())
 }
 

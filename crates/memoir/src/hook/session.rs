@@ -4,13 +4,18 @@
 //! that of the session and of the agent that was reached, so that both find it. A start that was not shown, because it
 //! came too late or failed, is noted before anything slow begins; the next prompt shows it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use memoir_domain::{Timestamp, context::is_recent_at};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    AgentChoice,
     payload::Payload,
+    project::ChosenAgent,
     reached::HookMemory,
     start::StartText,
     state::{self, AgentKey, LockedState, file_name},
@@ -32,6 +37,8 @@ pub(super) struct KeptSession {
     begun: Option<Occurrence>,
     /// When a start was answered with a notice alone, since the memory was closed or damaged.
     noticed: Option<Timestamp>,
+    /// The root of the project in which it began; `None` where projects have no agents of their own.
+    project: Option<PathBuf>,
     agents: BTreeMap<AgentKey, ShownToAgent>,
 }
 
@@ -140,6 +147,31 @@ pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<(), Failure> {
     let why = payload.source.clone().unwrap_or_default();
     note(&mut session.0.kept.begun, why, now);
     session.keep()
+}
+
+/// The agent of an event's session. With an agent for each project it is that of the project in which the session began,
+/// in whatever folder the model works later: its conversation is about that project, and other projects' memories are
+/// not its to read.
+///
+/// # Errors
+/// The session's file cannot be written.
+pub(super) fn chosen(whose: &AgentChoice, payload: &Payload) -> Result<ChosenAgent, Failure> {
+    let chosen = whose.chosen(payload.folder.as_deref());
+    let ChosenAgent::OfProject(project) = &chosen else {
+        return Ok(chosen);
+    };
+    if let Some(root) = &payload.project {
+        return Ok(ChosenAgent::OfProject(project.at(root)));
+    }
+    let mut session = LockedSession::lock(payload);
+    let kept = &mut session.0.kept;
+    // The project may have moved.
+    if let Some(root) = kept.project.as_deref().filter(|root| root.is_dir()) {
+        return Ok(ChosenAgent::OfProject(project.at(root)));
+    }
+    kept.project = Some(project.root().to_owned());
+    session.keep()?;
+    Ok(chosen)
 }
 
 impl LockedSession {

@@ -1000,6 +1000,34 @@ fn project(installation: &Installation, name: &str) -> (std::path::PathBuf, Stri
     (folder, agent)
 }
 
+/// SPEC 5: a memory is private to its agent. The folder of an event follows the commands of the model.
+#[test]
+fn spec_5_1_a_session_keeps_to_the_project_in_which_it_began() {
+    let installation = Installation::with_agent();
+    let (api, _) = project(&installation, "work/api");
+    let work = installation.path("work");
+    fs::create_dir_all(work.join("src")).unwrap();
+    begin_in(&installation, &work, "s-3");
+    let agents_before = agents(&installation);
+    let per_project = ["--per-project"];
+    for folder in [&api, &work.join("src")] {
+        let asked =
+            json!({"session_id": "s-3", "cwd": folder, "prompt": "What is the staging password?"});
+        let ran = ask_with(&installation, &asked, &per_project);
+        assert_eq!(ran.stdout, "", "{}", folder.display());
+    }
+    let file = installation.write("s-3.jsonl", transcript(3));
+    let stop = json!({"session_id": "s-3", "transcript_path": file, "cwd": api});
+    send_with(&installation, "claude-code", "stop", &stop, &per_project);
+    wait_until(|| log(&installation).contains("handed over 3 messages"));
+    assert_eq!(agents(&installation), agents_before);
+    let messages = "3 messages wait of earlier sessions";
+    begin_in(&installation, &work, "s-4").tells(messages);
+    let begun = begin_in(&installation, &api, "s-5");
+    begun.tells("HUNTER");
+    begun.omits(messages);
+}
+
 /// SPEC 5: a memory is private to its agent. A foreign folder's files cannot claim another project's agent.
 #[test]
 fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
