@@ -30,6 +30,18 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Replaces a file, for its owner only, without waiting for the disk: a power cut may empty it.
+///
+/// # Errors
+/// Its folder cannot be created, or the file cannot be written.
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    make_private_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Writes a file of JSON as [`write()`] does; `text` is what serialising the value gave.
 ///
 /// # Errors

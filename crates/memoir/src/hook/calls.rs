@@ -5,7 +5,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -121,13 +120,7 @@ fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
     if !changed(&mut calls) {
         return;
     }
-    let write = || -> std::io::Result<()> {
-        let folder = private_file::folder_of(&path);
-        private_file::make_private_folder(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(&calls)?)?;
-        // The file is not synced: the host waits, and a lost time is written at the next call.
-        file.persist(&path).map(drop).map_err(|error| error.error)
-    };
-    let _ = write();
+    // The file is not synced: the host waits, and a lost time is written at the next call.
+    let text = serde_json::to_vec(&calls).map_err(std::io::Error::from);
+    let _ = text.and_then(|text| private_file::write_unsynced(&path, &text));
 }

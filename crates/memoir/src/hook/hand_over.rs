@@ -2,14 +2,15 @@
 //! immediately.
 //!
 //! That process locks the transcript's file while it reads, so that a later one continues after it. The next session's
-//! start resumes failed work, also the last messages of a session without an end event. A program that keeps no file
-//! sends all its messages with each event.
+//! start resumes failed work, also the last messages of a session without an end event, and of a turn in which the
+//! program was ended. A program that keeps no file sends all its messages with each event.
 
 use std::{
     fs::File,
     io::{Cursor, Read, Seek, SeekFrom, Write},
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use memoir_app::{Clock, SystemClock};
@@ -19,8 +20,8 @@ use super::{
     Arguments, HookEvent, ReachedEvent, host_input,
     log::Log,
     payload::Payload,
-    reached::{ReachedMemory, unreached_key},
-    session,
+    reached::{ReachedMemory, keys},
+    session, state,
     transcript::{self, LockedTranscript},
     written::ProgramMemory,
 };
@@ -31,6 +32,8 @@ const OPTION: &str = "--hand-over";
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
 const RESUMED: usize = 4;
+/// A turn whose end no event reported counts as over once its transcript was not written for so long.
+const LONGEST_TURN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Starts the process that passes the messages on.
 ///
@@ -48,7 +51,7 @@ pub(super) fn resume(means: &ProgramMemory, event: &ReachedEvent<'_>) {
     if event.dialect.transcript.is_none() {
         return;
     }
-    let waiting = transcript::waiting(&[event.memory.key(), unreached_key(means, &event.chosen)]);
+    let waiting = transcript::waiting(&keys(Some(event.memory), means, &event.chosen));
     for (session, transcript) in waiting.into_iter().take(RESUMED) {
         let session = Payload {
             session: Some(session),
@@ -107,11 +110,8 @@ pub(super) async fn run(
     }
     let chosen = session::chosen(&means.whose, &payload)?;
     let memory = ReachedMemory::open(means, arguments, &chosen).await;
-    let key = match &memory {
-        Ok(memory) => memory.key(),
-        Err(_) => unreached_key(means, &chosen),
-    };
-    let mut locked = LockedTranscript::lock(&payload, &key)?;
+    let keys = keys(memory.as_ref().ok(), means, &chosen);
+    let mut locked = LockedTranscript::lock(&payload, &keys)?;
     let kept = locked.kept();
     let (handed_over, last_handed_over) = (kept.handed_over, kept.last_handed_over);
     let handed = async {
@@ -138,30 +138,34 @@ pub(super) async fn run(
         Ok((taken, end, Some(last)))
     }
     .await;
-    match handed {
-        Ok((taken, end, last)) => {
-            kept.handed_over = end;
-            kept.last_handed_over = last;
-            // Some programs write after the event, and not all send an end event.
-            let may_go_on = matches!(arguments.event, HookEvent::Stop | HookEvent::PreCompact);
-            kept.is_waiting = may_go_on && payload.transcript.is_some();
-            log.note(&format!(
-                "handed over {}; {} known before",
-                counted(taken.handed.received, "message", "messages"),
-                taken.handed.known
-            ));
-            locked.keep()
-        }
-        Err(problem) => {
-            // A transcript that is missing at the next session's start will not appear.
-            kept.is_waiting = payload
-                .transcript
-                .is_some_and(|path| arguments.event != HookEvent::SessionStart || path.exists());
-            // The state is kept even after a failure, so that the next session resumes the work.
-            locked.keep()?;
-            Err(problem)
-        }
+    let (event, transcript) = (arguments.event, payload.transcript.as_deref());
+    let is_waiting = match &handed {
+        // Some programs write after the event, and not all send an end event.
+        Ok(_) => matches!(event, HookEvent::Stop | HookEvent::PreCompact) && transcript.is_some(),
+        // A transcript that is missing at the next session's start will not appear.
+        Err(_) => transcript.is_some_and(|path| event != HookEvent::SessionStart || path.exists()),
+    };
+    let is_turn_over = match event {
+        HookEvent::Stop | HookEvent::SessionEnd => true,
+        HookEvent::PreCompact => false,
+        // Another session begins, and this one may still be in the turn.
+        HookEvent::SessionStart | HookEvent::UserPrompt => transcript.is_none_or(|path| {
+            !path.exists() || state::is_older(path, SystemClock.now(), LONGEST_TURN)
+        }),
+    };
+    if let Ok((_, end, last)) = &handed {
+        kept.handed_over = *end;
+        kept.last_handed_over = *last;
     }
+    // The state is kept even after a failure, so that the next session resumes the work.
+    locked.keep(is_waiting, is_turn_over)?;
+    let (taken, ..) = handed?;
+    log.note(&format!(
+        "handed over {}; {} known before",
+        counted(taken.handed.received, "message", "messages"),
+        taken.handed.known
+    ));
+    Ok(())
 }
 
 /// The last bytes before that offset, which identify the file; fewer where it is shorter.

@@ -223,7 +223,13 @@ fn answer_event(
     }
     let answer = on_runtime(async {
         let chosen = session::chosen(&means.whose, &payload)?;
-        let memory = ReachedMemory::open(means, arguments, &chosen).await?;
+        let memory = ReachedMemory::open(means, arguments, &chosen).await;
+        if !is_start && dialect.transcript.is_some() {
+            let keys = reached::keys(memory.as_ref().ok(), means, &chosen);
+            let begun = transcript::begin_turn(&payload, &keys, SystemClock.now());
+            begun.unwrap_or_else(|problem| log.problem(&problem));
+        }
+        let memory = memory?;
         let event = ReachedEvent {
             arguments,
             memory: &memory,

@@ -283,8 +283,20 @@ impl ReachedMemory {
     }
 }
 
+/// The keys of an agent's state: that of the reached agent, and that by which its state is found where it is not.
+pub(super) fn keys(
+    memory: Option<&ReachedMemory>,
+    means: &ProgramMemory,
+    chosen: &ChosenAgent,
+) -> Vec<AgentKey> {
+    let mut keys: Vec<AgentKey> = memory.map(ReachedMemory::key).into_iter().collect();
+    keys.push(unreached_key(means, chosen));
+    keys.dedup();
+    keys
+}
+
 /// The key of an agent that could not be reached: by the name that was given, where there is one.
-pub(super) fn unreached_key(means: &ProgramMemory, chosen: &ChosenAgent) -> AgentKey {
+fn unreached_key(means: &ProgramMemory, chosen: &ChosenAgent) -> AgentKey {
     let place = match &means.service {
         Some(service) => service.url.clone(),
         // Without a name, the database cannot be opened either.

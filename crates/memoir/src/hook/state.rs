@@ -103,19 +103,20 @@ pub(super) fn forget_old(folder: &Path, now: Timestamp, is_needed: impl Fn(&Path
     // A file that cannot be read now is removed another time.
     for file in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = file.path();
-        if is_old(&path, now) && !is_needed(&path) {
+        if is_older(&path, now, KEPT) && !is_needed(&path) {
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-fn is_old(path: &Path, now: Timestamp) -> bool {
+/// Whether a file was last written longer ago than that; false for a missing one.
+pub(super) fn is_older(path: &Path, now: Timestamp, than: Duration) -> bool {
     let written = fs::metadata(path).and_then(|found| found.modified());
     written.is_ok_and(|written| {
         std::time::SystemTime::from(now.to_jiff())
             .duration_since(written)
             // A file from the future has no age.
-            .is_ok_and(|age| age > KEPT)
+            .is_ok_and(|age| age > than)
     })
 }
 

@@ -13,11 +13,11 @@ use super::{
     payload::Payload,
     state::{self, AgentKey, LockedState, file_name},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, private_file};
 
 /// The folder of the transcripts' files.
 const TRANSCRIPTS: &str = "transcripts";
-/// The folder of the marks of transcripts with pending messages: empty files, which save opening the others.
+/// The folder of the marks of transcripts with pending messages, which save opening the files of the others.
 const WAITING: &str = "waiting";
 
 /// The stored state of a transcript.
@@ -32,40 +32,69 @@ pub(super) struct KeptTranscript {
     /// A digest of the bytes before that offset ([`super::reached::ReachedMemory::digest`]); `None` where nothing was
     /// passed on.
     pub(super) last_handed_over: Option<u64>,
-    /// Whether more messages may be pending.
-    pub(super) is_waiting: bool,
+}
+
+/// The content of a mark: a session's transcript may have pending messages.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Mark {
+    session: Option<String>,
+    transcript: Option<PathBuf>,
+    /// When its turn began; `None` where the turn is over.
+    turn: Option<Timestamp>,
+}
+
+/// The file of a mark, and what it held when it was read.
+struct MarkFile {
+    path: PathBuf,
+    before: Option<Vec<u8>>,
+}
+
+impl MarkFile {
+    /// Whether a turn had begun and was not over.
+    fn is_open(&self) -> bool {
+        let before = self.before.as_deref().unwrap_or_default();
+        serde_json::from_slice(before).is_ok_and(|mark: Mark| mark.turn.is_some())
+    }
+
+    /// Whether it was written since, as a turn begins.
+    fn is_new(&self) -> bool {
+        fs::read(&self.path).ok() != self.before
+    }
 }
 
 /// A transcript's file, locked against other processes.
 pub(super) struct LockedTranscript {
     state: LockedState<KeptTranscript>,
-    /// Its mark; `None` for a session without a name.
-    mark: Option<PathBuf>,
-    was_waiting: bool,
+    /// Its marks, one for each key of the agent; none for a session without a name.
+    marks: Vec<MarkFile>,
 }
 
 impl LockedTranscript {
-    /// Opens the file of a session's transcript, once other processes have released it.
+    /// Opens the file of a session's transcript under the first key of its agent, once other processes have released it.
     ///
     /// # Errors
     /// The file cannot be created or read.
-    pub(super) fn lock(payload: &Payload, agent: &AgentKey) -> Result<Self, Failure> {
+    pub(super) fn lock(payload: &Payload, agent: &[AgentKey]) -> Result<Self, Failure> {
         let (Some(session), Some(folder)) = (&payload.session, state::folder()) else {
             return Ok(Self {
                 state: LockedState::nowhere(),
-                mark: None,
-                was_waiting: false,
+                marks: Vec::new(),
             });
         };
-        let name = file_name(session, Some(agent));
+        let name = file_name(session, agent.first());
         let mut state: LockedState<KeptTranscript> =
             LockedState::lock(&folder.join(TRANSCRIPTS).join(&name))?;
         state.kept.session = Some(session.clone());
         state.kept.transcript.clone_from(&payload.transcript);
+        let marks = agent.iter().map(|key| {
+            let path = folder.join(WAITING).join(file_name(session, Some(key)));
+            let before = fs::read(&path).ok();
+            MarkFile { path, before }
+        });
         Ok(Self {
-            was_waiting: state.kept.is_waiting,
+            marks: marks.collect(),
             state,
-            mark: Some(folder.join(WAITING).join(name)),
         })
     }
 
@@ -73,34 +102,63 @@ impl LockedTranscript {
         &mut self.state.kept
     }
 
-    /// Writes the file, and releases it.
+    /// Writes the file, and releases it. Its mark remains where more messages may be pending, or a turn goes on.
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn keep(self) -> Result<(), Failure> {
-        let is_waiting = self.state.kept.is_waiting;
+    pub(super) fn keep(self, is_waiting: bool, is_turn_over: bool) -> Result<(), Failure> {
+        let Self { state, marks } = self;
+        let stays = |mark: &MarkFile| mark.is_open() && !is_turn_over || mark.is_new();
         // An extra mark is harmless; a missing one would lose pending messages.
-        if let Some(mark) = &self.mark
+        if let Some(mark) = marks.first()
             && is_waiting
-            && !self.was_waiting
+            && !stays(mark)
         {
-            crate::private_file::write(mark, b"")
-                .map_err(|error| Failure::file("write", mark, &error))?;
+            let content = Mark {
+                session: state.kept.session.clone(),
+                transcript: state.kept.transcript.clone(),
+                turn: None,
+            };
+            private_file::write_json(&mark.path, serde_json::to_vec(&content))?;
         }
-        self.state.keep()?;
-        if let Some(mark) = &self.mark
-            && self.was_waiting
-            && !is_waiting
-        {
-            let _ = fs::remove_file(mark);
+        state.keep()?;
+        for mark in marks.iter().skip(usize::from(is_waiting)) {
+            if !stays(mark) {
+                let _ = fs::remove_file(&mark.path);
+            }
         }
         Ok(())
     }
 }
 
+/// Marks the transcript of a session whose turn begins: no further event comes where the program is ended in the turn.
+///
+/// # Errors
+/// The mark cannot be written.
+pub(super) fn begin_turn(
+    payload: &Payload,
+    agent: &[AgentKey],
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let (Some(session), Some(_), Some(folder)) =
+        (&payload.session, &payload.transcript, state::folder())
+    else {
+        return Ok(());
+    };
+    let path = folder.join(WAITING).join(file_name(session, agent.first()));
+    let mark = Mark {
+        session: Some(session.clone()),
+        transcript: payload.transcript.clone(),
+        turn: Some(now),
+    };
+    let text = serde_json::to_vec(&mark).map_err(std::io::Error::from);
+    // The host waits, so that the file is not synced.
+    let written = text.and_then(|text| private_file::write_unsynced(&path, &text));
+    written.map_err(|error| Failure::file("write", &path, &error))
+}
+
 /// The sessions of an agent with possibly pending messages, and their transcripts, the least recently checked first.
-/// An agent has several keys where it could not be reached.
-pub(super) fn waiting(agents: &[AgentKey]) -> Vec<(String, PathBuf)> {
+pub(super) fn waiting(agent: &[AgentKey]) -> Vec<(String, PathBuf)> {
     let Some(folder) = state::folder() else {
         return Vec::new();
     };
@@ -110,14 +168,17 @@ pub(super) fn waiting(agents: &[AgentKey]) -> Vec<(String, PathBuf)> {
     let mut waiting = Vec::new();
     for mark in marks.flatten() {
         let file = folder.join(TRANSCRIPTS).join(mark.file_name());
-        let kept: KeptTranscript = state::peek(&file);
+        let mut found: Mark = state::peek(&mark.path());
+        if found.session.is_none() {
+            // An empty mark is of the session in the transcript's file.
+            found = state::peek(&file);
+        }
         // A mark does not name its agent, but its file name depends on the agent.
         let is_theirs = |session: &str| {
-            let mut names = agents.iter().map(|agent| file_name(session, Some(agent)));
+            let mut names = agent.iter().map(|key| file_name(session, Some(key)));
             names.any(|name| *name == *mark.file_name())
         };
-        if let (Some(session), Some(transcript)) = (kept.session, kept.transcript)
-            && kept.is_waiting
+        if let (Some(session), Some(transcript)) = (found.session, found.transcript)
             && is_theirs(&session)
         {
             let written = fs::metadata(&file).and_then(|found| found.modified()).ok();

@@ -1,7 +1,9 @@
 //! `memoir hook`: text for the models of programs, and the messages that programs pass on.
 #![cfg(unix)]
 
-use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{
+    collections::BTreeSet, fs, os::unix::fs::PermissionsExt, process::Command, time::SystemTime,
+};
 
 use memoir_testkit::{Corpus, ScriptedServer, ServerStep, TestedText};
 use proptest::{
@@ -350,6 +352,12 @@ fn transcript(messages: usize) -> String {
             format!("{line}\n")
         })
         .collect()
+}
+
+/// The transcripts that are marked as waiting.
+fn marks(installation: &Installation) -> usize {
+    let marks = fs::read_dir(installation.path(".local/state/memoir/waiting"));
+    marks.map_or(0, Iterator::count)
 }
 
 fn pending(installation: &Installation) -> i64 {
@@ -903,18 +911,14 @@ fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begi
     let stop = json!({"session_id": "s-1", "transcript_path": file});
     send_with(&installation, "claude-code", "stop", &stop, &robin);
     wait_until(|| log(&installation).contains("there is no agent `robin`"));
-    let marks = || {
-        let files = fs::read_dir(installation.path(".local/state/memoir/waiting")).unwrap();
-        files.count()
-    };
-    wait_until(|| installation.path(".local/state/memoir/waiting").exists() && marks() == 1);
+    wait_until(|| marks(&installation) == 1);
     installation.ok(&["agent", "create", "robin"]);
     // A session of another agent is independent of it.
     let begun = start("s-2", "startup");
     begin_with(&installation, &begun, &["--agent", "wren"]);
     begin_with(&installation, &begun, &robin);
     wait_until(|| log(&installation).contains("handed over 3 messages; 0 known before"));
-    wait_until(|| marks() == 0);
+    wait_until(|| marks(&installation) == 0);
     assert_eq!(log(&installation).matches("handed over").count(), 1);
 }
 
@@ -1151,32 +1155,60 @@ fn spec_2_6_messages_in_an_event_are_passed_on_once() {
 #[test]
 fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_session_begins() {
     let installation = Installation::with_agent();
-    let marks = || {
-        let marks = fs::read_dir(installation.path(".local/state/memoir/waiting"));
-        marks.map_or(0, Iterator::count)
-    };
     let file = installation.write("s-1.jsonl", transcript(2));
     let told = json!({"session_id": "s-1", "transcript_path": file});
     send(&installation, "claude-code", "stop", &told);
-    wait_until(|| log(&installation).contains("handed over 2 messages") && marks() == 1);
+    wait_until(|| {
+        log(&installation).contains("handed over 2 messages") && marks(&installation) == 1
+    });
     fs::write(&file, transcript(3)).unwrap();
     begin(&installation, "s-2", "startup");
     wait_until(|| {
-        log(&installation).contains("handed over 1 message; 0 known before") && marks() == 0
+        log(&installation).contains("handed over 1 message; 0 known before")
+            && marks(&installation) == 0
     });
     // A transcript that is missing by then is not waited for.
     let gone = json!({"session_id": "s-3", "transcript_path": installation.path("gone.jsonl")});
     send(&installation, "claude-code", "stop", &gone);
-    wait_until(|| marks() == 1);
+    wait_until(|| marks(&installation) == 1);
     begin(&installation, "s-4", "startup");
-    wait_until(|| marks() == 0);
+    wait_until(|| marks(&installation) == 0);
     // After the end event, no transcript is searched any more.
     fs::write(&file, transcript(4)).unwrap();
     send(&installation, "claude-code", "stop", &told);
-    wait_until(|| marks() == 1);
+    wait_until(|| marks(&installation) == 1);
     send(&installation, "claude-code", "session-end", &told);
-    wait_until(|| marks() == 0);
+    wait_until(|| marks(&installation) == 0);
     assert_eq!(pending(&installation), 4);
+}
+
+#[test]
+fn spec_2_6_a_turn_in_which_its_program_was_ended_is_taken_up_when_another_session_begins() {
+    let installation = Installation::with_agent();
+    let file = installation.write("s-1.jsonl", transcript(2));
+    let mut asked = prompt("s-1", "Good morning!");
+    asked["transcript_path"] = json!(file);
+    ask_with(&installation, &asked, &[]);
+    begin(&installation, "s-2", "startup");
+    wait_until(|| log(&installation).contains("handed over 2 messages; 0 known before"));
+    // The turn went on beside the other session.
+    fs::write(&file, transcript(3)).unwrap();
+    begin(&installation, "s-3", "startup");
+    wait_until(|| log(&installation).contains("handed over 1 message; 0 known before"));
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    send(&installation, "claude-code", "stop", &stop);
+    wait_until(|| log(&installation).contains("handed over 0 messages"));
+    begin(&installation, "s-4", "startup");
+    wait_until(|| marks(&installation) == 0);
+    // Another session took up the turn before, and the program was ended in the next one, long ago.
+    asked["prompt"] = json!("What is next?");
+    ask_with(&installation, &asked, &[]);
+    fs::write(&file, transcript(4)).unwrap();
+    let written = fs::File::options().write(true).open(&file).unwrap();
+    written.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    begin(&installation, "s-5", "startup");
+    wait_until(|| marks(&installation) == 0);
+    assert_eq!(pending(&installation), 4, "{}", log(&installation));
 }
 
 #[test]
