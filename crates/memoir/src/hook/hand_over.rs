@@ -47,11 +47,13 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
 }
 
 /// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
-pub(super) fn resume(means: &ProgramMemory, event: &ReachedEvent<'_>) {
+pub(super) async fn resume(means: &ProgramMemory, event: &ReachedEvent<'_>) {
     if event.dialect.transcript.is_none() {
         return;
     }
-    let waiting = transcript::waiting(&keys(Some(event.memory), means, &event.chosen));
+    let program = event.arguments.client.name();
+    let keys = keys(Some(event.memory), &program, means, &event.chosen).await;
+    let waiting = transcript::waiting(&keys);
     for (session, transcript) in waiting.into_iter().take(RESUMED) {
         let session = Payload {
             session: Some(session),
@@ -110,7 +112,8 @@ pub(super) async fn run(
     }
     let chosen = session::chosen(&means.whose, &payload)?;
     let memory = ReachedMemory::open(means, arguments, &chosen).await;
-    let keys = keys(memory.as_ref().ok(), means, &chosen);
+    let program = arguments.client.name();
+    let keys = keys(memory.as_ref().ok(), &program, means, &chosen).await;
     let mut locked = LockedTranscript::lock(&payload, &keys)?;
     let kept = locked.kept();
     let (handed_over, last_handed_over) = (kept.handed_over, kept.last_handed_over);

@@ -45,7 +45,7 @@ pub(crate) use dialect::{Client, HookEvent};
 use length::TextLimit;
 use log::Log;
 use payload::Payload;
-use reached::ReachedMemory;
+use reached::{ReachedMemory, unreached_key};
 use session::LockedSession;
 use start::StartText;
 pub(crate) use state::folder as state_folder;
@@ -225,8 +225,9 @@ fn answer_event(
         let chosen = session::chosen(&means.whose, &payload)?;
         let memory = ReachedMemory::open(means, arguments, &chosen).await;
         if !is_start && dialect.transcript.is_some() {
-            let keys = reached::keys(memory.as_ref().ok(), means, &chosen);
-            let begun = transcript::begin_turn(&payload, &keys, SystemClock.now());
+            let key = memory.as_ref().map(ReachedMemory::key);
+            let key = key.unwrap_or_else(|_| unreached_key(means, &chosen));
+            let begun = transcript::begin_turn(&payload, &key, SystemClock.now());
             begun.unwrap_or_else(|problem| log.problem(&problem));
         }
         let memory = memory?;
@@ -243,7 +244,7 @@ fn answer_event(
             return event.user_prompt().await;
         }
         let answer = event.session_start().await?;
-        hand_over::resume(means, &event);
+        hand_over::resume(means, &event).await;
         // The warning belongs here, since a session starts once but has many prompts.
         let service = means.service.as_ref();
         if let Some(warning) = service.and_then(|service| warning_of(&service.url)) {

@@ -17,7 +17,7 @@ use super::{
     Arguments, calls,
     project::{ChosenAgent, Project},
     state::AgentKey,
-    written::ProgramMemory,
+    written::{self, ProgramMemory},
 };
 use crate::{
     database, failure::Failure, installation::Installation, remote::Remote,
@@ -163,6 +163,37 @@ impl ReachedMemory {
         AgentKey::of(self.place(), agent)
     }
 
+    /// The keys by the names that the agent had when the program was set up before, without those that another agent has
+    /// now.
+    async fn former_keys(&self, program: &str) -> Vec<AgentKey> {
+        let key_of = |name: &str| AgentKey::of(self.place(), name);
+        let mut keys = Vec::new();
+        let Some(written) = written::read(program).filter(|written| {
+            let named = written.call.agent.as_deref();
+            written.place == self.place() && named.is_some_and(|name| key_of(name) == self.key())
+        }) else {
+            return keys;
+        };
+        for name in &written.former_names {
+            let key = key_of(name);
+            let is_free = match self {
+                Self::Here { installation, .. } => {
+                    let found = installation.account.agent(name).await;
+                    matches!(found, Err(memoir_app::Error::NoAgent(_)))
+                }
+                // A service tells only of the agent itself: another one is known by the programs that are set up with it.
+                Self::Away(_) => !written::all().iter().any(|(_, other)| {
+                    let named = other.call.agent.as_deref();
+                    named.is_some_and(|name| AgentKey::of(&other.place, name) == key)
+                }),
+            };
+            if is_free {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
     /// A keyed digest that identifies a text. Checking a guess against it requires the agent's key or its token.
     pub(super) async fn digest(&self, text: &str) -> Result<u64, Failure> {
         Ok(match self {
@@ -283,20 +314,25 @@ impl ReachedMemory {
     }
 }
 
-/// The keys of an agent's state: that of the reached agent, and that by which its state is found where it is not.
-pub(super) fn keys(
+/// The keys of an agent's state: that of the reached agent, that by which its state is found where it is not reached, and
+/// those of the names that it had.
+pub(super) async fn keys(
     memory: Option<&ReachedMemory>,
+    program: &str,
     means: &ProgramMemory,
     chosen: &ChosenAgent,
 ) -> Vec<AgentKey> {
     let mut keys: Vec<AgentKey> = memory.map(ReachedMemory::key).into_iter().collect();
     keys.push(unreached_key(means, chosen));
     keys.dedup();
+    if let Some(memory) = memory {
+        keys.extend(memory.former_keys(program).await);
+    }
     keys
 }
 
 /// The key of an agent that could not be reached: by the name that was given, where there is one.
-fn unreached_key(means: &ProgramMemory, chosen: &ChosenAgent) -> AgentKey {
+pub(super) fn unreached_key(means: &ProgramMemory, chosen: &ChosenAgent) -> AgentKey {
     let place = match &means.service {
         Some(service) => service.url.clone(),
         // Without a name, the database cannot be opened either.

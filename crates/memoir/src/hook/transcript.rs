@@ -137,7 +137,7 @@ impl LockedTranscript {
 /// The mark cannot be written.
 pub(super) fn begin_turn(
     payload: &Payload,
-    agent: &[AgentKey],
+    agent: &AgentKey,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let (Some(session), Some(_), Some(folder)) =
@@ -145,7 +145,7 @@ pub(super) fn begin_turn(
     else {
         return Ok(());
     };
-    let path = folder.join(WAITING).join(file_name(session, agent.first()));
+    let path = folder.join(WAITING).join(file_name(session, Some(agent)));
     let mark = Mark {
         session: Some(session.clone()),
         transcript: payload.transcript.clone(),

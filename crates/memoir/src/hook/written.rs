@@ -5,7 +5,7 @@
 //! beside it. A command without it, as a plugin has it, uses what `setup` wrote for the same program: both have one
 //! memory. Only where nothing was written does the environment count (SPEC 5.5).
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,28 @@ pub(crate) struct WrittenCall {
     /// The installation (`Installation::place`), or the address of the service.
     pub(crate) place: String,
     pub(crate) set_up_at: Timestamp,
+    /// The identifier of the agent, which survives a renaming; `None` with an agent for each project.
+    #[serde(default)]
+    pub(crate) agent_id: Option<String>,
+    /// The names that the agent had in the calls before: conversations wait under these.
+    #[serde(default)]
+    pub(crate) former_names: BTreeSet<String>,
+}
+
+impl WrittenCall {
+    /// This call in the place of an earlier one, whose agent may be the same under another name.
+    pub(crate) fn after(mut self, earlier: Option<&Self>) -> Self {
+        if let Some(earlier) = earlier
+            && self.agent_id.is_some()
+            && self.agent_id == earlier.agent_id
+            && self.place == earlier.place
+        {
+            let names = earlier.former_names.iter().chain(&earlier.call.agent);
+            let names = names.filter(|name| Some(*name) != self.call.agent.as_ref());
+            self.former_names = names.cloned().collect();
+        }
+        self
+    }
 }
 
 fn folder() -> Option<PathBuf> {

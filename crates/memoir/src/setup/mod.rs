@@ -12,6 +12,7 @@ mod lines;
 mod record;
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     io::IsTerminal,
     path::{Path, PathBuf},
@@ -155,8 +156,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 lasting::write_copy(&call.program)?;
             }
             // The database and the agent are created only after the user has agreed.
+            let mut agent_id = None;
             if let Some(agent) = &call.agent {
-                make(global, &arguments, agent).await?;
+                agent_id = make(global, &arguments, agent).await?;
             } else if arguments.url.is_none() {
                 Installation::open(global).await?;
             }
@@ -180,11 +182,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if is_changed || record.call().is_none_or(|known| known.call != call) {
                 // The program's earlier calls do not show that its new command works.
                 calls::forget(&program.name());
-                record.note_call(WrittenCall {
+                let written = WrittenCall {
                     call: call.clone(),
                     place,
                     set_up_at: SystemClock.now(),
-                })?;
+                    agent_id,
+                    former_names: BTreeSet::new(),
+                };
+                record.note_call(written)?;
             }
             lasting::warn_of_build(&call.program);
             report(global, program, call.agent.as_deref(), &changes, &arguments)
@@ -338,13 +343,18 @@ async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Fa
     Ok(installation.agent_or_only(None).await?.name().to_owned())
 }
 
-/// Creates a missing agent; behind a service, checks its token and stores it.
-async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(), Failure> {
+/// Creates a missing agent; behind a service, checks its token and stores it. Returns the agent's identifier.
+async fn make(
+    global: &Global,
+    arguments: &Arguments,
+    agent: &str,
+) -> Result<Option<String>, Failure> {
     let Some(url) = &arguments.url else {
         let installation = Installation::open(global).await?;
         let agent = installation.agent_or_new(agent).await?;
         // The token is created now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
-        return installation.program_token(&agent).await.map(drop);
+        installation.program_token(&agent).await?;
+        return Ok(Some(agent.scope().agent.to_string()));
     };
     // A person has agreed to it.
     let service = ServiceAddress {
@@ -353,11 +363,13 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
     };
     let remote = Remote::open(&service, Some(agent))?;
     // The request checks the token now, since later its failure would only be in the log of the hooks.
-    remote.get::<serde_json::Value>("", &[]).await?;
-    match std::env::var(TOKEN) {
-        Ok(token) if !token.is_empty() => remote::store_token(url, agent, &token),
-        _ => Ok(()),
+    let found: serde_json::Value = remote.get("", &[]).await?;
+    if let Ok(token) = std::env::var(TOKEN)
+        && !token.is_empty()
+    {
+        remote::store_token(url, agent, &token)?;
     }
+    Ok(found["id"].as_str().map(str::to_owned))
 }
 
 /// The files with Memoir's parts.

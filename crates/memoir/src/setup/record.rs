@@ -133,11 +133,12 @@ impl ProgramRecord {
         private_file::write_json(&self.path, serde_json::to_vec(&self.written))
     }
 
-    /// Records the command line that the program calls from now on.
+    /// Records the command line that the program calls from now on, in the place of an earlier one.
     ///
     /// # Errors
     /// It cannot be written.
     pub(super) fn note_call(&mut self, call: WrittenCall) -> Result<(), Failure> {
+        let call = call.after(self.call.as_ref());
         written::note(&self.program, &call)?;
         self.call = Some(call);
         Ok(())

@@ -923,6 +923,32 @@ fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begi
 }
 
 #[test]
+fn spec_2_6_what_waited_under_the_former_name_of_an_agent_is_handed_over_after_the_next_setup() {
+    let installation = Installation::with_agent();
+    installation.ok("setup claude-code --agent wren --yes");
+    installation.ok("agent set wren name robin");
+    let hold = |session: &str| {
+        let file = installation.write(&format!("{session}.jsonl"), transcript(3));
+        let stop = json!({"session_id": session, "transcript_path": file});
+        let more = ["--agent", "wren", "--hand-over"];
+        send_with(&installation, "claude-code", "stop", &stop, &more);
+    };
+    hold("s-1");
+    assert_eq!(marks(&installation), 1, "{}", log(&installation));
+    installation.ok("setup claude-code --agent robin --yes");
+    // A session that had begun before.
+    hold("s-2");
+    begin(&installation, "s-3", "startup");
+    wait_until(|| log(&installation).matches("handed over").count() == 2);
+    assert_eq!((marks(&installation), pending(&installation)), (0, 3));
+    // The name may be another agent's by then.
+    hold("s-4");
+    installation.ok("agent create wren");
+    begin(&installation, "s-5", "startup");
+    assert_eq!(marks(&installation), 1, "{}", log(&installation));
+}
+
+#[test]
 fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
