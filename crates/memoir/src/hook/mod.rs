@@ -219,7 +219,11 @@ fn answer_event(
     let is_start = arguments.event == HookEvent::SessionStart;
     if is_start {
         // Before anything slow, so that the next prompt knows of a start that came too late.
-        session::begin(&payload, SystemClock.now())?;
+        let is_new = session::begin(&payload, SystemClock.now())?;
+        // A file may hold the memory of another agent, which no session may see where this response comes too late.
+        if is_new && dialect.is_kept(arguments.event) {
+            dialect.answer(arguments.event, &payload, "")?;
+        }
     }
     let answer = on_runtime(async {
         let chosen = session::chosen(&means.whose, &payload)?;

@@ -138,15 +138,16 @@ fn note(place: &mut Option<Occurrence>, what: String, at: Timestamp) -> bool {
 /// A session's file, locked against other processes.
 pub(super) struct LockedSession(LockedState<KeptSession>);
 
-/// Notes that a session starts, before it is known what it will be shown.
+/// Notes that a session starts, before it is known what it will be shown. Returns whether no other registration has sent
+/// the start.
 ///
 /// # Errors
 /// Its file cannot be written.
-pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<(), Failure> {
+pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<bool, Failure> {
     let mut session = LockedSession::lock(payload);
     let why = payload.source.clone().unwrap_or_default();
-    note(&mut session.0.kept.begun, why, now);
-    session.keep()
+    let is_new = note(&mut session.0.kept.begun, why, now);
+    session.keep().map(|()| is_new)
 }
 
 /// The agent of an event's session. With an agent for each project it is that of the project in which the session began,

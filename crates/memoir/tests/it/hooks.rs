@@ -829,6 +829,29 @@ fn spec_5_5_nothing_stays_in_the_file_of_goose_of_an_agent_that_is_closed_or_era
 }
 
 #[test]
+fn spec_5_1_a_late_start_leaves_no_memory_of_another_project_in_the_file_of_goose() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    let hints = || fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap();
+    // Two registrations of the hooks: the second one is not answered.
+    for whose in [&[][..], &["--agent", "wren"]] {
+        let begun = start("s-1", "startup");
+        send_with(&installation, "goose", "session-start", &begun, whose);
+        hints().tells("bees");
+    }
+    // A service that accepts the request and does not answer in time.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let late = "hook session-start --client goose --per-project --within 500 --url";
+    let mut command = installation.command(&format!("{late} {url}"));
+    let told = start("s-2", "startup").to_string();
+    let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), &told);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    log(&installation).tells("no response within 500 ms");
+    assert_eq!(hints(), "");
+}
+
+#[test]
 fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
     let kept = |installation: &Installation| {
         begin(installation, "s-1", "startup");
