@@ -14,7 +14,7 @@ use std::{
 };
 
 use memoir_app::{Clock, SystemClock};
-use memoir_transcripts::TranscriptFormat;
+use memoir_transcripts::{TranscriptFormat, TranscriptReport};
 
 use super::{
     Arguments, HookEvent, ReachedEvent, host_input,
@@ -122,7 +122,7 @@ pub(super) async fn run(
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
             let taken = transcripts::take(input, format, Path::new("-"), &memory).await?;
-            return Ok::<_, Failure>((taken, 0, None));
+            return Ok::<_, Failure>((taken, 0..0, None));
         };
         let problem = |error| Failure::file("read", path, &error);
         let mut file = File::open(path).map_err(problem)?;
@@ -138,7 +138,7 @@ pub(super) async fn run(
         file.seek(SeekFrom::Start(begin)).map_err(problem)?;
         let format = arguments.client.dialect_of(&payload).transcript;
         let taken = transcripts::take(file.take(end - begin), format, path, &memory).await?;
-        Ok((taken, end, Some(last)))
+        Ok((taken, begin..end, Some(last)))
     }
     .await;
     let (event, transcript) = (arguments.event, payload.transcript.as_deref());
@@ -156,19 +156,37 @@ pub(super) async fn run(
             !path.exists() || state::is_older(path, SystemClock.now(), LONGEST_TURN)
         }),
     };
-    if let Ok((_, end, last)) = &handed {
-        kept.handed_over = *end;
+    if let Ok((_, part, last)) = &handed {
+        kept.handed_over = part.end;
         kept.last_handed_over = *last;
     }
     // The state is kept even after a failure, so that the next session resumes the work.
     locked.keep(is_waiting, is_turn_over)?;
-    let (taken, ..) = handed?;
+    let (taken, part, _) = handed?;
     log.note(&format!(
-        "handed over {}; {} known before",
+        "handed over {}; {} known before{}",
         counted(taken.handed.received, "message", "messages"),
-        taken.handed.known
+        taken.handed.known,
+        losses(&taken.report, part.start)
     ));
     Ok(())
+}
+
+/// The places in the file of what could not be read of the part from that offset on. No later event reads it again.
+fn losses(report: &TranscriptReport, begin: u64) -> String {
+    let places = report.losses.iter();
+    let mut places: Vec<String> = places
+        .map(|(place, reason)| format!("byte {}: {reason}", begin + place.byte))
+        .collect();
+    // Cannot go below zero: each place is of a counted part.
+    let more = report.lost() - report.losses.len() as u64;
+    if more > 0 {
+        places.push(format!("and {more} more"));
+    }
+    match places.is_empty() {
+        true => String::new(),
+        false => format!("; not read: {}", places.join(", ")),
+    }
 }
 
 /// The last bytes before that offset, which identify the file; fewer where it is shorter.

@@ -450,6 +450,25 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     assert!(log(&installation).contains("handed over 1 message; 0 known before"));
 }
 
+#[test]
+fn spec_2_6_a_hook_reports_each_message_that_it_cannot_read_with_its_place() {
+    let installation = Installation::with_agent();
+    let told = json!({"session_id": "s-1", "transcript_path": installation.path("s-1.jsonl")});
+    let whole = transcript(3);
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let broken = lines[1].replace('}', "");
+    let place = lines[0].len();
+    for text in [lines[0].to_owned(), [lines[0], &broken, lines[2]].concat()] {
+        installation.write("s-1.jsonl", text);
+        let more = ["--hand-over"];
+        send_with(&installation, "claude-code", "stop", &told, &more);
+    }
+    let known = "handed over 1 message; 0 known before";
+    let log = log(&installation);
+    log.tells(&format!("{known}\n"));
+    log.tells(&format!("{known}; not read: byte {place}: malformed\n"));
+}
+
 /// A tool's result over standard input and output.
 fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Value {
     let mut server = installation.command("mcp --agent wren");
