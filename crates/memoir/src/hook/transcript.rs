@@ -59,7 +59,7 @@ impl MarkFile {
 
     /// Whether it was written since, as a turn begins.
     fn is_new(&self) -> bool {
-        fs::read(&self.path).ok() != self.before
+        fs::read(&self.path).is_ok_and(|now| self.before != Some(now))
     }
 }
 
