@@ -219,7 +219,7 @@ impl Sessions<'_> {
     /// Loads all memories for the call, unless they are cached for the version of the state. It is a conflict where
     /// another process wrote since.
     async fn load_known(self, state: &CallState, known: &mut Option<KnownMemories>) -> Result<()> {
-        let version = state.base.memories_version();
+        let version = state.memories_version(&state.base);
         if known.as_ref().is_some_and(|known| known.is_of(version)) {
             return Ok(());
         }
@@ -227,7 +227,7 @@ impl Sessions<'_> {
             .load(&AgentQuery::of_memories(Selection::All).with_prompts())
             .await?;
         // The edit is decided on one version of the agent, and must not be decided on memories of another one.
-        let version = version.filter(|_| version == loaded.base.memories_version());
+        let version = version.filter(|_| version == state.memories_version(&loaded.base));
         let version = version.ok_or(CONFLICT)?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
@@ -250,7 +250,7 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> (CallOutcome, Option<Gauge>) {
         let none = AllMemories::default();
-        let known = memories.filter(|known| known.is_of(state.base.memories_version()));
+        let known = memories.filter(|known| known.is_of(state.memories_version(&state.base)));
         let view = View {
             agent: &state.agent,
             system_prompt: known.and_then(|known| known.system_prompt.as_ref()),
@@ -278,11 +278,12 @@ impl Sessions<'_> {
             Some(_) => decision.changes.clone(),
             None => Vec::new(),
         };
+        let version = state.memories_version(&state.base);
         if let Some(rehearsed) = state.rehearsed {
             let call = request.call.as_ref().ok();
             let written = self.write_rehearsed(&state.base, *rehearsed, decision, call);
-            let (version, after) = Box::pin(written).await?;
-            follow(memories, &state.base, version, &changes);
+            let (next, after) = Box::pin(written).await?;
+            follow(memories, version, next, &changes);
             let gauges = before.zip(Some(after));
             return Ok(ToolOutcome {
                 result,
@@ -295,8 +296,8 @@ impl Sessions<'_> {
             self.prolong(session, self.memoir.now());
             tools::session_gauge(&decision.agent, session)
         });
-        let base = self.commit(&state.base, decision).await?;
-        follow(memories, &state.base, base.memories_version(), &changes);
+        let next = self.commit(&state.base, decision).await?;
+        follow(memories, version, next.memories_version(), &changes);
         Ok(ToolOutcome {
             result,
             gauges: before.zip(after.or(before)),
@@ -335,7 +336,7 @@ impl Sessions<'_> {
         };
         let writing = codec::Writing::rehearsed(decision, id, rehearsal);
         let next = self.commit(base, writing).await?;
-        Ok((next.memories_version(), gauge))
+        Ok((next.version(), gauge))
     }
 
     /// Renews the lease of an agent that drives the session itself.
@@ -491,6 +492,15 @@ impl CallState {
         self.rehearsed.as_ref().map(|rehearsed| &rehearsed.0)
     }
 
+    /// The version of the memories that calls on this base are decided on. An edit of a copy writes no record, so that
+    /// only the version of the agent's row shows it.
+    fn memories_version(&self, base: &codec::Base) -> Option<u64> {
+        match self.rehearsed {
+            Some(_) => base.version(),
+            None => base.memories_version(),
+        }
+    }
+
     /// Whether its session is open.
     fn is_open(&self) -> bool {
         let state = self.session.as_ref().map(|session| session.state);
@@ -519,15 +529,15 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
     })
 }
 
-/// Updates the cached memories with a write on `base`.
+/// Updates the cached memories with a write on the version `from`.
 fn follow(
     cached: &mut Option<KnownMemories>,
-    base: &codec::Base,
+    from: Option<u64>,
     written: Option<u64>,
     changes: &[Change],
 ) {
     let known = cached.take();
-    let known = known.filter(|known| known.is_of(base.memories_version()));
+    let known = known.filter(|known| known.is_of(from));
     *cached = known.zip(written).map(|(mut known, version)| {
         known.memories.follow(changes);
         known.version = version;

@@ -53,7 +53,7 @@ pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
 
 /// All memories of an agent, for its open session.
 pub(crate) struct KnownMemories {
-    /// The version of the agent that they are of.
+    /// The version that they are of: that of the agent's memories, or of its row for those on a rehearsal's copy.
     pub(crate) version: u64,
     pub(crate) memories: AllMemories,
     /// The agent's system prompt: a summary may use the names in it.
@@ -61,7 +61,7 @@ pub(crate) struct KnownMemories {
 }
 
 impl KnownMemories {
-    /// Whether they are of this version of the agent.
+    /// Whether they are of this version.
     pub(crate) fn is_of(&self, version: Option<u64>) -> bool {
         Some(self.version) == version
     }

@@ -535,6 +535,29 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
     assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
+/// An edit of a copy writes no record, and is still seen by a process with cached memories.
+#[tokio::test]
+async fn spec_3_17_an_edit_of_a_rehearsal_is_decided_on_the_edits_of_every_process() {
+    let wren = TestAgent::with_notes(60).await;
+    let other = TestAgent::of(&wren.another_process()).await;
+    let id = rehearsing(&wren).await;
+    let delete = async |wren: &TestAgent, number: u64| {
+        let answer = call(&wren.agent, id, "delete_memory", json!({"id": number})).await;
+        let kind = answer["code"].as_str().or(answer["type"].as_str());
+        kind.unwrap().to_owned()
+    };
+    // Both read all memories.
+    assert_eq!(delete(&wren, 1).await, "deleted");
+    assert_eq!(delete(&other, 2).await, "deleted");
+    assert_eq!(delete(&wren, 2).await, "not_found");
+    assert_eq!(delete(&other, 1).await, "not_found");
+    assert_eq!(delete(&wren, 3).await, "deleted");
+    assert_eq!(delete(&other, 3).await, "not_found");
+    assert_eq!(numbers(&changes(&wren, id).await), [1, 2, 3]);
+    let session = wren.agent.views().session(id).await.unwrap();
+    assert_eq!((session.edits, session.stats.deleted), (3, 3));
+}
+
 #[tokio::test]
 async fn spec_3_17_two_calls_at_once_both_count() {
     let wren = TestAgent::new(&MEMORIES).await;
