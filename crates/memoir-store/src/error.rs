@@ -78,7 +78,7 @@ pub enum Error {
     },
     /// The response to a commit was lost: the commit may be written, be written later, or fail. To learn the outcome,
     /// the caller writes the very same commit again: it is written now, or there is a conflict, and then the record at
-    /// its place in the log shows whose it is.
+    /// its place in the log, or else the row of its session, shows whose it is.
     #[error("the response of the database was lost: whether the change was written is not known")]
     OutcomeUnknown(Box<Commit>),
     /// The connection broke while something other than a decision was written: it may be written or not.

@@ -13,7 +13,7 @@ use memoir_domain::{
     memory::Number,
     session::Session,
 };
-use memoir_store::{Commit, Error as StoreError};
+use memoir_store::{AgentQuery, Commit, Error as StoreError};
 use tracing::Instrument;
 
 use super::{
@@ -225,7 +225,8 @@ impl Memoir {
     }
 
     /// Writes the very same commit again: it can be written only once, since it moves the agent's version. If that is
-    /// refused, the record at its place in the log shows whether the first attempt was written.
+    /// refused, the record at its place in the log, or else the row of its session, shows whether the first attempt was
+    /// written.
     async fn resolve_lost(&self, same: Box<Commit>) -> memoir_store::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let mut refusal = None;
@@ -244,16 +245,27 @@ impl Memoir {
                 }
             }
         }
-        let found = match same.records.last() {
+        let found = match (same.records.last(), same.sessions.last()) {
             // The database did not respond so far.
-            Some(_) if matches!(refusal, Some(StoreError::Unreachable { .. })) => Ok(None),
-            Some(newest) => {
+            _ if matches!(refusal, Some(StoreError::Unreachable { .. })) => Ok(None),
+            (Some(newest), _) => {
                 let place = [newest.seq];
                 let records = self.store.records_at(same.agent.scope, &place).await;
                 records.map(|found| found.first().map(|record| record.hash == newest.hash))
             }
-            // A commit without a record changes nothing that an agent remembers: deciding it again is harmless.
-            None => Ok(None),
+            // Decided again, a session that was begun or acquired would be refused because of itself. No two seals are
+            // equal, so that the same document is this commit's own. Another one shows nothing: it may be older or
+            // newer.
+            (None, Some(session)) => {
+                let query = AgentQuery::of_session(session.id);
+                let found = self.store.snapshot(same.agent.scope, &query).await;
+                found.map(|found| {
+                    let row = found?.session?;
+                    (row.document == session.document).then_some(true)
+                })
+            }
+            // Any other commit without a record changes nothing that an agent remembers: deciding it again is harmless.
+            (None, None) => Ok(None),
         };
         match (found, refusal) {
             (Ok(Some(true)), _) => Ok(()),

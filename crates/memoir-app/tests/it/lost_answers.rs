@@ -2,22 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::Error;
+use memoir_app::{Error, sessions::RefineOptions};
+use memoir_domain::session::{Mode, State};
 use memoir_store_sqlite::{
     CommitFault::{self, Busy, LostUnwritten, LostWritten},
     SqliteStore,
 };
+use memoir_testkit::Turn;
+use serde_json::json;
 
-use crate::installation::{TestAgent, input, person, settings};
+use crate::installation::{MEMORIES, TestAgent, call, complete, enqueue, input, person, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
-    let wren = TestAgent::on(
-        Arc::new(store.clone()),
-        &["The press came from Lisbon."],
-        settings(),
-    )
-    .await;
+    let wren = TestAgent::on(Arc::new(store.clone()), &MEMORIES, settings()).await;
     (store, wren)
 }
 
@@ -69,4 +67,42 @@ async fn spec_6_2_an_answer_that_stays_lost_is_told_as_unknown() {
     let (store, wren) = wren().await;
     store.disturb_commits(&[CommitFault::Busy]);
     assert_eq!(save(&wren).await.unwrap_err().code(), "busy");
+}
+
+/// The lost attempts at one commit, the first one last. The attempt after them finds it written.
+const LOST: [&[CommitFault]; 3] = [
+    &[LostWritten],
+    &[LostUnwritten, LostWritten],
+    &[LostWritten, LostUnwritten],
+];
+
+#[tokio::test]
+async fn spec_6_2_a_session_that_was_begun_or_acquired_with_a_lost_answer_is_driven() {
+    for lost in LOST {
+        let (store, wren) = wren().await;
+        store.disturb_commits(lost);
+        let id = enqueue(&wren.agent, &RefineOptions::default()).await.id;
+        store.disturb_commits(lost);
+        let acquired = wren.memoir.acquire(wren.agent.scope(), id).await.unwrap();
+        let acquired = acquired.unwrap_or_else(|| panic!("it was not acquired: {lost:?}"));
+        wren.script([Turn::text("YES"), complete()]);
+        let driven = acquired.drive(&mut |_| {}).await.unwrap();
+        assert_eq!((driven.id, driven.state), (id, State::Completed));
+        assert!(wren.agent.log().verify().await.unwrap().valid);
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_a_rehearsal_with_lost_answers_makes_each_edit_once() {
+    for lost in LOST {
+        let (store, wren) = wren().await;
+        store.disturb_commits(lost);
+        let (session, _) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
+        store.disturb_commits(lost);
+        let arguments = json!({"id": 6});
+        let deleted = call(&wren.agent, session.id, "delete_memory", arguments).await;
+        assert_eq!(deleted["type"], "deleted", "{lost:?}");
+        let session = wren.agent.views().session(session.id).await.unwrap();
+        assert_eq!((session.state, session.edits), (State::Open, 1));
+    }
 }
