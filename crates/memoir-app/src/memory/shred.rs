@@ -3,14 +3,14 @@
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{self, AccessRefusal},
-    audit::{Action, Actor},
+    audit::{Actor, Record},
     draft::Decision,
     memories::AllMemories,
-    memory::{Number, parse_text},
+    memory::{Memory, Number, parse_text},
     session::Session,
-    shred::{self, Derived, ShredTarget},
+    shred::{self, ShredTargets},
 };
-use memoir_store::{AgentQuery, RecordFilter, Selection, TranscriptRow};
+use memoir_store::{AgentQuery, Selection, TranscriptRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -109,107 +109,30 @@ impl Memories<'_> {
     }
 
     /// Removes the text of one memory from the memory, its history, the records before and after it, and the
-    /// rehearsals; on request with its summaries and reports. The caller ensures that the agent requests it or
-    /// consents. Each memory is shredded in a step of its own, the requested one last: after an interruption the same
-    /// request does the rest.
+    /// rehearsals; on request with its summaries and reports. All of it is one commit: after an interruption everything
+    /// is done or nothing, and the same request can be repeated. The caller ensures that the agent requests it or
+    /// consents.
     ///
     /// # Errors
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
-    /// its limit; [`Error::Changed`]. Nothing is shredded where it is constitutional and only the agent requests it.
+    /// its limit; [`Error::Changed`]. Nothing is shredded where one of the memories is constitutional and only the agent
+    /// requests it.
     pub async fn shred(self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
-        if !wish.derived {
-            return self.shred_one(wish.number, &reason, actor).await;
-        }
-        self.check_shred(wish.number, actor).await?;
-        let derived = self.shred_derived(wish.number, &reason, actor).await?;
-        // An earlier step may have changed the memory, whose condition was met above.
-        let agent = match derived.is_empty() {
-            true => self.0.clone(),
-            false => self.under(None),
+        let wish = ShredWish {
+            reason: reason.expose(),
+            ..wish
         };
-        let memories = agent.memories();
-        let shredded = memories.shred_one(wish.number, &reason, actor).await?;
-        Ok(Shredded {
-            derived,
-            ..shredded
-        })
-    }
-
-    /// Shreds what depends on a memory: the summaries that were written over it, and the reports of the sessions that
-    /// edited it or one of them. Returns them.
-    async fn shred_derived(
-        self,
-        number: Number,
-        reason: &PrivateText,
-        actor: &Actor,
-    ) -> Result<Vec<Number>> {
-        let derived = self.derived_from(number).await?;
-        let numbers = derived.summaries.into_iter().chain(derived.reports);
-        let numbers = numbers.filter(|other| *other != number).collect();
-        let query = AgentQuery::of_memories(Selection::Numbers(numbers));
-        // Whether the memory requested is as expected is checked with that one.
-        let agent = self.under(None);
-        let mut to_shred = Vec::new();
-        for memory in &agent.load(&query).await?.memories {
-            if memory.shredded_at.is_none() {
-                // All are checked before the first is shredded: a shredded text is lost even if a later one must stay.
-                shred::check_wish(memory, actor)?;
-                to_shred.push(memory.number);
-            }
-        }
-        to_shred.sort_unstable();
-        for number in &to_shred {
-            agent.memories().shred_one(*number, reason, actor).await?;
-        }
-        Ok(to_shred)
-    }
-
-    /// All summaries and reports that were ever written over the text of a memory.
-    async fn derived_from(self, number: Number) -> Result<Derived> {
-        let filter = RecordFilter {
-            actions: vec![
-                Action::MemoryRefinementConsolidate,
-                Action::MemoryRefinementUpdate,
-                Action::MemoryRefinementDelete,
-                Action::MemoryRefinementComplete,
-            ],
-            ..RecordFilter::default()
-        };
-        let rows = self.memoir.store.records(self.scope, &filter).await?;
-        // The facts, which are not sealed, name the members, so no record has to be opened.
-        let mut derived = shred::derived_from(number, &codec::records(None, rows)?);
-        // The summary of an import, which no session wrote here.
-        let read = async |number| self.load_memories(Selection::Numbers(vec![number])).await;
-        let own = read(number).await?;
-        if let Some(under) = own.memories.iter().find_map(|memory| memory.under()) {
-            let over = read(under).await?;
-            let summary = over.memories.iter().find(|memory| memory.is_summary);
-            derived
-                .summaries
-                .extend(summary.map(|memory| memory.number));
-        }
-        Ok(derived)
-    }
-
-    async fn shred_one(
-        self,
-        number: Number,
-        reason: &PrivateText,
-        actor: &Actor,
-    ) -> Result<Shredded> {
         self.decide_again(|| async {
             let query = AgentQuery::of_memories(Selection::All).with_transcript();
             let loaded = self.load(&query).await?;
             let now = self.memoir.now();
-            self.attempt_shred(loaded, number, reason, actor, None, now)
-                .await
+            self.attempt_shred(loaded, wish, actor, None, now).await
         })
         .await
     }
 
-    /// Carries out a request of an administrator, together with the agent's consent; then, where requested, shreds what
-    /// depends on the memory.
+    /// Carries out a request of an administrator, together with the agent's consent.
     pub(crate) async fn shred_as_asked(
         self,
         number: Number,
@@ -217,54 +140,43 @@ impl Memories<'_> {
         consent: Consent,
     ) -> Result<Shredded> {
         let query = AgentQuery::of_memories(Selection::All).with_transcript();
-        let (shredded, reason, actor) = self
-            .decide_again(|| async {
-                let (loaded, request, now) =
-                    self.grants().load_access(consent.request, &query).await?;
-                let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
-                let answer = access::answer(
-                    agent,
-                    &request,
-                    access::AgentAnswer {
-                        is_granted: true,
-                        reason,
-                        usage: consent.usage,
-                    },
-                    &consent.actor,
-                    now,
-                )?;
-                // Another process wrote the same decision meanwhile.
-                let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
-                let (reason, actor) = (&request.purpose, &request.asked_by);
-                let shredded = self
-                    .attempt_shred(loaded, number, reason, actor, Some(answer), now)
-                    .await?;
-                Ok((shredded, request.purpose, request.asked_by))
-            })
-            .await?;
-        if !derived {
-            return Ok(shredded);
-        }
-        // The consent is recorded by now. After an interruption the agent requests the rest itself.
-        let derived = self.shred_derived(number, &reason, &actor).await?;
-        let is_left = |summary: &Number| !derived.contains(summary);
-        Ok(Shredded {
-            summaries: shredded.summaries.into_iter().filter(is_left).collect(),
-            derived,
-            ..shredded
+        self.decide_again(|| async {
+            let (loaded, request, now) = self.grants().load_access(consent.request, &query).await?;
+            let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
+            let answer = access::answer(
+                agent,
+                &request,
+                access::AgentAnswer {
+                    is_granted: true,
+                    reason,
+                    usage: consent.usage,
+                },
+                &consent.actor,
+                now,
+            )?;
+            // Another process wrote the same decision meanwhile.
+            let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
+            let wish = ShredWish {
+                number,
+                reason: request.purpose.expose(),
+                derived,
+            };
+            self.attempt_shred(loaded, wish, &request.asked_by, Some(answer), now)
+                .await
         })
+        .await
     }
 
     /// `answer` is the agent's response to an administrator, which is written with it.
     async fn attempt_shred(
         self,
         loaded: Loaded,
-        number: Number,
-        reason: &PrivateText,
+        wish: ShredWish<'_>,
         actor: &Actor,
         answer: Option<Decision>,
         now: Timestamp,
     ) -> Result<Shredded> {
+        let number = wish.number;
         let mut memories = loaded.memories.iter();
         let found = memories.find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
@@ -278,20 +190,10 @@ impl Memories<'_> {
         let key = Some(loaded.base.key());
         let history = codec::records(key, rows)?;
         let all = AllMemories::new(loaded.memories.shared());
-        // Shredded ones have no text.
-        let imported = memory
-            .under()
-            .filter(|under| all.get(*under).is_some_and(|memory| memory.is_summary));
-        let mut summaries = shred::derived_from(number, &history).summaries;
-        summaries.extend(imported);
-        let has_text = |summary: &Number| {
-            let memory = all.get(*summary);
-            memory.is_some_and(|memory| memory.shredded_at.is_none())
+        let (derived, summaries) = match wish.derived {
+            true => (rest_on(memory, &all, &history, true), Vec::new()),
+            false => (Vec::new(), rest_on(memory, &all, &history, false)),
         };
-        let summaries = summaries
-            .into_iter()
-            .filter(|summary| *summary != number && has_text(summary))
-            .collect();
         // Rehearsals keep copies of memories in their sessions' rows; these texts are removed too.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = codec::sessions(key, rows)?;
@@ -300,20 +202,22 @@ impl Memories<'_> {
             Some(answer) => answer.agent.clone(),
             None => loaded.agent,
         };
-        let mut decision = shred::shred(
-            agent,
-            &sessions,
-            &ShredTarget {
-                memory,
-                bare_summary: all.summary_left_bare(memory),
-            },
-            &history,
-            reason.clone(),
-            actor,
-            now,
-        )?;
-        // Only rehearsals that held a text of the memory have to be written again.
-        rehearsals.retain(|_, rehearsal| rehearsal.shred(number));
+        let numbers = std::iter::once(number).chain(derived.iter().copied());
+        let numbers: Vec<Number> = numbers.collect();
+        let targets = ShredTargets {
+            numbers: &numbers,
+            memories: all,
+        };
+        let reason = PrivateText::from(wish.reason);
+        let mut decision = shred::shred(agent, &sessions, targets, &history, &reason, actor, now)?;
+        // Only rehearsals that held a text of the memories have to be written again.
+        rehearsals.retain(|_, rehearsal| {
+            let mut is_touched = false;
+            for number in &numbers {
+                is_touched |= rehearsal.shred(*number);
+            }
+            is_touched
+        });
         let written: Vec<SessionId> = decision.sessions.iter().map(|session| session.id).collect();
         let is_to_write = |session: &Session| {
             rehearsals.contains_key(&session.id) && !written.contains(&session.id)
@@ -321,6 +225,7 @@ impl Memories<'_> {
         decision
             .sessions
             .extend(sessions.into_iter().filter(is_to_write));
+        let own_facts = decision.records.first().map(|record| &record.facts);
         let shredded = Shredded {
             memory: {
                 let mut links = ArchiveLinks::among(&loaded.memories);
@@ -331,9 +236,11 @@ impl Memories<'_> {
                 ShownMemory::answered(left.unwrap_or_else(|| memory.clone()), &links, actor)
             },
             shredded_at: now,
-            redacted_records: decision.redactions.len() as u64,
+            redacted_records: own_facts
+                .and_then(|facts| facts.count_of("redacted"))
+                .unwrap_or_default(),
             summaries,
-            derived: Vec::new(),
+            derived,
             transcript,
         };
         // The decision comes first, so that the consent is recorded before the shredding.
@@ -349,4 +256,29 @@ impl Memories<'_> {
         self.commit(&loaded.base, writing).await?;
         Ok(shredded)
     }
+}
+
+/// The summaries that were ever written over the text of a memory and still have their text, by number; on request with
+/// the reports of the sessions that edited it or one of them.
+fn rest_on(
+    memory: &Memory,
+    all: &AllMemories,
+    history: &[Record],
+    with_reports: bool,
+) -> Vec<Number> {
+    let mut derived = shred::derived_from(memory.number, history);
+    // The summary of an import, which no session wrote here.
+    let imported = memory
+        .under()
+        .filter(|under| all.get(*under).is_some_and(|memory| memory.is_summary));
+    derived.summaries.extend(imported);
+    if with_reports {
+        derived.summaries.append(&mut derived.reports);
+    }
+    // Shredded ones have no text.
+    let has_text = |other: &Number| {
+        let found = all.get(*other);
+        *other != memory.number && found.is_some_and(|found| found.shredded_at.is_none())
+    };
+    derived.summaries.into_iter().filter(has_text).collect()
 }

@@ -9,7 +9,7 @@ use memoir_app::{
 use memoir_domain::{
     SessionId, agent::Field, audit::ActorKind, memory::Number, recall::RecallQuery, session::State,
 };
-use memoir_store::{Document, ReplyRow, StoredText};
+use memoir_store::{AgentQuery, Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{InstallationFolder, Turn};
 use memoir_vault::{
@@ -877,5 +877,46 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         assert!(text_of(&wren, 2).await.contains("about the river"));
         assert_eq!(counted(&wren).await, (11, 2, 0));
         wren.check().await;
+    }
+}
+
+/// An interruption leaves all of it or nothing, and the request's mark and the consent are written with all of it: a
+/// repetition finds a shredding that is done, or does it.
+#[tokio::test]
+async fn spec_4_4_what_is_derived_is_shredded_in_the_commit_of_the_memory() {
+    for is_asked in [false, true] {
+        let (wren, _) = summarised().await;
+        let (agent, me) = (&wren.agent, archiving::me());
+        let request = match is_asked {
+            true => Some(request_by(agent, &shredding(1, true), &person()).await),
+            false => None,
+        };
+        let version = async || {
+            let query = AgentQuery::default();
+            let snapshot = wren.store.snapshot(agent.scope(), &query).await;
+            snapshot.unwrap().unwrap().agent.document.version
+        };
+        let before = version().await;
+        match &request {
+            Some(request) => {
+                let answered = agent.grants().answer_access(request.id, true, None, &me);
+                let summaries = answered.await.unwrap().words.summaries;
+                assert_eq!(summaries, Some(Vec::new()));
+            }
+            None => {
+                let wish = ShredWish {
+                    derived: true,
+                    ..ShredWish::of(Number(1), "a key was pasted")
+                };
+                let shredded = shred_by(agent, wish, &me).await;
+                assert_eq!(shredded.derived, [Number(15), Number(16), Number(17)]);
+            }
+        }
+        assert_eq!(version().await, before + 1);
+        for number in [1, 15, 16, 17] {
+            let memory = wren.facts(number).await;
+            assert!(memory.shredded_at.is_some(), "#{number}, {is_asked}");
+        }
+        assert_eq!(counted(&wren).await, (11, 2, 0));
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     change::{
         draft::{Decision, Draft, Redaction},
         manage::{self, ChangeRefusal},
+        memories::AllMemories,
     },
     ids::SessionId,
     log::audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
@@ -16,43 +17,86 @@ use crate::{
     time::Timestamp,
 };
 
-/// The memory to shred.
-#[derive(Debug, Clone, Copy)]
-pub struct ShredTarget<'a> {
-    /// The memory.
-    pub memory: &'a Memory,
-    /// The summary that loses its last source by it, and is discarded; `None` where there is none.
-    pub bare_summary: Option<&'a Memory>,
+/// The memories to shred.
+#[derive(Debug, Clone)]
+pub struct ShredTargets<'a> {
+    /// Their numbers: the requested one, and then those that are shredded with it.
+    pub numbers: &'a [Number],
+    /// All memories of the agent.
+    pub memories: AllMemories,
 }
 
-/// Empties a memory and every earlier record of it, and discards it; nothing returns it. Works for discarded memories
-/// too, and for constitutional ones where `actor` is not the agent: the caller makes sure of the agent's request or
-/// consent. Other memories keep their texts: a summary over it is named by [`derived_from`].
+/// Empties memories and every earlier record of them, and discards them; nothing returns them. Works for discarded
+/// memories too, and for constitutional ones where `actor` is not the agent: the caller makes sure of the agent's
+/// request or consent. All of them are emptied in one decision, so that none stays where another one is gone. Other
+/// memories keep their texts: a summary over one of them is named by [`derived_from`].
 ///
-/// The decision's change begins with the memory as it is, so that what is derived from its text can be found and
-/// removed; the record of it, like the earlier ones, has no text. Of a journal entry that reports how a session was
-/// completed, the agent's report goes with it, from the record and from the session.
+/// The decision's change of a memory begins with the memory as it is, so that what is derived from its text can be
+/// found and removed; the record of it, like the earlier ones, has no text. Of a journal entry that reports how a
+/// session was completed, the agent's report goes with it, from the record and from the session.
 ///
-/// `sessions` has all sessions of the agent, and `history` at least every record that changes the memory.
+/// `sessions` has all sessions of the agent, and `history` at least every record that changes the memories.
 ///
 /// # Errors
-/// A session is running, the memory was shredded before, it is constitutional and only the agent requests it, or
-/// the agent was erased.
+/// A session is running, one of the memories was shredded before, one is constitutional and only the agent requests
+/// it, or the agent was erased.
 pub fn shred(
     agent: Agent,
     sessions: &[Session],
-    target: &ShredTarget<'_>,
+    targets: ShredTargets<'_>,
     history: &[Record],
-    reason: PrivateText,
+    reason: &PrivateText,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, ChangeRefusal> {
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
-    let memory = target.memory;
-    check_wish(memory, actor)?;
-    let core_tokens_before = agent.tally.core_tokens;
+    let ShredTargets {
+        numbers,
+        mut memories,
+    } = targets;
+    let found = numbers.iter().filter_map(|number| memories.get(*number));
+    let found: Vec<Memory> = found.cloned().collect();
+    for memory in &found {
+        check_wish(memory, actor)?;
+    }
+    let gone: BTreeSet<Number> = found.iter().map(|memory| memory.number).collect();
     let mut draft = Draft::for_agent(agent, now);
+    for memory in &found {
+        // Of the earlier records only: this decision's own are made without the text from the beginning.
+        let redacted = redactions(&BTreeSet::from([memory.number]), history).len();
+        empty(
+            &mut draft,
+            &mut memories,
+            memory,
+            &gone,
+            redacted as u64,
+            reason,
+            actor,
+        );
+    }
+    draft.redact(redactions(&gone, history));
+    draft.put_other_sessions(without_reports(&gone, history, sessions));
+    Ok(draft.finish())
+}
+
+/// Empties a memory, one of those that are `gone` after the decision, and records it.
+fn empty(
+    draft: &mut Draft,
+    memories: &mut AllMemories,
+    memory: &Memory,
+    gone: &BTreeSet<Number>,
+    redacted: u64,
+    reason: &PrivateText,
+    actor: &Actor,
+) {
+    let now = draft.now();
+    let core_tokens_before = draft.core_tokens();
+    // A summary that is emptied too is discarded by that, and its text must be in no record.
+    let bare = memories
+        .summary_left_bare(memory)
+        .filter(|summary| !gone.contains(&summary.number))
+        .cloned();
     let emptied = Memory {
         protected_seq: None,
         updated_at: now,
@@ -62,25 +106,22 @@ pub fn shred(
         // the text, from which it is computed.
         ..memory.without_text()
     };
-    // The store is given the memory as it is, with its text, and the log another change: see above.
-    draft.alter(memory.clone(), &emptied);
+    // The store is given the memory as it is, with its text, and the log another change: see `shred`.
+    memories.alter(draft, memory, &emptied);
     // Earlier records no longer hold the text, so the change that replays begins without it.
     let mut recorded: Vec<Change> = Change::between(memory.without_text(), &emptied)
         .into_iter()
         .collect();
-    let bare = target.bare_summary;
-    recorded.extend(bare.and_then(|summary| draft.discard(summary)));
-    // Before this decision's own record is written: that one is made without the text from the beginning.
-    let redactions = redactions(memory.number, history);
+    if let Some(summary) = bare {
+        recorded.extend(memories.alter(draft, &summary, &summary.discarded(now)));
+    }
     let facts = Facts::default()
-        .count("redacted", redactions.len() as u64)
+        .count("redacted", redacted)
         .count("tokens_before", memory.tokens())
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", draft.core_tokens());
-    draft.redact(redactions);
-    draft.put_other_sessions(without_report(memory.number, history, sessions));
     let body = RecordBody {
-        reason: Some(reason),
+        reason: Some(reason.clone()),
         ..recorded.into()
     };
     draft.record(
@@ -90,7 +131,6 @@ pub fn shred(
         facts,
         body,
     );
-    Ok(draft.finish())
 }
 
 /// The texts that were written over the text of a memory.
@@ -144,10 +184,10 @@ pub fn check_wish(memory: &Memory, actor: &Actor) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {
+fn redactions(gone: &BTreeSet<Number>, history: &[Record]) -> Vec<Redaction> {
     history
         .iter()
-        .map(|record| (record, without_text_of(number, record)))
+        .map(|record| (record, without_text_of(gone, record)))
         .filter(|(record, body)| record.body != *body)
         .map(|(record, body)| Redaction {
             seq: record.seq,
@@ -156,33 +196,40 @@ fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {
         .collect()
 }
 
-fn without_text_of(number: Number, record: &Record) -> RecordBody {
+fn without_text_of(gone: &BTreeSet<Number>, record: &Record) -> RecordBody {
     let mut body = record.body.clone();
     for change in &mut body.changes {
-        if change.number() == number {
+        if gone.contains(&change.number()) {
             *change = change.without_text();
         }
     }
-    if quotes_report(record, number) {
+    if quotes_report(record, gone) {
         body.summary = body.summary.map(|_| PrivateText::default());
     }
     body
 }
 
-/// Whether the memory is the journal entry of a session's completion, which quotes the report.
-fn quotes_report(record: &Record, number: Number) -> bool {
-    record.action == Action::MemoryRefinementComplete && record.memory == Some(number)
+/// Whether one of the memories is the journal entry of the session's completion, which quotes the report.
+fn quotes_report(record: &Record, gone: &BTreeSet<Number>) -> bool {
+    let entry = record.memory.as_ref();
+    record.action == Action::MemoryRefinementComplete
+        && entry.is_some_and(|number| gone.contains(number))
 }
 
-/// The session whose report the memory quotes, without it.
-fn without_report(number: Number, history: &[Record], sessions: &[Session]) -> Vec<Session> {
-    let quoted = history
+/// The sessions whose reports the memories quote, without these.
+fn without_reports(
+    gone: &BTreeSet<Number>,
+    history: &[Record],
+    sessions: &[Session],
+) -> Vec<Session> {
+    let quoted: BTreeSet<SessionId> = history
         .iter()
-        .find(|record| quotes_report(record, number))
-        .and_then(|record| record.session);
+        .filter(|record| quotes_report(record, gone))
+        .filter_map(|record| record.session)
+        .collect();
     sessions
         .iter()
-        .filter(|session| Some(session.id) == quoted && session.summary.is_some())
+        .filter(|session| quoted.contains(&session.id) && session.summary.is_some())
         .map(|session| Session {
             summary: None,
             ..session.clone()

@@ -22,7 +22,8 @@ pub use crate::memory::origin::ActorKind;
 pub(crate) const TAKEN_BACK: &str = "taken_back";
 /// The fact of an `agent_rewound` record: the place of the last record that stays effective.
 pub(crate) const TO_SEQ: &str = "to_seq";
-/// The fact of a `memory_shredded` record: the hashes of the bodies that replaced those with the memory's text.
+/// The fact of a `memory_shredded` record: the hashes of the bodies that replaced those with the text. Of memories that
+/// were shredded together, the first record has all of them.
 pub const REPLACED: &str = "replaced";
 
 /// The fact of an edit's record: the memories that it names.

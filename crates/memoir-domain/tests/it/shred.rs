@@ -7,7 +7,7 @@ use memoir_domain::{
     memory::{Kind, NewMemory, Number},
     rollback::plan_undo,
     session::Mode,
-    shred::{Derived, ShredTarget, check_wish, derived_from, shred},
+    shred::{Derived, ShredTargets, check_wish, derived_from, shred},
 };
 use serde_json::json;
 
@@ -103,18 +103,63 @@ fn spec_4_4_summaries_and_reports_that_were_ever_written_over_a_text_are_named()
 }
 
 #[test]
+fn spec_4_4_memories_that_are_shredded_together_go_in_one_decision() {
+    let mut world = World::over(&["the secret is 4711", "warm wool", "linen", "!a vow"]);
+    let first = world.summarise(&[2, 3], "secret 4711, wool");
+    let second = world.summarise(&[first, 4], "secret 4711");
+    world.call(
+        "complete_refinement",
+        json!({"summary": "joined the secret 4711"}),
+    );
+    let report = world.active(Kind::Journal).pop().unwrap().0;
+    let before = world.log.len();
+    // Where one of them must stay, all do.
+    let kept = world.shred_together(&[2, 5]);
+    assert_eq!(kept, Err(ChangeRefusal::ConstitutionalWish(Number(5))));
+    assert_eq!(
+        (world.log.len(), world.text(2)),
+        (before, "the secret is 4711")
+    );
+    let numbers = [2, first, second, report];
+    world.shred_together(&numbers).unwrap();
+    assert_eq!(world.actions_from(before), [Action::MemoryShredded; 4]);
+    let stored = everything(&world);
+    assert!(!stored.contains("4711"), "{stored}");
+    assert_eq!(world.last_session().summary, None);
+    let recorded = world.log[before..].iter().map(|record| record.memory);
+    assert!(recorded.eq(numbers.map(|number| Some(Number(number)))));
+    for number in numbers {
+        assert_eq!(world.memory(number).shredded_at, Some(world.now));
+    }
+    // The other sources stay.
+    assert_eq!(world.text(3), "warm wool");
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_4_a_summary_that_loses_its_sources_together_is_discarded_with_its_text() {
+    let mut world = World::over(&["tea at dawn", "warm wool"]);
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.complete();
+    world.shred_together(&[2, 3]).unwrap();
+    assert_eq!(world.text(summary), "tea, wool");
+    assert!(!world.memory(summary).is_active() && world.archive().is_empty());
+    world.check_replay();
+}
+
+#[test]
 fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
     let mut world = World::new();
     let number = world.save(secret());
     let decision = shred(
         world.agent.clone(),
         &[],
-        &ShredTarget {
-            memory: &world.memories[&number],
-            bare_summary: None,
+        ShredTargets {
+            numbers: &[number],
+            memories: world.all(),
         },
         &world.log,
-        "why".into(),
+        &"why".into(),
         &admin(),
         world.now,
     )

@@ -1,7 +1,7 @@
 //! An agent with its memories, sessions and log. [`World::apply`] writes a decision as a store does, and checks what
 //! must be true of every decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
@@ -89,9 +89,9 @@ fn shown(outcome: &CallOutcome) -> Value {
 }
 
 /// A change as its record holds it: that of shredding has no text, not even the one that was there.
-fn as_recorded(change: &Change, shredded: Option<Number>) -> Change {
+fn as_recorded(change: &Change, shredded: &BTreeSet<Number>) -> Change {
     match change.before() {
-        Some(before) if shredded == Some(before.number) => {
+        Some(before) if shredded.contains(&before.number) => {
             Change::between(before.without_text(), &change.after()).unwrap()
         }
         _ => change.clone(),
@@ -638,23 +638,27 @@ impl World {
 
     /// Shreds that memory.
     pub(crate) fn shred(&mut self, number: u64) -> Result<(), ChangeRefusal> {
+        self.shred_together(&[number])
+    }
+
+    /// Shreds memories in one decision, as requested for the first one.
+    pub(crate) fn shred_together(&mut self, numbers: &[u64]) -> Result<(), ChangeRefusal> {
         self.tick();
-        let all = self.all();
-        let memory = self.memory(number);
         // A constitutional one is shredded where both an administrator and the agent request it.
-        let actor = match memory.is_constitutional() {
+        let actor = match self.memory(numbers[0]).is_constitutional() {
             true => admin(),
             false => wren(),
         };
+        let numbers: Vec<Number> = numbers.iter().copied().map(Number).collect();
         let decision = shred::shred(
             self.agent.clone(),
             &self.sessions,
-            &shred::ShredTarget {
-                memory,
-                bare_summary: all.summary_left_bare(memory),
+            shred::ShredTargets {
+                numbers: &numbers,
+                memories: self.all(),
             },
             &self.log,
-            "it should not be there".into(),
+            &"it should not be there".into(),
             &actor,
             self.now,
         )?;
@@ -683,12 +687,12 @@ impl World {
             .flat_map(|record| record.body.changes.clone())
             .collect();
         let is_shredding = |record: &&Record| record.action == Action::MemoryShredded;
-        let shredding = decision.records.iter().find(is_shredding);
-        let shredded = shredding.and_then(|record| record.memory);
+        let shreddings = decision.records.iter().filter(is_shredding);
+        let shredded = shreddings.filter_map(|record| record.memory).collect();
         let changes = decision
             .changes
             .iter()
-            .map(|change| as_recorded(change, shredded));
+            .map(|change| as_recorded(change, &shredded));
         assert!(
             recorded.into_iter().eq(changes),
             "every change is in the log"

@@ -895,12 +895,14 @@ fn redacted(
     // Either a shredding, or the log of an imported agent: all its texts are sealed anew, and none replaces another.
     let shreddings = decision.records.iter_mut();
     let shreddings = shreddings.filter(|record| record.action == Action::MemoryShredded);
+    let mut commitments: Vec<(u64, [u8; 32])> = bodies
+        .iter()
+        .map(|row| (row.seq, chain::body_commitment(&row.body.0).0))
+        .collect();
     for record in shreddings {
-        let commitments = bodies
-            .iter()
-            .map(|row| (row.seq, chain::body_commitment(&row.body.0).0));
         let facts = std::mem::take(&mut record.facts);
-        record.facts = facts.commitments(REPLACED, commitments);
+        // A text is replaced once, however many memories are shredded together: the first of their records has all.
+        record.facts = facts.commitments(REPLACED, commitments.drain(..));
     }
     Ok(bodies)
 }
