@@ -204,12 +204,6 @@ impl Memories<'_> {
         };
         let numbers = std::iter::once(number).chain(derived.iter().copied());
         let numbers: Vec<Number> = numbers.collect();
-        let targets = ShredTargets {
-            numbers: &numbers,
-            memories: all,
-        };
-        let reason = PrivateText::from(wish.reason);
-        let mut decision = shred::shred(agent, &sessions, targets, &history, &reason, actor, now)?;
         // Only rehearsals that held a text of the memories have to be written again.
         rehearsals.retain(|_, rehearsal| {
             let mut is_touched = false;
@@ -218,6 +212,13 @@ impl Memories<'_> {
             }
             is_touched
         });
+        let targets = ShredTargets {
+            numbers: &numbers,
+            memories: all,
+            rehearsals: &rehearsals.keys().copied().collect(),
+        };
+        let reason = PrivateText::from(wish.reason);
+        let mut decision = shred::shred(agent, &sessions, targets, &history, &reason, actor, now)?;
         let written: Vec<SessionId> = decision.sessions.iter().map(|session| session.id).collect();
         let is_to_write = |session: &Session| {
             rehearsals.contains_key(&session.id) && !written.contains(&session.id)

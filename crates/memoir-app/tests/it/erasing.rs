@@ -920,3 +920,45 @@ async fn spec_4_4_what_is_derived_is_shredded_in_the_commit_of_the_memory() {
         assert_eq!(counted(&wren).await, (11, 2, 0));
     }
 }
+
+/// No journal entry quotes it, so that it cannot be shredded by a number of its own.
+#[tokio::test]
+async fn spec_4_4_the_report_of_a_rehearsal_goes_with_a_memory_that_it_edited() {
+    let secret = "The Zilpzalp password of the house in Lisbon is 4711 and was set on 3 May 2024.";
+    let wren = TestAgent::new(&[secret]).await;
+    for number in 0..8 {
+        let text = format!(
+            "A long and quiet memory number {number} of a day at the sea, with nothing in it."
+        );
+        wren.remember(&text).await;
+    }
+    let complete = |report: &str| Turn::call("complete_refinement", json!({"summary": report}));
+    let merged = "The Zilpzalp password of the house is 4711; and a long and quiet memory of a day at the sea.";
+    let rehearse = [
+        Turn::call(
+            "consolidate_memories",
+            json!({"ids": [1, 2], "content": merged}),
+        ),
+        complete("Joined the password 4711 and a day."),
+    ];
+    let (rehearsed, _) = wren.refine_with(&rehearsal(), rehearse).await;
+    assert_eq!((rehearsed.state, rehearsed.edits), (State::Completed, 1));
+    let (other, _) = wren
+        .refine_with(&rehearsal(), [complete("All is in order.")])
+        .await;
+    assert!(everything(&wren).await.contains("4711 and a day"));
+    let wish = ShredWish::of(Number(1), "it was pasted");
+    let shredded = shred_by(&wren.agent, wish, &person()).await;
+    // The record that saved it, and the end of the rehearsal.
+    assert_eq!(shredded.redacted_records, 2);
+    let stored = everything(&wren).await;
+    assert!(!stored.contains("Zilpzalp"), "{stored}");
+    assert!(!stored.contains("password 4711"), "{stored}");
+    let report = async |session: SessionId| {
+        let shown = wren.seen().session(session).await.unwrap();
+        shown.words.summary.is_some()
+    };
+    assert!(!report(rehearsed.id).await && report(other.id).await);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
+    wren.check().await;
+}

@@ -24,6 +24,8 @@ pub struct ShredTargets<'a> {
     pub numbers: &'a [Number],
     /// All memories of the agent.
     pub memories: AllMemories,
+    /// The rehearsals that edited one of the memories, which no record says.
+    pub rehearsals: &'a BTreeSet<SessionId>,
 }
 
 /// Empties memories and every earlier record of them, and discards them; nothing returns them. Works for discarded
@@ -33,7 +35,8 @@ pub struct ShredTargets<'a> {
 ///
 /// The decision's change of a memory begins with the memory as it is, so that what is derived from its text can be
 /// found and removed; the record of it, like the earlier ones, has no text. Of a journal entry that reports how a
-/// session was completed, the agent's report goes with it, from the record and from the session.
+/// session was completed, the agent's report goes with it, from the record and from the session. So does the report of a
+/// rehearsal that edited one of the memories, which is in no entry.
 ///
 /// `sessions` has all sessions of the agent, and `history` at least every record that changes the memories.
 ///
@@ -54,6 +57,7 @@ pub fn shred(
     let ShredTargets {
         numbers,
         mut memories,
+        rehearsals,
     } = targets;
     let found = numbers.iter().filter_map(|number| memories.get(*number));
     let found: Vec<Memory> = found.cloned().collect();
@@ -64,7 +68,9 @@ pub fn shred(
     let mut draft = Draft::for_agent(agent, now);
     for memory in &found {
         // Of the earlier records only: this decision's own are made without the text from the beginning.
-        let redacted = redactions(&BTreeSet::from([memory.number]), history).len();
+        let own = BTreeSet::from([memory.number]);
+        let reports = reports_of(&own, rehearsals, history);
+        let redacted = redactions(&own, &reports, history).len();
         empty(
             &mut draft,
             &mut memories,
@@ -75,8 +81,9 @@ pub fn shred(
             actor,
         );
     }
-    draft.redact(redactions(&gone, history));
-    draft.put_other_sessions(without_reports(&gone, history, sessions));
+    let reports = reports_of(&gone, rehearsals, history);
+    draft.redact(redactions(&gone, &reports, history));
+    draft.put_other_sessions(without_reports(&reports, sessions));
     Ok(draft.finish())
 }
 
@@ -184,10 +191,14 @@ pub fn check_wish(memory: &Memory, actor: &Actor) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-fn redactions(gone: &BTreeSet<Number>, history: &[Record]) -> Vec<Redaction> {
+fn redactions(
+    gone: &BTreeSet<Number>,
+    reports: &BTreeSet<SessionId>,
+    history: &[Record],
+) -> Vec<Redaction> {
     history
         .iter()
-        .map(|record| (record, without_text_of(gone, record)))
+        .map(|record| (record, without_text_of(gone, reports, record)))
         .filter(|(record, body)| record.body != *body)
         .map(|(record, body)| Redaction {
             seq: record.seq,
@@ -196,40 +207,47 @@ fn redactions(gone: &BTreeSet<Number>, history: &[Record]) -> Vec<Redaction> {
         .collect()
 }
 
-fn without_text_of(gone: &BTreeSet<Number>, record: &Record) -> RecordBody {
+fn without_text_of(
+    gone: &BTreeSet<Number>,
+    reports: &BTreeSet<SessionId>,
+    record: &Record,
+) -> RecordBody {
     let mut body = record.body.clone();
     for change in &mut body.changes {
         if gone.contains(&change.number()) {
             *change = change.without_text();
         }
     }
-    if quotes_report(record, gone) {
+    if record.session.is_some_and(|id| reports.contains(&id)) {
         body.summary = body.summary.map(|_| PrivateText::default());
     }
     body
 }
 
-/// Whether one of the memories is the journal entry of the session's completion, which quotes the report.
-fn quotes_report(record: &Record, gone: &BTreeSet<Number>) -> bool {
-    let entry = record.memory.as_ref();
-    record.action == Action::MemoryRefinementComplete
-        && entry.is_some_and(|number| gone.contains(number))
+/// The sessions whose reports go with the memories: those whose journal entry, which quotes the report, is one of them,
+/// and the rehearsals that edited one.
+fn reports_of(
+    gone: &BTreeSet<Number>,
+    rehearsals: &BTreeSet<SessionId>,
+    history: &[Record],
+) -> BTreeSet<SessionId> {
+    let quotes_report = |record: &&Record| {
+        let entry = record.memory.as_ref();
+        record.action == Action::MemoryRefinementComplete
+            && entry.is_some_and(|number| gone.contains(number))
+    };
+    let quoted = history.iter().filter(quotes_report);
+    quoted
+        .filter_map(|record| record.session)
+        .chain(rehearsals.iter().copied())
+        .collect()
 }
 
-/// The sessions whose reports the memories quote, without these.
-fn without_reports(
-    gone: &BTreeSet<Number>,
-    history: &[Record],
-    sessions: &[Session],
-) -> Vec<Session> {
-    let quoted: BTreeSet<SessionId> = history
-        .iter()
-        .filter(|record| quotes_report(record, gone))
-        .filter_map(|record| record.session)
-        .collect();
+/// These sessions, without their reports.
+fn without_reports(reports: &BTreeSet<SessionId>, sessions: &[Session]) -> Vec<Session> {
     sessions
         .iter()
-        .filter(|session| quoted.contains(&session.id) && session.summary.is_some())
+        .filter(|session| reports.contains(&session.id) && session.summary.is_some())
         .map(|session| Session {
             summary: None,
             ..session.clone()

@@ -1,5 +1,7 @@
 //! SPEC 4.4: text that must not exist is taken out of a memory, its history and the audit.
 
+use std::collections::BTreeSet;
+
 use memoir_domain::{
     audit::{Action, Change},
     manage::ChangeRefusal,
@@ -157,6 +159,7 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
         ShredTargets {
             numbers: &[number],
             memories: world.all(),
+            rehearsals: &BTreeSet::new(),
         },
         &world.log,
         &"why".into(),

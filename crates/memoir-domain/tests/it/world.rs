@@ -656,6 +656,7 @@ impl World {
             shred::ShredTargets {
                 numbers: &numbers,
                 memories: self.all(),
+                rehearsals: &BTreeSet::new(),
             },
             &self.log,
             &"it should not be there".into(),
