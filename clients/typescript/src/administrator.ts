@@ -183,8 +183,8 @@ export class Administrator extends Base {
   }
 
   /**
-   * Asks an agent to have one memory shredded; with its consent that is done immediately. With `derived` also the
-   * summaries and session reports that rest on it.
+   * Asks an agent to have one memory shredded; with its consent that is done immediately. With `derived` also its
+   * copies, and the summaries and session reports that rest on it.
    */
   requestShredding(
     agent: string,

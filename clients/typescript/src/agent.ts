@@ -249,8 +249,8 @@ export class AgentMemory extends Base {
   }
 
   /**
-   * Removes the text of one memory from everywhere, permanently; with `derived` also the summaries that were written
-   * over it, and the session reports that rest on it.
+   * Removes the text of one memory from everywhere, permanently; with `derived` also its copies, the summaries that
+   * were written over it, and the session reports that rest on it.
    */
   shred(number: number, reason: string, options: { derived?: boolean } = {}): Promise<ShreddedMemory> {
     const body = { reason, derived: options.derived ?? false };

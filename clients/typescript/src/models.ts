@@ -133,9 +133,9 @@ export interface StoredTranscript {
 export interface ShreddedMemory extends Memory {
   /** How many earlier records its text was removed from. */
   readonly redacted_records: number;
-  /** Summaries, active or discarded, that a session wrote over it. */
+  /** Summaries, active or discarded, that a session wrote over it, and copies of it. */
   readonly summaries: readonly number[];
-  /** Summaries and reports that were shredded with it. */
+  /** Summaries, copies and reports that were shredded with it. */
   readonly derived: readonly number[];
   /** Conversations whose words are stored, and that may hold the text; null where there are none. */
   readonly transcript: StoredTranscript | null;

@@ -335,7 +335,7 @@ fn question(request: &AccessRequestFacts) -> String {
                 .memory
                 .map_or_else(String::new, |number| number.to_string()),
             match request.derived {
-                true => ", with the summaries and reports that rest on it",
+                true => ", with its copies and the summaries and reports that rest on it",
                 false => "",
             }
         ),

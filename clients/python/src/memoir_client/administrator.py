@@ -242,7 +242,7 @@ class Administrator(Base):
     ) -> AccessRequest:
         """Asks an agent to have one memory shredded; with its consent that is done immediately.
 
-        With `derived`, also the summaries and session reports that rest on it.
+        With `derived`, also its copies, and the summaries and session reports that rest on it.
         """
         path = f"{of(agent)}/memories/{int(number)}/shred"
         return self._post(AccessRequest, path, {"reason": reason, "derived": derived})

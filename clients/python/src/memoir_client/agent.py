@@ -330,8 +330,8 @@ class AgentMemory(Base):
     def shred(self, number: int, *, reason: str, derived: bool = False) -> ShreddedMemory:
         """Removes the text of one memory from everywhere, permanently.
 
-        With `derived`, also the summaries that were written over it, and the session reports that
-        rest on it.
+        With `derived`, also its copies, the summaries that were written over it, and the session
+        reports that rest on it.
         """
         path = f"{of(self.agent)}/memories/{int(number)}/shred"
         return self._post(ShreddedMemory, path, {"reason": reason, "derived": derived})

@@ -224,8 +224,8 @@ class ShreddedMemory(Memory):
 
     Attributes:
         redacted_records: how many earlier records its text was removed from.
-        summaries: summaries, active or discarded, that a session wrote over it.
-        derived: summaries and reports that were shredded with it.
+        summaries: summaries, active or discarded, that a session wrote over it, and copies of it.
+        derived: summaries, copies and reports that were shredded with it.
         transcript: conversations whose words are stored, and that may hold the text.
     """
 

@@ -39,10 +39,11 @@ pub struct Shredded {
     pub shredded_at: Timestamp,
     /// Earlier records from which its text was removed.
     pub redacted_records: u64,
-    /// Summaries, active or discarded, that a session wrote over it and that still have their text.
+    /// Summaries, active or discarded, that a session wrote over it, and copies that a cleanup joined with it, that
+    /// still have their text.
     #[schema(value_type = Vec<u64>)]
     pub summaries: Vec<Number>,
-    /// Summaries and reports that were shredded with it, where that was requested.
+    /// Summaries, copies and reports that were shredded with it, where that was requested.
     #[schema(value_type = Vec<u64>)]
     pub derived: Vec<Number>,
     /// Conversations with stored text, which may hold the shredded text (SPEC 2.6); `None` where there are none.
@@ -80,7 +81,8 @@ pub struct ShredWish<'a> {
     pub number: Number,
     /// Why, for the record; not the text itself.
     pub reason: &'a str,
-    /// Whether the summaries that were written over it, and the session reports that may mention it, are shredded too.
+    /// Whether its copies, the summaries that were written over it, and the session reports that may mention it are
+    /// shredded too.
     pub derived: bool,
 }
 
@@ -109,14 +111,13 @@ impl Memories<'_> {
     }
 
     /// Removes the text of one memory from the memory, its history, the records before and after it, and the
-    /// rehearsals; on request with its summaries and reports. All of it is one commit: after an interruption everything
-    /// is done or nothing, and the same request can be repeated. The caller ensures that the agent requests it or
-    /// consents.
+    /// rehearsals; on request with its copies, summaries and reports. All of it is one commit: after an interruption
+    /// everything is done or nothing, and the same request can be repeated. The caller ensures that the agent requests
+    /// it or consents.
     ///
     /// # Errors
-    /// There is none of that number, it was shredded before, a session is running, or the reason is over
-    /// its limit; [`Error::Changed`]. Nothing is shredded where one of the memories is constitutional and only the agent
-    /// requests it.
+    /// There is none of that number, it was shredded before, a session is running, the reason is over its limit, or one
+    /// of the memories is constitutional and only the agent requests it; [`Error::Changed`]. Nothing is shredded then.
     pub async fn shred(self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
         let wish = ShredWish {
@@ -259,8 +260,8 @@ impl Memories<'_> {
     }
 }
 
-/// The summaries that were ever written over the text of a memory and still have their text, by number; on request with
-/// the reports of the sessions that edited it or one of them.
+/// The copies of a memory and the summaries that were ever written over its text, where they still have their text, by
+/// number; on request with the reports of the sessions that edited it or one of them.
 fn rest_on(
     memory: &Memory,
     all: &AllMemories,

@@ -84,7 +84,8 @@ pub struct AccessRequestWords {
     /// The reason that the agent gave: for the agent, and for the administrator who made the request.
     #[schema(required, value_type = Option<String>)]
     pub reason: Option<PrivateText>,
-    /// Summaries that were written over the shredded text: only in the response to the agent's consent.
+    /// Summaries that were written over the shredded text, and copies of it: only in the response to the agent's
+    /// consent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<u64>>)]
     pub summaries: Option<Vec<Number>>,

@@ -962,3 +962,31 @@ async fn spec_4_4_the_report_of_a_rehearsal_goes_with_a_memory_that_it_edited() 
     assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
+
+#[tokio::test]
+async fn spec_4_4_copies_that_a_cleanup_joined_with_a_memory_are_shredded_with_it() {
+    let secret = "The password of the house in Lisbon is 4711.";
+    for derived in [false, true] {
+        let wren = TestAgent::new(&[secret, secret, "Marta prefers linen thread."]).await;
+        let before = wren.memoir.now();
+        wren.clock.advance(std::time::Duration::from_secs(60));
+        wren.refine([complete()]).await;
+        assert_eq!(wren.kept().await, [1, 3]);
+        wren.clock.advance(std::time::Duration::from_secs(60));
+        let wish = ShredWish {
+            derived,
+            ..ShredWish::of(Number(1), "a password")
+        };
+        let shredded = shred_by(&wren.agent, wish, &person()).await;
+        let (with_it, named) = match derived {
+            true => (vec![Number(2)], vec![]),
+            false => (vec![], vec![Number(2)]),
+        };
+        assert_eq!((shredded.derived, shredded.summaries), (with_it, named));
+        wren.clock.advance(std::time::Duration::from_secs(60));
+        wren.agent.log().rewind(before, &person()).await.unwrap();
+        let is_back = text_of(&wren, 2).await == secret;
+        assert_eq!(is_back, !derived);
+        assert!(wren.agent.log().verify().await.unwrap().valid);
+    }
+}

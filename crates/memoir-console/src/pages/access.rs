@@ -621,7 +621,7 @@ async fn shred_page(
                 (parts::form_token(visitor))
                 (purpose(draft))
                 p.hint { "Do not repeat the text itself: what you write stays on the record." }
-                (parts::check("derived", "The summaries and session reports that rest on it, too", draft.derived))
+                (parts::check("derived", "Its copies, and the summaries and session reports that rest on it, too", draft.derived))
                 div.row {
                     button.danger type="submit" { "Ask the agent to shred it" }
                     a href={ (path) "#memory-" (number.0) } { "Leave it as it is" }

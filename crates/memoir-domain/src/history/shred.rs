@@ -10,7 +10,10 @@ use crate::{
         memories::AllMemories,
     },
     ids::SessionId,
-    log::audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
+    log::{
+        audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
+        effective::EffectiveRecords,
+    },
     memory::{Memory, Number, origin::ActorKind},
     session::Session,
     text::private::PrivateText,
@@ -31,12 +34,12 @@ pub struct ShredTargets<'a> {
 /// Empties memories and every earlier record of them, and discards them; nothing returns them. Works for discarded
 /// memories too, and for constitutional ones where `actor` is not the agent: the caller makes sure of the agent's
 /// request or consent. All of them are emptied in one decision, so that none stays where another one is gone. Other
-/// memories keep their texts: a summary over one of them is named by [`derived_from`].
+/// memories keep their texts: a copy of one of them and a summary over it are named by [`derived_from`].
 ///
 /// The decision's change of a memory begins with the memory as it is, so that what is derived from its text can be
 /// found and removed; the record of it, like the earlier ones, has no text. Of a journal entry that reports how a
-/// session was completed, the agent's report goes with it, from the record and from the session. So does the report of a
-/// rehearsal that edited one of the memories, which is in no entry.
+/// session was completed, the agent's report goes with it, from the record and from the session. So does the report of
+/// a rehearsal that edited one of the memories, which is in no entry.
 ///
 /// `sessions` has all sessions of the agent, and `history` at least every record that changes the memories.
 ///
@@ -140,21 +143,29 @@ fn empty(
     );
 }
 
-/// The texts that were written over the text of a memory.
+/// The copies of a memory, and the texts that were written over its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Derived {
     /// The summaries, and under the guard `off` the merged texts, active or discarded, that were ever written over it,
-    /// directly or over another of them.
+    /// directly or over another of them; and the copies of it and of them that a cleanup joined with it or them.
     pub summaries: BTreeSet<Number>,
-    /// The journal entries with the reports of the sessions that edited it or one of these summaries.
+    /// The journal entries with the reports of the sessions that edited it or one of these.
     pub reports: BTreeSet<Number>,
 }
 
-/// All texts that were ever written over the text of the memory, from the agent's edits and session ends in the order
-/// of the log (SPEC 4.4).
-pub fn derived_from<'a>(number: Number, records: impl IntoIterator<Item = &'a Record>) -> Derived {
-    let mut derived = Derived::default();
-    let mut over = BTreeSet::from([number]);
+/// All copies of the memory, and all texts that were ever written over its text, from the cleanups, the agent's edits
+/// and the session ends (SPEC 4.4). `records` is the whole log, in its order.
+pub fn derived_from(number: Number, records: &[Record]) -> Derived {
+    let effective = EffectiveRecords::of(records);
+    let is_joining = |record: &&Record| {
+        record.action == Action::MemoryDeduplicated && effective.is_effective(record.seq)
+    };
+    let joinings: Vec<&Record> = records.iter().filter(is_joining).collect();
+    let mut over = with_copies(number, &joinings);
+    let mut derived = Derived {
+        summaries: over.clone(),
+        ..Derived::default()
+    };
     let mut sessions: BTreeSet<SessionId> = BTreeSet::new();
     for record in records {
         if record.action == Action::MemoryRefinementComplete {
@@ -171,11 +182,28 @@ pub fn derived_from<'a>(number: Number, records: impl IntoIterator<Item = &'a Re
         sessions.extend(record.session);
         // An edit that keeps or rewrites a memory names it among its members; a new text has a number of its own.
         if let Some(text) = record.memory.filter(|number| !members.contains(number)) {
-            over.insert(text);
-            derived.summaries.insert(text);
+            let texts = with_copies(text, &joinings);
+            over.extend(&texts);
+            derived.summaries.extend(texts);
         }
     }
+    derived.summaries.remove(&number);
     derived
+}
+
+/// A memory, and the copies that cleanups joined with it. A cleanup discards a copy with its text, and an undo or a
+/// rewind restores it.
+fn with_copies(number: Number, joinings: &[&Record]) -> BTreeSet<Number> {
+    let mut copies = BTreeSet::from([number]);
+    // From the last one on: a copy may be the one that stayed of earlier copies.
+    for record in joinings.iter().rev() {
+        if record.memory.is_some_and(|stayed| copies.contains(&stayed)) {
+            let discarded = record.facts.places_of("discarded");
+            let joined = discarded.chain(record.facts.places_of("archived"));
+            copies.extend(joined.map(Number));
+        }
+    }
+    copies
 }
 
 /// Whether the memory still has a text, and `actor` may request to shred it: that of a constitutional one goes only

@@ -105,6 +105,35 @@ fn spec_4_4_summaries_and_reports_that_were_ever_written_over_a_text_are_named()
 }
 
 #[test]
+fn spec_4_4_copies_that_a_cleanup_joined_with_a_memory_are_named() {
+    let mut world = World::new();
+    let mut save = |text: &str, date: &str| world.save(core(text, date, &[])).0;
+    let stays = save("the secret is 4711", "2026-01-01");
+    let copy = save("the secret is 4711", "2026-01-02");
+    save("warm wool", "2026-01-03");
+    let start = world.now;
+    world.open(Mode::Full);
+    world.complete();
+    let done = world.now;
+    assert!(!world.memory(copy).is_active());
+    let named = |world: &World, number: u64| derived_from(Number(number), &world.log).summaries;
+    let nothing: BTreeSet<Number> = BTreeSet::new();
+    let copies = BTreeSet::from([Number(copy)]);
+    assert_eq!(named(&world, stays), copies);
+    assert_eq!(named(&world, copy), nothing);
+    // A cleanup that was undone joined nothing.
+    world.rewind(start);
+    assert_eq!(named(&world, stays), nothing);
+    world.rewind(done);
+    assert_eq!(named(&world, stays), copies);
+    world.shred_together(&[stays, copy]).unwrap();
+    world.rewind(start);
+    let stored = everything(&world);
+    assert!(!stored.contains("4711"), "{stored}");
+    world.check_replay();
+}
+
+#[test]
 fn spec_4_4_memories_that_are_shredded_together_go_in_one_decision() {
     let mut world = World::over(&["the secret is 4711", "warm wool", "linen", "!a vow"]);
     let first = world.summarise(&[2, 3], "secret 4711, wool");

@@ -492,8 +492,8 @@ pub(crate) struct Shredding {
     /// 1 to 1,000 characters; not the text itself.
     #[schema(value_type = String, min_length = 1, max_length = 1_000, example = "a key was pasted")]
     reason: PrivateText,
-    /// Whether the texts that sessions ever wrote over it, and the reports that mention them, are shredded too. Only
-    /// the agent learns which these are.
+    /// Whether its copies, the texts that sessions ever wrote over it, and the reports that mention them are shredded
+    /// too. Only the agent learns which these are.
     #[serde(default, deserialize_with = "memoir_app::optional_or_default")]
     derived: bool,
 }

@@ -68,7 +68,8 @@ pub(crate) struct AskArguments {
     /// Not to read: to have the text of this memory removed from everywhere, permanently
     #[arg(long, value_name = "NUMBER", value_parser = parse::number, conflicts_with_all = ["scope", "minutes", "token"])]
     shred: Option<Number>,
-    /// With `--shred`: also the summaries that were written over it, and the session reports that rest on it
+    /// With `--shred`: also its copies, the summaries that were written over it, and the session reports that rest on
+    /// it
     #[arg(long, requires = "shred")]
     derived: bool,
     /// Not to read: to send the agent's text to the server of embeddings of `[recall] embeddings`, until revoked

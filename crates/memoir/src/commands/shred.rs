@@ -15,9 +15,9 @@ use crate::{
 /// Remove the text of memories from everywhere, permanently
 ///
 /// For text that must not exist, such as a pasted key. It is removed from the memory, its history and the audit; time
-/// and reason stay on the record, and the chain still verifies. It cannot be restored. Summaries over it are named;
-/// `--derived` shreds these too, and the session reports that rest on it. Earlier copies of the database still contain
-/// the text, sealed.
+/// and reason stay on the record, and the chain still verifies. It cannot be restored. Copies of it and summaries over
+/// it are named; `--derived` shreds these too, and the session reports that rest on it. Earlier copies of the database
+/// still contain the text, sealed.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "memoir shred [OPTIONS] [AGENT] <NUMBER>...")]
 pub(crate) struct Arguments {
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
         default_value = "asked for on the command line"
     )]
     reason: PrivateText,
-    /// Also shred the summaries that were written over it, and the session reports that rest on it
+    /// Also shred its copies, the summaries that were written over it, and the session reports that rest on it
     #[arg(long)]
     derived: bool,
     /// Do not ask for each number to be typed
@@ -104,7 +104,7 @@ fn report(shredded: &Shredded) -> Result<(), Failure> {
     if !shredded.summaries.is_empty() {
         let summaries = show::numbers(&shredded.summaries);
         terminal::note(&format!(
-            "summaries that were written over it: {summaries}; shred them too where they contain it"
+            "summaries and copies of it that still have their text: {summaries}; shred them too where they contain it"
         ));
     }
     shredded.transcript.iter().for_each(name_transcript);

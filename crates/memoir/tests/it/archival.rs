@@ -234,7 +234,7 @@ fn spec_4_4_shredding_names_the_summaries_over_a_text_and_shreds_them_where_that
     let installation = summarised();
     let ran = installation.run(&["shred", "wren", "3", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    ran.reports("summaries that were written over it: #13");
+    ran.reports("summaries and copies of it that still have their text: #13");
     let told = installation.ok(&["shred", "wren", "4", "--yes", "--derived"]);
     told.tells("shredded with it, since they rest on it: #13");
     let all = installation.ok(&["ledger", "wren", "--all"]);

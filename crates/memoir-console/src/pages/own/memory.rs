@@ -250,7 +250,7 @@ fn shred_page(
                 (parts::form_token(owner))
                 (LabelledField::new(REASON.0, REASON.1).faults(faults)
                     .hint(html! { "Not the text itself: this stays. Blank is allowed." }).text(given.field(REASON.0)))
-                (LabelledField::new("derived", "The summaries and session reports that rest on it, too")
+                (LabelledField::new("derived", "Its copies, and the summaries and session reports that rest on it, too")
                     .tick(given.is_ticked("derived")))
                 (LabelledField::new(TYPED.0, TYPED.1).faults(faults)
                     .hint(html! { "Type " code { (number.0) } " to confirm." }).number("", "numeric"))
@@ -302,7 +302,7 @@ pub(crate) async fn shred(
         p.notice role="status" { "Its text is removed, also from "
             (words::counted(shredded.redacted_records, "record", "records")) "." }
         @if !shredded.summaries.is_empty() {
-            p { "These summaries were written over it. Shred them too where they contain it: "
+            p { "These summaries and copies of it still have their text. Shred them too where they contain it: "
                 (super::super::reading::numbers(&shredded.summaries, Some(&path))) "." }
         }
         @if let Some(stored) = &shredded.transcript {

@@ -370,7 +370,7 @@ fn asked_for(kind: AccessKind) -> String {
             format!("to have the text of your memory {number} removed for good")
         }
         AccessKind::Shred { number, derived: true } => format!(
-            "to have the text of your memory {number} removed for good, and with it the summaries that a session ever wrote over it and the session reports that may mention it"
+            "to have the text of your memory {number} removed for good, and with it its copies, the summaries that a session ever wrote over it and the session reports that may mention it"
         ),
         AccessKind::Embeddings { .. } => "to have the texts of all your active memories, and each question that you ask of them, sent to a server that makes vectors of them, so that what you ask for is found by its meaning too. The purpose says which server, and where".to_owned(),
     }
