@@ -529,6 +529,24 @@ async fn spec_5_1_an_administrators_response_is_the_same_whether_the_text_is_the
     assert_eq!(wren.kept().await, [1, 2, 3]);
 }
 
+/// SPEC 5.1: an administrator sets the immutable tags, and no response tells whether one is a tag of the agent's.
+#[tokio::test]
+async fn spec_5_1_replacing_tells_an_administrator_no_tag_of_the_agents_memories() {
+    let wren = keeper(&["One."]).await;
+    let tagged = MemoryInput {
+        tags: vec!["vow".into()],
+        ..input("Two.")
+    };
+    assert_eq!(save(&wren, tagged, &me()).await.memory.number, Number(2));
+    for guess in ["vow", "oath"] {
+        let guess = [(Field::ImmutableTags, Some(guess))];
+        configure_by(&wren.agent, &guess, &person()).await;
+        let saved = save(&wren, replacing("Three.", &[1, 2]), &person()).await;
+        assert_eq!(kept_out(&saved), [(1, "side"), (2, "side")], "{guess:?}");
+    }
+    is_valid(&wren).await;
+}
+
 /// A batch with a fault in one of its memories saves and replaces nothing (SPEC 2.4).
 #[tokio::test]
 async fn spec_2_4_a_batch_is_saved_and_replaces_whole_or_not_at_all() {

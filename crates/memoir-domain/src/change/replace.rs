@@ -135,14 +135,15 @@ impl Replacing {
         if memory.is_constitutional() {
             return Err(NotReplaced::Constitutional);
         }
+        // Before the tags: an administrator, who sets the immutable ones, could otherwise guess the agent's (SPEC 5.1).
+        if new.side() == Side::Administrator && memory.side() != Side::Administrator {
+            return Err(NotReplaced::Side);
+        }
         if memory.tags.contains_any(&settings.immutable_tag_set()) {
             return Err(NotReplaced::Immutable);
         }
         if memory.origin().weakness() < new.origin().weakness() {
             return Err(NotReplaced::Origin);
-        }
-        if new.side() == Side::Administrator && memory.side() != Side::Administrator {
-            return Err(NotReplaced::Side);
         }
         if self.replaced_in_week >= WEEK_LIMIT {
             return Err(NotReplaced::WeekLimit);
