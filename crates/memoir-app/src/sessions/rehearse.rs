@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    agent::Agent,
-    audit::Actor,
+    agent::{Agent, Field},
+    audit::{Action, Actor, ActorKind},
     draft::Decision,
     ledger::LedgerRoom,
     lifecycle::{self, Start},
@@ -18,20 +18,27 @@ use memoir_domain::{
     session::{Lease, Session, State, Trigger},
     tools::{self, CallOutcome, RefusalCode, Tool, ToolCall, ToolRequest, ToolResult, View},
 };
+use memoir_store::RecordFilter;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::begin::as_it_stands;
 use crate::{
     core::{
         Error, Loaded, Result,
-        codec::Writing,
+        codec::{self, Writing},
         opened::MemoryList,
         rehearsal::{Rehearsal, RehearsedEdit, Touched},
     },
     sessions::Sessions,
     shown::{ArchiveLinks, MemoryFacts, ShownMemory, ShownSession},
 };
+
+/// The settings that an edit's checks compare with the agent's texts.
+const COMPARED: [Field; 3] = [Field::Name, Field::SystemPrompt, Field::ImmutableTags];
+/// So many changes of settings are read; where there are more, one counts as a change of [`COMPARED`].
+const READ_CHANGES: u32 = 100;
 
 /// A memory that a rehearsal touched.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -206,7 +213,7 @@ impl Sessions<'_> {
     /// It was not completed or was applied before; no edit can be applied: then nothing is changed.
     pub async fn apply_rehearsal(self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
         self.decide_reading(&as_it_stands(id), |loaded, now| async move {
-            self.attempt_apply(loaded, id, actor, now)
+            self.attempt_apply(loaded, id, actor, now).await
         })
         .await
     }
@@ -233,7 +240,7 @@ impl Sessions<'_> {
         let applied_by = rehearsal.applied_by;
         let edits = rehearsal.edits.len();
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, self.memoir.now());
-        let (outcome, not_applied) = match planned {
+        let (outcome, not_applied) = match planned.await {
             Ok(plan) => {
                 let core_size = AppliedCoreSize {
                     core_tokens_before,
@@ -258,7 +265,7 @@ impl Sessions<'_> {
         }))
     }
 
-    fn attempt_apply(
+    async fn attempt_apply(
         self,
         mut loaded: Loaded,
         id: SessionId,
@@ -271,7 +278,8 @@ impl Sessions<'_> {
             true => not_applicable(id, "it was not completed"),
             false => not_applicable(id, "it is no rehearsal"),
         })?;
-        let plan = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, now)?;
+        let plan = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, now);
+        let plan = plan.await?;
         let mut decision = plan.decision;
         let is_applied = |session: &&Session| session.id == plan.session;
         let session = decision.sessions.iter().find(is_applied).cloned();
@@ -290,7 +298,39 @@ impl Sessions<'_> {
         Ok((Some(writing), applied))
     }
 
-    fn plan_apply(
+    /// Refuses an administrator where one has set a text since that the checks compare with the agent's: which edits
+    /// hold would reveal whether it is one of them (SPEC 5.1).
+    async fn check_guesses(self, rehearsed: &Session, actor: &Actor) -> Result<()> {
+        if actor.kind != ActorKind::Administrator {
+            return Ok(());
+        }
+        let filter = RecordFilter {
+            // The first one made the agent.
+            from_seq: 2,
+            actions: vec![Action::AgentConfigured],
+            actor: Some(ActorKind::Administrator),
+            since: Some(rehearsed.started_at),
+            first: Some(READ_CHANGES),
+            ..RecordFilter::default()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let mut is_set = rows.len() >= READ_CHANGES as usize;
+        for row in rows {
+            let facts = codec::bare_record(row)?.facts;
+            let set = facts.as_map().get("fields").and_then(Value::as_array);
+            let mut set = set.into_iter().flatten().filter_map(Value::as_str);
+            is_set |= set.any(|name| COMPARED.iter().any(|field| field.as_str() == name));
+        }
+        match is_set {
+            true => Err(not_applicable(
+                rehearsed.id,
+                "an administrator has set the name, the system prompt or the immutable tags since; rehearse again",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    async fn plan_apply(
         self,
         loaded: Loaded,
         rehearsed: &Session,
@@ -299,6 +339,7 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> Result<ApplyPlan> {
         check_applicable(rehearsed, rehearsal)?;
+        self.check_guesses(rehearsed, actor).await?;
         let applied = self.memoir.ids().draw(SessionId::from_bytes)?;
         let start = Start {
             id: applied,

@@ -16,7 +16,7 @@ use memoir_domain::{
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, assert_ended, call, check_cap, person},
+    installation::{TestAgent, assert_ended, call, check_cap, input, person, save_by},
     rehearsing::MEMORIES,
 };
 
@@ -164,6 +164,8 @@ async fn furnished() -> TestAgent {
     ];
     // One journal entry reports it to the agent: #16.
     wren.configure(&settings).await;
+    // An administrator does not apply a rehearsal that began before these were set (SPEC 5.1).
+    wren.clock.advance(Duration::from_secs(60));
     wren
 }
 
@@ -437,6 +439,58 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
     assert!(wren.kept().await.contains(&6));
     assert!(wren.facts(1).await.constitutional);
     assert!(wren.agent.log().verify().await.unwrap().valid);
+}
+
+/// SPEC 5.1: which edits hold would else tell an administrator whether a guess is in the agent's texts.
+#[tokio::test]
+async fn spec_5_1_no_guess_of_an_administrators_is_tried_on_a_rehearsal() {
+    let tagged = MemoryInput {
+        tags: vec!["vow".into()],
+        ..input("Tea is at four, and Rosa brings the cake.")
+    };
+    for guess in [
+        (Field::ImmutableTags, Some("vow")),
+        (Field::ImmutableTags, Some("oath")),
+        (
+            Field::SystemPrompt,
+            Some("You are Wren, and Rosa knows you."),
+        ),
+        (Field::Name, Some("Rosa")),
+    ] {
+        let wren = TestAgent::new(&MEMORIES).await;
+        let memories = std::slice::from_ref(&tagged);
+        save_by(&wren.agent, memories, &wren.agent.as_actor()).await;
+        let id = rehearsing(&wren).await;
+        for (tool, arguments) in [
+            ("delete_memory", json!({"id": 7})),
+            ("protect_memory", json!({"id": 1})),
+            ("complete_refinement", json!({"summary": "Less tea."})),
+        ] {
+            let result = call(&wren.agent, id, tool, arguments).await;
+            assert_ne!(result["type"], "error", "{result}");
+        }
+        wren.clock.advance(Duration::from_secs(60));
+        wren.configure(&[guess]).await;
+        let before = wren.memories().await;
+        let seen = wren.agent.sessions().rehearsal_facts(id, &person()).await;
+        let seen = seen.unwrap().unwrap();
+        assert_eq!((seen.edits, seen.not_applied.len()), (2, 0));
+        for refused in [
+            seen.outcome.unwrap_err(),
+            wren.try_apply(id).await.unwrap_err(),
+        ] {
+            assert_eq!(refused.code(), "not_applicable", "{guess:?}");
+            let why = refused.to_string();
+            assert!(why.contains("an administrator has set the name"), "{why}");
+        }
+        assert_eq!(wren.memories().await, before);
+        // The agent reads its own texts, and applies it.
+        let own = wren.agent.as_actor();
+        let applied = wren.agent.sessions().apply_rehearsal(id, &own).await;
+        let kept_out = usize::from(guess.1 == Some("vow"));
+        assert_eq!(applied.unwrap().not_applied.len(), kept_out, "{guess:?}");
+        assert!(wren.facts(1).await.constitutional);
+    }
 }
 
 /// A rehearsal that archives: the diff shows what comes under which, and applying does the same.
