@@ -14,7 +14,7 @@ use memoir_domain::{
     memory::{Invalid, parse_text},
     session::Usage,
 };
-use memoir_store::{AgentQuery, RecordFilter, Selection};
+use memoir_store::{AgentQuery, OpenAccess, RecordFilter, Selection};
 use parking_lot::Mutex;
 
 use crate::{
@@ -484,8 +484,13 @@ impl Grants<'_> {
                 (AccessKind::Connection { client }, Some(recipient)) if client == recipient => None,
                 _ => continue,
             };
-            // A grant is for the administrator who requested it: another one cannot use it up.
+            // A grant is for the administrator who requested it: another one cannot use it up, nor a later user of that
+            // name.
             if request.state != AccessState::Granted || request.asked_by != *actor {
+                continue;
+            }
+            let since = self.memoir.user_since(self.scope.account, actor).await?;
+            if request.requested_at < since {
                 continue;
             }
             let Some(now) = self.live(loaded, &request).await? else {
@@ -604,21 +609,32 @@ pub(crate) struct Consent {
 }
 
 impl Account {
-    /// Revokes a removed user's requests to the account's agents: the next user of that name is another person.
+    /// Revokes a removed user's requests to the account's agents: the next user of that name is another person. One
+    /// that cannot be revoked keeps none of the others.
+    ///
+    /// # Errors
+    /// The first failure.
     pub(crate) async fn end_access_of(&self, gone: &Actor) -> Result<()> {
-        let store = &self.memoir.store;
-        let open = store.open_access().await?;
-        for open in open
-            .into_iter()
-            .filter(|open| open.scope.account == self.id)
-        {
-            let row = store.access_request(open.scope, open.id).await?;
-            let request = row.as_ref().map(codec::listed_access_request).transpose()?;
-            if request.is_some_and(|request| request.asked_by == *gone) {
-                let agent = self.memoir.handle(open.scope);
-                let grants = agent.grants();
-                grants.revoke_access(open.id, &Actor::system()).await?;
+        let mut ended = Ok(());
+        for open in self.memoir.store.open_access().await? {
+            if open.scope.account == self.id {
+                ended = ended.and(self.end_if_of(open, gone).await);
             }
+        }
+        ended
+    }
+
+    async fn end_if_of(&self, open: OpenAccess, gone: &Actor) -> Result<()> {
+        let row = self
+            .memoir
+            .store
+            .access_request(open.scope, open.id)
+            .await?;
+        let request = row.as_ref().map(codec::listed_access_request).transpose()?;
+        if request.is_some_and(|request| request.asked_by == *gone) {
+            let agent = self.memoir.handle(open.scope);
+            let grants = agent.grants();
+            grants.revoke_access(open.id, &Actor::system()).await?;
         }
         Ok(())
     }

@@ -641,17 +641,22 @@ impl Account {
         Ok(rows.iter().any(is_used))
     }
 
-    /// Ends the connections that a removed user made.
+    /// Ends the connections that a removed user made. One that cannot be ended keeps none of the others.
+    ///
+    /// # Errors
+    /// The first failure.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
+        let mut ended = Ok(());
         // Any that a crash leaves open nothing: `find_connection` checks the user each time.
         for row in self.memoir.store.tokens(self.id).await? {
             let token = HeldToken::read(&row).ok();
             let connection = token.and_then(|token| token.open.connection);
             if connection.is_some_and(|connection| connection.user == gone) {
-                self.memoir.revoke(row, actor).await?;
+                let revoked = self.memoir.revoke(row, actor).await;
+                ended = ended.and(revoked.map(drop));
             }
         }
-        Ok(())
+        ended
     }
 }
 

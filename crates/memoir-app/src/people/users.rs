@@ -28,6 +28,9 @@ use crate::core::{
     codec::{Sealer, document},
 };
 
+/// What precedes a user's name in the name of the actor.
+const AS_ACTOR: &str = "user ";
+
 /// A user without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the wire")]
@@ -42,7 +45,7 @@ pub struct UserView {
 impl UserView {
     /// The user as an actor.
     pub fn actor(&self) -> Actor {
-        Actor::administrator(format!("user {}", self.name))
+        Actor::administrator(format!("{AS_ACTOR}{}", self.name))
     }
 }
 
@@ -201,6 +204,17 @@ pub(crate) async fn fits(password: Password, hash: Option<String>) -> Result<boo
 }
 
 impl Memoir {
+    /// When the user who is this actor was created: whatever was asked for before under that name was asked for by a
+    /// removed user. The earliest time for an actor who is no user.
+    pub(crate) async fn user_since(&self, account: AccountId, actor: &Actor) -> Result<Timestamp> {
+        let Some(name) = actor.name.strip_prefix(AS_ACTOR) else {
+            return Ok(Timestamp::MIN);
+        };
+        let folded = agent::fold_name(name);
+        let row = self.store.user_named(account, &folded).await?;
+        Ok(row.map_or(Timestamp::MIN, |row| row.columns.created_at))
+    }
+
     /// Whether the database has an administrator with a name.
     ///
     /// # Errors
@@ -403,7 +417,7 @@ impl Account {
     ///
     /// # Errors
     /// [`Error::LastUser`], so that a closed installation always has a user who can sign in; [`Error::NoUser`]; the
-    /// store fails.
+    /// store fails. The user may be removed all the same, and all is ended that can be: what is left opens nothing.
     pub async fn remove_user(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
@@ -420,8 +434,9 @@ impl Account {
             user.sealed = SealedUser::default();
         });
         let view = changed.await?;
-        self.end_access_of(&view.actor()).await?;
-        self.end_connections_of(view.id, actor).await?;
+        let access = self.end_access_of(&view.actor()).await;
+        let connections = self.end_connections_of(view.id, actor).await;
+        access.and(connections)?;
         Ok(view)
     }
 

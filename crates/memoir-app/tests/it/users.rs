@@ -3,14 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    Account, Error, Memoir, Proof, SignIn, SignedInUser, TokenWithSecret, VerifiedUser,
+    Account, Error, Memoir, Proof, Provision, SignIn, SignedInUser, TokenWithSecret, VerifiedUser,
 };
-use memoir_domain::{PrivateText, Timestamp};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    access::{AccessKind, AccessState},
+    audit::Actor,
+};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::InstallationFolder;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::installation::{OWNER, new_folder, tamper};
+use crate::installation::{OWNER, agent_of, draft, input, new_folder, request_by, save_by, tamper};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -507,6 +511,52 @@ async fn the_last_administrator_stays_and_a_removed_one_is_signed_out() {
         .await
         .unwrap();
     theirs.remove_user("Ivo", &OWNER).await.unwrap();
+}
+
+/// An agent that is damaged keeps no request to another agent, and the one that is left is of no use to the next user of
+/// that name.
+#[tokio::test]
+async fn spec_5_5_a_token_that_a_removed_user_asked_for_is_not_made_by_the_next_of_that_name() {
+    let names = ["heron", "wren"];
+    for damaged in names {
+        let site = Site::new().await;
+        let ada = Actor::administrator("user Ada");
+        let token = draft(AccessKind::Token { expires_at: None });
+        let mut asked = Vec::new();
+        for name in names {
+            let agent = agent_of(&site.memoir, name).await;
+            save_by(&agent, &[input("Tea is at four.")], &agent.as_actor()).await;
+            let request = request_by(&agent, &token, &ada).await;
+            asked.push((name, agent, request.id));
+        }
+        let database = site.folder.database();
+        let damage = format!("UPDATE agents SET open = '-' || open WHERE name = '{damaged}'");
+        tamper(&database, &damage);
+        let removed = site.account.remove_user("Ada", &OWNER).await;
+        assert!(removed.is_err(), "{damaged} was not reported");
+        let repair = format!("UPDATE agents SET open = substr(open, 2) WHERE name = '{damaged}'");
+        tamper(&database, &repair);
+        site.folder.pass_a_minute();
+        let made = site.account.create_user("Ada", password(OTHER), &OWNER);
+        made.await.unwrap();
+        for (name, agent, id) in asked {
+            let state = agent.lens().access_request(id).await.unwrap().state;
+            if name != damaged {
+                assert_eq!(state, AccessState::Revoked, "{name}");
+                continue;
+            }
+            assert_eq!(state, AccessState::Asked, "{name}");
+            let (grants, me) = (agent.grants(), agent.as_actor());
+            grants.answer_access(id, true, None, &me).await.unwrap();
+            let refused = grants.create_token(Provision::First, None, &ada).await;
+            assert_eq!(refused.unwrap_err().code(), "consent_required");
+            // Her own request is.
+            let own = request_by(&agent, &token, &ada).await;
+            grants.answer_access(own.id, true, None, &me).await.unwrap();
+            let made = grants.create_token(Provision::First, None, &ada).await;
+            made.unwrap();
+        }
+    }
 }
 
 #[tokio::test]
