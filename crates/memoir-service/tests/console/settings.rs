@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation},
+    installation::{CANARY, Installation, owner},
 };
 
 fn path(agent: &OwnAgent) -> String {
@@ -128,6 +128,32 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         assert_eq!(*set, expected, "{name}");
     }
     assert_eq!(view.name, "Lark");
+}
+
+#[tokio::test]
+async fn spec_2_2_a_list_of_tags_is_saved_as_it_is_shown() {
+    let installation = Installation::open().await;
+    let agent = installation.wren(&[]).await;
+    let browser = installation.ada().await;
+    let page = path(&agent);
+    for tags in [
+        json!(["vow, made", "voice"]),
+        json!(["[vow]", "voice"]),
+        json!(["\"[\", he said", "voice"]),
+        json!(["vow", "[voice]"]),
+    ] {
+        let text = tags.to_string();
+        let set = [(Field::ImmutableTags, Some(text.as_str()))];
+        agent.settings().configure(&set, &owner()).await.unwrap();
+        let document = browser.page(&page).await;
+        let mut fields = document.filled_in(&page).iter();
+        let (_, shown) = fields.find(|(name, _)| name == "immutable_tags").unwrap();
+        for (typed, expected) in [("song", json!(["song"])), (shown.as_str(), tags)] {
+            let typed = [("immutable_tags", typed)];
+            browser.fill_in(&page, &page, &typed).await.leads_to();
+            assert_eq!(value(&agent, Field::ImmutableTags).await, expected);
+        }
+    }
 }
 
 #[tokio::test]

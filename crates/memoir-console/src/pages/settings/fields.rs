@@ -256,10 +256,14 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     }
 }
 
-/// A list of texts with commas.
-pub(super) fn joined(texts: &[Value]) -> String {
-    let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
-    texts.join(", ")
+/// A list of texts with commas; as JSON where it would otherwise be read as other texts.
+pub(super) fn joined(list: &[Value]) -> String {
+    let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+    let joined = texts.join(", ");
+    match joined.starts_with('[') || texts.iter().any(|text| text.contains(',')) {
+        true => Value::from(texts).to_string(),
+        false => joined,
+    }
 }
 
 /// The data beside the fields, by form.
