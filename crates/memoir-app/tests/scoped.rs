@@ -203,6 +203,7 @@ fn of_agent(
         id: _,
         name: _,
         settings: _,
+        settings_seq: _,
         effective_model: _,
         effective_refinement_threshold: _,
         effective_core_token_budget: _,

@@ -31,9 +31,10 @@ pub(crate) fn memory_etag(memory: &MemoryFacts) -> String {
 }
 
 /// Changes with every change of an agent's name or settings, and with nothing else: a client that sets something need
-/// not read it again because a memory was saved.
+/// not read it again because a memory was saved. A prompt that the agent sets counts by its record, since no digest of
+/// its text may be shown.
 pub(crate) fn agent_etag(agent: &AgentFacts) -> String {
-    etag(&(&agent.name, &agent.settings))
+    etag(&(&agent.name, &agent.settings, agent.settings_seq))
 }
 
 /// A session that is open for the agent, with its prompt and its tools.

@@ -37,6 +37,10 @@ pub struct AgentFacts {
     #[serde(flatten)]
     #[schema(value_type = schemas::SettingsAsSet)]
     pub settings: PrivateJson,
+    /// The place of the record that last changed its settings, those that are left out included; not shown.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub settings_seq: Option<u64>,
     /// The model that refines it; null where there is none.
     #[schema(required)]
     pub effective_model: Option<String>,
@@ -308,6 +312,7 @@ impl Memoir {
             id: agent.id,
             name: agent.name.clone(),
             settings: shown,
+            settings_seq: agent.settings_seq,
             effective_model: self.effective_model(settings),
             effective_refinement_threshold: settings.effective_refinement_threshold().share(),
             effective_core_token_budget: settings.effective_core_token_budget(),

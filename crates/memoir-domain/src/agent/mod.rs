@@ -432,6 +432,9 @@ pub struct Agent {
     pub next_number: Number,
     /// The sequence number that the next audit record gets.
     pub next_seq: u64,
+    /// The place of the record that last changed its settings; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_seq: Option<u64>,
     /// When a session last completed or was rolled back.
     pub last_refinement_at: Option<Timestamp>,
     /// The last attempt to begin a session.

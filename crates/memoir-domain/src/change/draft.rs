@@ -202,6 +202,9 @@ impl Draft {
         };
         let seq = self.decision.agent.next_seq;
         self.decision.agent.next_seq += 1;
+        if action == Action::AgentConfigured {
+            self.decision.agent.settings_seq = Some(seq);
+        }
         let facts = self.tell_beginning(action, seq, facts);
         self.decision.records.push(Record {
             seq,

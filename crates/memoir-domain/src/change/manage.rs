@@ -57,6 +57,7 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
         nothing_to_refine_seq: None,
         next_number: Number(1),
         next_seq: 1,
+        settings_seq: None,
         last_refinement_at: None,
         last_attempt: None,
         last_reflection_at: None,

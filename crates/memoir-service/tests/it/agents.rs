@@ -98,6 +98,35 @@ async fn a_change_under_an_old_tag_is_refused() {
 }
 
 #[tokio::test]
+async fn spec_5_1_a_prompt_that_the_agent_sets_makes_an_earlier_tag_old() {
+    let installation = Installation::open().await;
+    let admin = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
+    let path = format!("{WREN}/self/refinement_prompt");
+    let set = async |text: &str| {
+        let set = own.put(&path, &json!({"value": text})).await;
+        set.expect(200);
+        let shown = admin.get(WREN).await;
+        assert!(!shown.text.contains(text));
+        shown.header("etag").to_owned()
+    };
+    let first = set("Of plovers first.").await;
+    let second = set("Of plovers last.").await;
+    let third = set("Of plovers first.").await;
+    // Not even that a text is an earlier one is in a tag.
+    assert!(first != second && second != third && third != first);
+    let patch = async |tag: &str| {
+        let headers = [("if-match", tag)];
+        let body = json!({"refinement_prompt": "Briefly."});
+        admin.send_with("PATCH", WREN, &body, &headers).await
+    };
+    for old in [&first, &second] {
+        patch(old).await.refused(412, "precondition_failed");
+    }
+    patch(&third).await.expect(200);
+}
+
+#[tokio::test]
 async fn of_many_who_change_under_the_same_tag_one_does() {
     let installation = Installation::open().await;
     let admin = installation.administrator().await;
