@@ -2,7 +2,8 @@
 //! stored response is sealed.
 //!
 //! A request's change is written together with its mark (`memoir-app/src/core/replies.rs`). A repetition gets the stored
-//! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
+//! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`). A
+//! response that shows a secret is not stored.
 
 use std::collections::HashSet;
 
@@ -146,6 +147,16 @@ pub(crate) fn wordless(mut response: Response) -> Response {
     response
 }
 
+/// Marks a response that shows a secret. It is not stored: the secret is shown once.
+#[derive(Debug, Clone, Copy)]
+struct Secret;
+
+/// Marks the response to a change that shows a secret.
+pub(crate) fn secret(mut response: Response) -> Response {
+    response.extensions_mut().insert(Secret);
+    response
+}
+
 /// The outcome of storing a response.
 enum Kept {
     /// It is the response of the request, whether it is stored or not.
@@ -154,8 +165,8 @@ enum Kept {
     Overtaken,
 }
 
-/// Stores the response to an executed request. Failures of the service, lack of room and an unreachable database are
-/// not stored: a repetition is executed, or finds the change.
+/// Stores the response to an executed request. Failures of the service, lack of room, an unreachable database and
+/// secrets are not stored: a repetition is executed, or finds the change.
 async fn keep(
     service: &Service,
     key: &ReplyKey,
@@ -166,7 +177,8 @@ async fn keep(
     if code.is_some_and(|ProblemCode(code)| *code == "idempotency_in_progress") {
         return Kept::Overtaken;
     }
-    if response.status().is_server_error() {
+    let is_secret = response.extensions().get::<Secret>().is_some();
+    if is_secret || response.status().is_server_error() {
         return Kept::First(response);
     }
     let (parts, body) = response.into_parts();

@@ -1,6 +1,6 @@
 //! Responses to repeated requests with an idempotency key whose change was made and whose response is not stored. The
-//! node ended before it responded, or shredding removed the response. They are rebuilt from the present data, and show
-//! no more than the first response did.
+//! node ended before it responded, shredding removed the response, or it showed a secret. They are rebuilt from the
+//! present data, and show no more than the first response did.
 
 use axum::{
     extract::{MatchedPath, Request},

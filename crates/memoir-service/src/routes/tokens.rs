@@ -13,7 +13,7 @@ use crate::{
     Problem,
     caller::Caller,
     extract::{JsonBody, Path},
-    schemas,
+    replies, schemas,
 };
 
 /// A token to make.
@@ -64,5 +64,6 @@ pub(crate) async fn create(
         id: made.view.id,
         expires_at: made.view.expires_at,
     };
-    Ok((StatusCode::CREATED, axum::Json(body)).into_response())
+    let response = (StatusCode::CREATED, axum::Json(body)).into_response();
+    Ok(replies::secret(response))
 }

@@ -381,14 +381,16 @@ async fn a_large_answer_is_given_again_too() {
 }
 
 #[tokio::test]
-async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
+async fn spec_5_3_answers_are_kept_sealed_and_those_with_a_secret_not_at_all() {
     let (installation, wren, mut client) = opened().await;
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k1", "/v1/agents/wren/memories", &body).await;
     let made = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
     let again = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
-    assert_eq!((made.status, &made.text), (201, &again.text));
+    is_new(&made, 201);
     let secret = made.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(again.status, 409, "{}", again.text);
+    assert_eq!(again.code(), "idempotency_done");
     assert_eq!(client.get("/v1/agents/wren", &secret).await.status, 200);
     for needle in [CANARY, &secret["memoir_".len()..], "application/json"] {
         assert_eq!(
