@@ -114,6 +114,13 @@ impl Violation {
     }
 }
 
+/// An error of reading, which nothing explains while the store is right.
+impl From<memoir_app::Error> for Violation {
+    fn from(error: memoir_app::Error) -> Self {
+        Self::new("internal", format!("{}: {error}", error.code()))
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -189,7 +189,7 @@ impl World {
             // The others go on.
             let killed = self.any_node(&mut dice);
             self.go_to(killed);
-            self.restart().await.map_err(broken)?;
+            self.restart().await?;
         }
         if dice.roll(25) == 0 {
             let rotating = self.any_node(&mut dice);
@@ -223,7 +223,7 @@ impl World {
         self.node().process.disarm();
         let is_killed = performed.is_none();
         if is_killed {
-            self.restart().await.map_err(broken)?;
+            self.restart().await?;
         }
         match performed {
             Some(Err(Failure::Broken(violation))) => return Err(violation),
@@ -246,9 +246,7 @@ impl World {
         // Nothing of it crossed to another agent.
         let other = (who + 1 + step as usize % 2) % self.residents.len();
         if other != who {
-            let view = View::of(&self.residents[other].agent)
-                .await
-                .map_err(broken)?;
+            let view = View::of(&self.residents[other].agent).await?;
             self.residents[other].reconcile(view, Between::Nothing, &[])?;
         }
         Ok(())
@@ -256,8 +254,7 @@ impl World {
 
     async fn plan(&self, who: usize, dice: &mut Dice) -> Result<Plan, Violation> {
         let resident = &self.residents[who];
-        let page = resident.agent.views().session_page(None, 30).await;
-        let page = page.map_err(broken)?;
+        let page = resident.agent.views().session_page(None, 30).await?;
         let of = |rehearsal: bool| -> Vec<SessionId> {
             page.iter()
                 .filter(|session| session.rehearsal == rehearsal && !session.state.is_running())
@@ -287,7 +284,7 @@ impl World {
         let resident = &mut self.residents[who];
         resident.is_calm &= !plan.unsettles() && !is_off;
         resident.was_off |= is_off;
-        let view = View::of(&resident.agent).await.map_err(broken)?;
+        let view = View::of(&resident.agent).await?;
         if matches!(plan, Plan::Import(..)) {
             resident.check_imported(&view)?;
         }
@@ -332,17 +329,15 @@ impl World {
     /// The sessions of an agent that ended since the last time.
     async fn newly_ended(&mut self, who: usize) -> Result<Vec<(SessionId, State)>, Violation> {
         let resident = &mut self.residents[who];
-        let page = resident.agent.views().session_page(None, 1_000).await;
-        let ended = page.map_err(broken)?.into_iter();
-        let ended = ended.filter(|session| !session.state.is_running());
-        let ended = ended.filter(|session| resident.ended.insert(session.id));
-        Ok(ended.map(|session| (session.id, session.state)).collect())
+        let mut page = resident.agent.views().session_page(None, 1_000).await?;
+        page.retain(|one| !one.state.is_running() && resident.ended.insert(one.id));
+        Ok(page.iter().map(|one| (one.id, one.state)).collect())
     }
 
     /// What must hold of a session that is over, and of the log with it.
     async fn check_end(&mut self, who: usize, id: SessionId) -> Result<(), Violation> {
         let resident = &self.residents[who];
-        let session = resident.agent.views().session(id).await.map_err(broken)?;
+        let session = resident.agent.views().session(id).await?;
         *self
             .report
             .sessions
@@ -356,7 +351,7 @@ impl World {
             session: Some(id),
             ..RecordFilter::default()
         };
-        let records = lens.records(&filter).await.map_err(broken)?;
+        let records = lens.records(&filter).await?;
         let ends = records.iter().filter(|one| one.action.is_session_end());
         let ends = ends.count();
         ensure!(ends == 1, "3.16", "a session has {ends} ends");
@@ -373,7 +368,7 @@ impl World {
                 "{after} of {before} tokens are left, and {share} was the threshold"
             );
         }
-        let verified = resident.agent.log().verify().await.map_err(broken)?;
+        let verified = resident.agent.log().verify().await?;
         ensure!(
             verified.valid,
             "4.2",
@@ -403,19 +398,13 @@ impl World {
     /// What an administrator gets: no text, and the same for texts of the same shape.
     async fn note_administrators(&mut self, who: usize) -> Result<(), Violation> {
         let resident = &self.residents[who];
-        let open = resident.agent.grants().open_access().await;
-        let is_granted = |state: AccessState| state == AccessState::Granted;
-        let has_grant = open
-            .map_err(broken)?
-            .iter()
-            .any(|one| is_granted(one.state));
+        let open = resident.agent.grants().open_access().await?;
+        let has_grant = open.iter().any(|one| one.state == AccessState::Granted);
         if !self.options.notes_administrators || has_grant {
             return Ok(());
         }
-        let account = self.node().memoir.account(resident.account).await;
-        let account = account.map_err(broken)?;
-        let view = administrators_view(&account, &resident.agent).await;
-        let view = view.map_err(broken)?;
+        let account = self.node().memoir.account(resident.account).await?;
+        let view = administrators_view(&account, &resident.agent).await?;
         let marks = BTreeSet::from([self.options.lexicon.mark(resident.place)]);
         check_marks([view.to_string()], &marks)
             .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
@@ -440,9 +429,9 @@ impl World {
         }
         self.go_to(acting);
         let memoir = &self.node().memoir;
-        memoir.close_lapsed_sessions().await.map_err(broken)?;
-        memoir.expire_access().await.map_err(broken)?;
-        memoir.forget_words().await.map_err(broken)?;
+        memoir.close_lapsed_sessions().await?;
+        memoir.expire_access().await?;
+        memoir.forget_words().await?;
         self.go_to(reading);
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
@@ -456,7 +445,7 @@ impl World {
         for node in 0..self.nodes.len() {
             self.go_to(node);
             for resident in &mut self.residents {
-                let view = View::of(&resident.agent).await.map_err(broken)?;
+                let view = View::of(&resident.agent).await?;
                 resident.reconcile(view, Between::Nothing, &[])?;
             }
             self.check_erased().await?;
@@ -467,13 +456,12 @@ impl World {
     /// The whole installation, once all is over.
     async fn end(&mut self) -> Result<(), Violation> {
         self.clock.advance(Duration::from_secs(30 * 86_400));
-        let closed = self.node().memoir.close_lapsed_sessions().await;
-        closed.map_err(broken)?;
+        self.node().memoir.close_lapsed_sessions().await?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
             self.reconcile(who, (&Plan::Cancel, false), &before).await?;
             let views = self.residents[who].agent.views();
-            let page = views.session_page(None, 1_000).await.map_err(broken)?;
+            let page = views.session_page(None, 1_000).await?;
             for session in page {
                 ensure!(!session.state.is_running(), "3.2", "a session stayed open");
                 let is_known = self.residents[who].ended.contains(&session.id);
@@ -481,7 +469,7 @@ impl World {
             }
         }
         self.check_on_each_node().await?;
-        let verified = self.node().memoir.verify_all().await.map_err(broken)?;
+        let verified = self.node().memoir.verify_all().await?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");
         let erased = verified.iter().filter(|one| one.erased_at.is_some());
@@ -495,7 +483,7 @@ impl World {
             self.export(folder).await?;
         }
         let findings = self.storage.open().0.check().await;
-        let findings = findings.map_err(|error| broken(error.into()))?;
+        let findings = findings.map_err(Error::from)?;
         ensure!(findings.is_empty(), "6.1", "{findings:?}");
         Ok(())
     }
@@ -503,8 +491,8 @@ impl World {
     async fn export(&self, folder: &Path) -> Result<(), Violation> {
         for resident in &self.residents {
             let mut file = Vec::new();
-            let mut log = resident.agent.export_log().await.map_err(broken)?;
-            while let Some(piece) = log.next().await.map_err(broken)? {
+            let mut log = resident.agent.export_log().await?;
+            while let Some(piece) = log.next().await? {
                 file.extend_from_slice(&piece);
             }
             let (account, name) = (resident.account, resident.name);
@@ -707,9 +695,4 @@ async fn access(resident: &Resident, which: u64) -> Result<(), Failure> {
     };
     grants.request_access(&draft, &administrator).await?;
     Ok(())
-}
-
-/// An error of reading, which nothing explains while the store is right.
-fn broken(error: Error) -> Violation {
-    Violation::new("internal", format!("{}: {error}", error.code()))
 }

@@ -7,7 +7,7 @@ use memoir_domain::recall::RecallQuery;
 use memoir_testkit::Dice;
 use serde_json::json;
 
-use super::{World, any_guard, broken};
+use super::{World, any_guard};
 use crate::{
     Violation,
     plan::Plan,
@@ -26,7 +26,7 @@ impl World {
     ) -> Result<bool, Violation> {
         if is_killed {
             // The record may be written, and the key still there: any process finishes that.
-            let finished = self.node().memoir.finish().await.map_err(broken)?;
+            let finished = self.node().memoir.finish().await?;
             let left = finished.left.len();
             ensure!(left == 0, "6.2", "{left} works stay half-done");
             // It closes lapsed sessions too.
@@ -40,13 +40,13 @@ impl World {
         match View::of(&resident.agent).await {
             Ok(_) => return Ok(false),
             Err(error) if error.code() == "erased" => {}
-            Err(error) => return Err(broken(error)),
+            Err(error) => return Err(error.into()),
         }
         let mark = self.options.lexicon.mark(resident.place);
         for agent in &resident.by_node {
             check_unreadable(agent, mark.clone()).await?;
         }
-        let verified = resident.agent.log().verify().await.map_err(broken)?;
+        let verified = resident.agent.log().verify().await?;
         ensure!(
             verified.valid && verified.erased_at.is_some(),
             "5.4",
@@ -80,16 +80,16 @@ impl World {
         self.node().process.disarm();
         let is_acknowledged = matches!(made, Some(Ok(_)));
         if made.is_none() {
-            self.restart().await.map_err(broken)?;
+            self.restart().await?;
         }
-        let agent = match self.living(named).await.map_err(broken)? {
+        let agent = match self.living(named).await? {
             Some(agent) => agent,
             None => {
                 ensure!(!is_acknowledged, "6.2", "an acknowledged agent is missing");
-                self.make_agent(named, guard).await.map_err(broken)?
+                self.make_agent(named, guard).await?
             }
         };
-        let resident = self.resident(named, agent).await.map_err(broken)?;
+        let resident = self.resident(named, agent).await?;
         let count = resident.view.memories.len();
         ensure!(count == 0, "5.4", "a new agent has {count} memories");
         self.residents[who] = resident;
@@ -110,13 +110,12 @@ impl World {
     /// That no list names an erased agent, and that none is read by its identifier.
     pub(super) async fn check_erased(&self) -> Result<(), Violation> {
         for (account, id) in &self.erased {
-            let account = self.node().memoir.account(account).await;
-            let account = account.map_err(broken)?;
-            let listed = account.agents().await.map_err(broken)?;
+            let account = self.node().memoir.account(account).await?;
+            let listed = account.agents().await?;
             let is_listed = listed.iter().any(|agent| agent.id == *id);
             ensure!(!is_listed, "5.4", "an erased agent is listed");
-            let agent = account.agent(&id.to_string()).await.map_err(broken)?;
-            let read = View::of(&own(&agent).map_err(broken)?).await;
+            let agent = account.agent(&id.to_string()).await?;
+            let read = View::of(&own(&agent)?).await;
             let code = read.err().map(|error| error.code());
             ensure!(code == Some("erased"), "5.4", "{code:?} of an erased agent");
         }
@@ -142,7 +141,6 @@ async fn check_unreadable(agent: &OwnAgent, mark: String) -> Result<(), Violatio
         ensure!(code == Some("erased"), "5.4", "{code:?} of an erased agent");
     }
     // What was done, and when, stays.
-    let records = agent.lens().records(&RecordFilter::default()).await;
-    let records = json!(records.map_err(broken)?).to_string();
-    check_marks([records], &BTreeSet::from([mark]))
+    let records = agent.lens().records(&RecordFilter::default()).await?;
+    check_marks([json!(records).to_string()], &BTreeSet::from([mark]))
 }

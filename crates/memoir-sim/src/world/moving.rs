@@ -7,7 +7,7 @@ use memoir_testkit::{Dice, administrator};
 use memoir_vault::{Error, KeyStore, MasterSource, SqliteKeys, unlock};
 
 use super::{
-    World, broken,
+    World,
     nodes::{Storage, key_file, key_store},
 };
 use crate::{
@@ -36,10 +36,10 @@ impl World {
         for node in (0..self.nodes.len()).filter(|node| *node != left) {
             self.nodes[node] = self.process(self.options.falsification);
         }
-        self.connect().await.map_err(broken)?;
+        self.connect().await?;
         self.check_left(left).await?;
         self.nodes[left] = self.process(self.options.falsification);
-        self.connect().await.map_err(broken)?;
+        self.connect().await?;
         self.check_on_each_node().await?;
         *self.report.acts.entry("move keys").or_default() += 1;
         Ok(())
@@ -49,8 +49,8 @@ impl World {
     /// gets it as it is.
     async fn check_left(&mut self, node: usize) -> Result<(), Violation> {
         self.go_to(node);
-        let account = self.node().memoir.account(self.residents[0].account).await;
-        let account = account.map_err(broken)?;
+        let account = self.residents[0].account;
+        let account = self.node().memoir.account(account).await?;
         let made = account.create_agent("robin", &[], &administrator()).await;
         let code = made.err().map(|error| error.code());
         let is_refused = code == Some("key_unavailable");
@@ -59,7 +59,7 @@ impl World {
             match View::of(&resident.agent).await {
                 Ok(view) => resident.reconcile(view, Between::Nothing, &[])?,
                 Err(error) if error.code() == "key_unavailable" => {}
-                Err(error) => return Err(broken(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
