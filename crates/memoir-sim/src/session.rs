@@ -99,7 +99,7 @@ impl OwnSession {
             if is_edit {
                 self.edits += 1;
                 made += 1;
-                ensure_edits(self.edits)?;
+                ensure!(self.edits <= MOST_EDITS, "3.11", "{} edits", self.edits);
                 // Under `off` the core size alone decides.
                 if !is_off {
                     self.check_floors(&before, resident).await?;
@@ -143,11 +143,6 @@ impl OwnSession {
         let floor = if is_over { Floor::Over } else { Floor::Within };
         check_ages(resident, &gone, floor).await
     }
-}
-
-fn ensure_edits(edits: u32) -> Result<(), Violation> {
-    ensure!(edits <= MOST_EDITS, "3.11", "{edits} edits");
-    Ok(())
 }
 
 /// The originals that left the prompt for the archive.

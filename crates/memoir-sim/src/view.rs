@@ -161,12 +161,8 @@ impl View {
     pub(crate) fn check_counts(&self) -> Result<(), Violation> {
         let counts = &self.counts;
         let last = self.memories.keys().next_back().copied().unwrap_or(0);
-        ensure!(
-            last == self.memories.len() as u64,
-            "counts",
-            "{} memories, and the last is #{last}",
-            self.memories.len()
-        );
+        let all = self.memories.len() as u64;
+        ensure!(last == all, "counts", "{all} memories, the last is #{last}");
         let stated = [
             counts.core_count,
             counts.journal_count,
@@ -188,30 +184,20 @@ impl View {
             counts.core_tokens
         );
         let summaries = self.sum(|seen| seen.is_active(Kind::Core) && seen.is_summary);
-        ensure!(
-            summaries == (counts.summary_count, counts.summary_tokens),
-            "counts",
-            "summaries are {summaries:?}"
-        );
         let archive = self.sum(|seen| seen.is_active(Kind::Archival));
-        ensure!(
-            archive == (counts.archival_count, counts.archival_tokens),
-            "counts",
-            "the archive is {archive:?}"
-        );
         let journal = self.sum(|seen| seen.is_active(Kind::Journal));
+        let (flagged, _) = self.sum(|seen| seen.is_active(Kind::Core) && seen.constitutional);
+        let counted = [summaries, archive, journal, (flagged, 0)];
+        let stated = [
+            (counts.summary_count, counts.summary_tokens),
+            (counts.archival_count, counts.archival_tokens),
+            (counts.journal_count, counts.journal_tokens),
+            (counts.constitutional_count, 0),
+        ];
         ensure!(
-            journal == (counts.journal_count, counts.journal_tokens),
+            counted == stated,
             "counts",
-            "the journal is {journal:?}"
-        );
-        let flagged = self.sum(|seen| seen.is_active(Kind::Core) && seen.constitutional);
-        ensure!(
-            flagged.0 == counts.constitutional_count,
-            "counts",
-            "{} are constitutional, stated {}",
-            flagged.0,
-            counts.constitutional_count
+            "summaries, archive, journal and constitutional are {counted:?}, stated {stated:?}"
         );
         let originals = counts.originals;
         ensure!(
@@ -222,12 +208,11 @@ impl View {
             "{originals:?}"
         );
         for (number, seen) in &self.memories {
+            let (takes, stated) = (tokens(&seen.content), seen.tokens);
             ensure!(
-                seen.is_shredded || seen.tokens == tokens(&seen.content),
+                seen.is_shredded || stated == takes,
                 "core size",
-                "#{number} takes {} tokens, stated {}",
-                tokens(&seen.content),
-                seen.tokens
+                "#{number} takes {takes} tokens, stated {stated}"
             );
             let is_bare = seen.is_active(Kind::Core) && seen.is_summary && seen.sources == 0;
             ensure!(!is_bare, "2.4", "the summary #{number} has no source");

@@ -338,11 +338,8 @@ impl World {
     async fn check_end(&mut self, who: usize, id: SessionId) -> Result<(), Violation> {
         let resident = &self.residents[who];
         let session = resident.agent.views().session(id).await?;
-        *self
-            .report
-            .sessions
-            .entry(session.state.as_str())
-            .or_default() += 1;
+        let ends = self.report.sessions.entry(session.state.as_str());
+        *ends.or_default() += 1;
         self.report.off += u64::from(session.loss_guard == Some(LossGuard::Off));
         ensure!(session.edits <= 10, "3.11", "{} edits", session.edits);
         ensure!(session.ended_at.is_some(), "3.16", "an end without a time");
@@ -369,15 +366,8 @@ impl World {
             );
         }
         let verified = resident.agent.log().verify().await?;
-        ensure!(
-            verified.valid,
-            "4.2",
-            "{:?}",
-            verified
-                .mismatches
-                .first()
-                .map(|mismatch| &mismatch.problem)
-        );
+        let problem = verified.mismatches.first().map(|one| &one.problem);
+        ensure!(verified.valid, "4.2", "{problem:?}");
         let counted = verified.originals.unwrap_or_default();
         let shown = resident.view.counts.originals;
         let expected = (
@@ -497,13 +487,9 @@ impl World {
             }
             let (account, name) = (resident.account, resident.name);
             let path = folder.join(format!("{}-{account}-{name}.jsonl", self.options.seed));
-            let written = std::fs::write(&path, file);
-            ensure!(
-                written.is_ok(),
-                "4.2",
-                "{} cannot be written",
-                path.display()
-            );
+            let is_written = std::fs::write(&path, file).is_ok();
+            let path = path.display();
+            ensure!(is_written, "4.2", "{path} cannot be written");
         }
         Ok(())
     }
