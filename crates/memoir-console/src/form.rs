@@ -149,10 +149,8 @@ pub(crate) fn cut<T>(rows: &mut Vec<T>, most: usize) -> Option<&T> {
 
 /// An address with these parameters, without blank ones.
 pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
-    let given: Vec<_> = parameters
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .collect();
+    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
+    let given: Vec<_> = given.collect();
     // This cannot fail: pairs of texts can always be encoded.
     match serde_urlencoded::to_string(&given) {
         Ok(text) if !text.is_empty() => format!("{path}?{text}"),

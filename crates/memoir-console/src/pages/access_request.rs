@@ -43,11 +43,8 @@ impl ShownRequest {
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
         // The request is read as this visitor, since the agent's reason is shown only to the requester.
-        let request = agent
-            .views()
-            .seen_by(visitor.viewer())
-            .access_request(id)
-            .await?;
+        let lens = agent.views().seen_by(visitor.viewer());
+        let request = lens.access_request(id).await?;
         Ok(Self {
             visitor,
             agent,
@@ -73,10 +70,8 @@ impl ShownRequest {
 
     /// Whole seconds for which it can still be used.
     pub(super) fn seconds_left(&self) -> u64 {
-        self.agent
-            .grants()
-            .access_time_left(&self.request)
-            .as_secs()
+        let left = self.agent.grants().access_time_left(&self.request);
+        left.as_secs()
     }
 
     pub(super) fn path(&self) -> String {
@@ -108,11 +103,8 @@ impl ShownRequest {
     }
 
     async fn taken_back_by(&self) -> Result<String, PageFailure> {
-        let by = self
-            .agent
-            .grants()
-            .access_taken_back_by(&self.request)
-            .await?;
+        let grants = self.agent.grants();
+        let by = grants.access_taken_back_by(&self.request).await?;
         Ok(match by {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
             Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),

@@ -280,10 +280,8 @@ async fn set_paused(visitor: &Visitor, agent: &AgentHandle, paused: bool) -> Pag
         false => ("false", "resumed"),
     };
     let assignments = [(Field::Paused, Some(value))];
-    agent
-        .settings()
-        .configure(&assignments, &visitor.actor())
-        .await?;
+    let settings = agent.settings();
+    settings.configure(&assignments, &visitor.actor()).await?;
     let path = agent_path(agent.scope().agent);
     Ok(see_other(&format!("{path}?done={done}")))
 }

@@ -97,10 +97,8 @@ async fn found(
     before: Option<u64>,
 ) -> Result<Markup, Error> {
     // One more than is shown says whether there is another page, without counting all.
-    let mut records = agent
-        .views()
-        .search_records(search, before, AT_ONCE + 1)
-        .await?;
+    let views = agent.views();
+    let mut records = views.search_records(search, before, AT_ONCE + 1).await?;
     let next = form::cut(&mut records, AT_ONCE as usize);
     let next = next.map(|last| query.address(PATH, &last.seq.to_string()));
     let newest = query.address(PATH, "");
@@ -244,10 +242,8 @@ fn coded(name: &str, code: &str, sessions: &str) -> Markup {
 
 /// Settings by their labels, anything else by how many there are.
 fn listed(items: &[Value]) -> String {
-    let codes: Option<Vec<String>> = items
-        .iter()
-        .map(|item| item.as_str().map(setting))
-        .collect();
+    let codes = items.iter().map(|item| item.as_str().map(setting));
+    let codes: Option<Vec<String>> = codes.collect();
     codes.map_or_else(
         || words::number(items.len() as u64),
         |codes| codes.join(", "),

@@ -54,10 +54,8 @@ pub(super) async fn section(
     let settings = format!("{path}/settings#{}", tokens::PLACE);
     let held = agent.grants().tokens().await?;
     let has_token = held.iter().any(|token| token.revoked_at.is_none());
-    let needs_consent = agent
-        .grants()
-        .needs_consent_for_token(&visitor.actor())
-        .await?;
+    let grants = agent.grants();
+    let needs_consent = grants.needs_consent_for_token(&visitor.actor()).await?;
     Ok(html! {
         section.connect aria-labelledby="connect" {
             h2 #connect { "Connect this agent" }

@@ -460,10 +460,8 @@ pub(crate) async fn handle(
 ) -> PageResult {
     let handling = handling(&word)?;
     let actor = visitor.actor();
-    let handled = agent
-        .memories()
-        .handle(Number(number), handling, &actor)
-        .await?;
+    let memories = agent.memories();
+    let handled = memories.handle(Number(number), handling, &actor).await?;
     let back = MemoryListQuery::of(&form);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, back.after, &word);
@@ -482,10 +480,8 @@ pub(crate) async fn handle_selected(
     let word = form.field("act");
     let (handling, actor) = (handling(word)?, visitor.actor());
     let selected = form.all().iter().filter(|(name, _)| name == "memory");
-    let numbers: Vec<u64> = selected
-        .filter_map(|(_, number)| number.parse().ok())
-        .take(AT_ONCE as usize)
-        .collect();
+    let numbers = selected.filter_map(|(_, number)| number.parse().ok());
+    let numbers: Vec<u64> = numbers.take(AT_ONCE as usize).collect();
     for &number in &numbers {
         let row = agent.views().memory(Number(number)).await?;
         if offered(&row).iter().any(|(known, _)| *known == word) {

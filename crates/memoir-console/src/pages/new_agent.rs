@@ -71,10 +71,8 @@ pub(crate) async fn create(
         .collect();
     fields::check(&given, &mut faults);
     if faults.is_empty() {
-        let settings: Vec<_> = fields::borrowed(&given)
-            .into_iter()
-            .filter(|(field, _)| *field != Field::Name)
-            .collect();
+        let all = fields::borrowed(&given).into_iter();
+        let settings: Vec<_> = all.filter(|(field, _)| *field != Field::Name).collect();
         let actor = visitor.actor();
         match visitor.account.create_agent(name, &settings, &actor).await {
             Ok(agent) => {

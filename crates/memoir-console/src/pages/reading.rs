@@ -81,10 +81,8 @@ impl AuthorizedRead {
         if !(shown_request.is_own() && shown_request.is_granted() && covers(&shown_request)) {
             return Ok(Err(see_other(&shown_request.path())));
         }
-        let viewer = shown_request
-            .visitor
-            .viewer()
-            .under(shown_request.request.id);
+        let viewer = shown_request.visitor.viewer();
+        let viewer = viewer.under(shown_request.request.id);
         Ok(Ok(Self {
             shown_request,
             viewer,
@@ -376,12 +374,8 @@ pub(crate) async fn session(
         Err(elsewhere) => return Ok(elsewhere),
     };
     // `own_session_id` fails where the session in the address is of another agent.
-    let id = look
-        .shown_request
-        .agent
-        .settings()
-        .own_session_id(&session)
-        .await?;
+    let settings = look.shown_request.agent.settings();
+    let id = settings.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
     let filter = RecordFilter {
         session: Some(id),

@@ -146,10 +146,8 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &Refine
 /// Begins another session like this one, which failed. The agent's own model is taken, which may have been corrected
 /// since; the session's where there is none.
 pub(super) fn again(visitor: &Visitor, view: &AgentFacts, session: &SessionFacts) -> Markup {
-    let model = session
-        .model
-        .as_deref()
-        .filter(|_| view.effective_model.is_none());
+    let model = session.model.as_deref();
+    let model = model.filter(|_| view.effective_model.is_none());
     html! {
         form.inline method="post" action={ (agent_path(view.id)) "/refine" } {
             (parts::form_token(visitor))

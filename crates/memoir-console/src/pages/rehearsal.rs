@@ -134,11 +134,9 @@ fn row(change: &RehearsedChangeFacts) -> Markup {
 
 fn what(change: &RehearsedChangeFacts) -> Markup {
     let after = &change.after;
-    let was_core = change
-        .before
-        .as_ref()
-        .is_none_or(|before| before.kind == Kind::Core);
-    let was_constitutional = change.before.as_ref().map(|before| before.constitutional);
+    let before = change.before.as_ref();
+    let was_core = before.is_none_or(|before| before.kind == Kind::Core);
+    let was_constitutional = before.map(|before| before.constitutional);
     let is_protected = was_constitutional == Some(false) && after.constitutional;
     html! {
         @match (&change.before, change.under) {
@@ -188,11 +186,8 @@ pub(crate) async fn apply(
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let newest = form.newest()?;
     let actor = visitor.actor();
-    let applied = agent
-        .as_seen(newest)
-        .sessions()
-        .apply_rehearsal(id, &actor)
-        .await;
+    let seen = agent.as_seen(newest);
+    let applied = seen.sessions().apply_rehearsal(id, &actor).await;
     if let Err(Error::Changed) = applied {
         return stale(&visitor, &agent, id).await;
     }

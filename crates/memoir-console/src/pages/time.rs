@@ -203,11 +203,8 @@ fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
     // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
     let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
-    let highest = history
-        .core_size
-        .iter()
-        .map(|point| point.highest_core_tokens)
-        .max();
+    let sizes = history.core_size.iter();
+    let highest = sizes.map(|point| point.highest_core_tokens).max();
     let highest = highest.unwrap_or(0);
     let bands = history
         .sessions

@@ -54,10 +54,8 @@ impl TimelinePage {
             session: Some(session),
             ..RecordFilter::default()
         };
-        let mut records = agent
-            .views()
-            .search_records(&search, before, AT_ONCE + 1)
-            .await?;
+        let views = agent.views();
+        let mut records = views.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = form::cut(&mut records, AT_ONCE as usize).is_some();
         // The log is read from its end, and shown from its beginning.
         records.reverse();

@@ -49,10 +49,8 @@ async fn page(
     id: SessionId,
     problem: Option<&str>,
 ) -> PageResult {
-    let preview = agent
-        .sessions()
-        .preview_roll_back(id, &visitor.actor())
-        .await?;
+    let sessions = agent.sessions();
+    let preview = sessions.preview_roll_back(id, &visitor.actor()).await?;
     let session = agent.views().session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))

@@ -48,12 +48,8 @@ impl Tree<'_> {
             return html! {};
         };
         let is_new = self.seen.insert(number);
-        let below: Vec<Number> = story
-            .parents
-            .iter()
-            .chain(&story.duplicates)
-            .copied()
-            .collect();
+        let below = story.parents.iter().chain(&story.duplicates);
+        let below: Vec<Number> = below.copied().collect();
         html! {
             p.node { (numbers(&[number], Some(self.path)))
                 @if !is_new { " " span.of { "as above" } } }

@@ -128,12 +128,8 @@ async fn left_out(
     for &number in context.left_out.iter().take(MOST_LEFT_OUT) {
         memories.push(agent.lens().memory(number).await?);
     }
-    let rest: Vec<Number> = context
-        .left_out
-        .iter()
-        .skip(MOST_LEFT_OUT)
-        .copied()
-        .collect();
+    let rest = context.left_out.iter().skip(MOST_LEFT_OUT);
+    let rest: Vec<Number> = rest.copied().collect();
     let core = view.settings.expose().get("context_core_tokens");
     let core = core.and_then(serde_json::Value::as_u64);
     Ok(html! {

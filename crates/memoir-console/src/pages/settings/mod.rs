@@ -82,11 +82,8 @@ impl SettingsView {
 
 /// The settings of a record, by their wire names.
 fn touched_by(record: &RecordFacts) -> impl Iterator<Item = &str> {
-    let names = record
-        .counts
-        .as_map()
-        .get("fields")
-        .and_then(Value::as_array);
+    let names = record.counts.as_map().get("fields");
+    let names = names.and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str)
 }
 
