@@ -53,10 +53,8 @@ pub(crate) async fn list(agent: &OwnAgent, tool: &str, result: &mut Value) {
     let Ok(open) = agent.grants().open_access().await else {
         return;
     };
-    let requests: Vec<Value> = open
-        .iter()
-        .filter_map(|request| brief(request).ok())
-        .collect();
+    let requests = open.iter().filter_map(|request| brief(request).ok());
+    let requests: Vec<Value> = requests.collect();
     if requests.is_empty() {
         return;
     }

@@ -160,11 +160,8 @@ fn error_result(error: &Error) -> Value {
 
 impl ServerHandler for AgentTools {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_prompts()
-            .enable_resources()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools();
+        let capabilities = capabilities.enable_prompts().enable_resources().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("memoir", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS.trim())

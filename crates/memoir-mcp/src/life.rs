@@ -47,10 +47,8 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
         })
     });
     let messages = messages.collect::<Result<Vec<_>, Invalid>>()?;
-    let handed = agent
-        .life()
-        .hand_over(messages, now, ActorKind::Agent)
-        .await?;
+    let life = agent.life();
+    let handed = life.hand_over(messages, now, ActorKind::Agent).await?;
     Ok(json!({"type": "transcript_received", "received": handed.received, "known": handed.known}))
 }
 

@@ -471,10 +471,8 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     );
     let warnings = match wanted {
         (true, false, false) => {
-            agent
-                .settings()
-                .undo_setting(field, &agent.as_actor())
-                .await?;
+            let settings = agent.settings();
+            settings.undo_setting(field, &agent.as_actor()).await?;
             Vec::new()
         }
         (false, true, false) => agent.author(field, None).await?,

@@ -81,10 +81,8 @@ impl<T> Page<T> {
         let limit = limit as usize;
         let has_more = items.len() > limit;
         items.truncate(limit);
-        let cursor = items
-            .last()
-            .filter(|_| has_more)
-            .and_then(|last| serde_json::to_vec(&place(last)).ok());
+        let last = items.last().filter(|_| has_more);
+        let cursor = last.and_then(|last| serde_json::to_vec(&place(last)).ok());
         Self {
             items: items.into_iter().map(show).collect(),
             next_cursor: cursor.map(|cursor| URL_SAFE_NO_PAD.encode(cursor)),

@@ -139,10 +139,8 @@ impl Workers {
         let Some((provider, most)) = self.service.memoir.provider_limit(session) else {
             return Some(None);
         };
-        let room = self
-            .rooms
-            .entry(provider)
-            .or_insert_with(|| Arc::new(Semaphore::new(most)));
+        let room = self.rooms.entry(provider);
+        let room = room.or_insert_with(|| Arc::new(Semaphore::new(most)));
         room.clone().try_acquire_owned().ok().map(Some)
     }
 

@@ -175,10 +175,8 @@ pub(crate) async fn answer(
     JsonBody(AccessAnswer { granted, reason }): JsonBody<AccessAnswer>,
 ) -> Result<Response, Problem> {
     let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
-    let request = agent
-        .grants()
-        .answer_access(id, granted, reason, &actor)
-        .await?;
+    let grants = agent.grants();
+    let request = grants.answer_access(id, granted, reason, &actor).await?;
     Ok(replies::wordless(axum::Json(request).into_response()))
 }
 

@@ -81,13 +81,8 @@ fn with_etag(agent: ShownAgent) -> Response {
 
 /// The response to a request that made or changed the agent before, without its prompts.
 pub(super) async fn shown_before(caller: &Caller, agent: &str) -> Result<Response, Problem> {
-    let facts = caller
-        .reach_managed(agent)
-        .await?
-        .agent
-        .views()
-        .show()
-        .await?;
+    let reached = caller.reach_managed(agent).await?;
+    let facts = reached.agent.views().show().await?;
     Ok(with_etag(ShownAgent::from(facts)))
 }
 
@@ -105,10 +100,8 @@ pub(crate) async fn change(
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;
     let expected = IfMatch::of(&headers)?;
-    let agent = reached
-        .agent
-        .views()
-        .where_agent(move |now| expected.admits(|| agent_etag(now)));
+    let views = reached.agent.views();
+    let agent = views.where_agent(move |now| expected.admits(|| agent_etag(now)));
     let changed = agent
         .settings()
         .configure(&borrowed(&values), &reached.actor)
@@ -225,10 +218,8 @@ pub(crate) async fn erase(
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let expected = IfMatch::of(&headers)?;
-    let agent = reached
-        .agent
-        .views()
-        .where_agent(move |now| expected.admits(|| agent_etag(now)));
+    let views = reached.agent.views();
+    let agent = views.where_agent(move |now| expected.admits(|| agent_etag(now)));
     let erased = agent.log().erase(&reached.actor).await?;
     let id = agent.scope().agent;
     let erased = axum::Json(ErasedAgent::new(id, erased));

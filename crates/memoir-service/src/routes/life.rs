@@ -39,11 +39,8 @@ pub(crate) async fn hand_over(
     JsonBody(Transcript { messages, now }): JsonBody<Transcript>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let handed = reached
-        .agent
-        .life()
-        .hand_over(messages, now, reached.actor.kind)
-        .await?;
+    let life = reached.agent.life();
+    let handed = life.hand_over(messages, now, reached.actor.kind).await?;
     // Also where these wait for hours: earlier messages may be due.
     caller.wake_life();
     Ok((StatusCode::ACCEPTED, axum::Json(handed)).into_response())

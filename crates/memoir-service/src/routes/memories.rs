@@ -135,17 +135,11 @@ async fn save_all(reached: &Reached, inputs: Vec<MemoryInput>) -> Result<Vec<Sav
     }
     // A single memory has no place to name.
     if let [_, _, ..] = inputs.as_slice() {
-        check_each(
-            &inputs,
-            SavedBy::of(reached.actor.kind),
-            reached.agent.now(),
-        )?;
+        let saved_by = SavedBy::of(reached.actor.kind);
+        check_each(&inputs, saved_by, reached.agent.now())?;
     }
-    Ok(reached
-        .agent
-        .memories()
-        .save(&inputs, &reached.actor)
-        .await?)
+    let memories = reached.agent.memories();
+    Ok(memories.save(&inputs, &reached.actor).await?)
 }
 
 /// Names the faulty one among several.
@@ -417,14 +411,10 @@ async fn handle(
 ) -> Result<Response, Problem> {
     let number = self::number(number)?;
     let expected = IfMatch::of(headers)?;
-    let agent = reached
-        .agent
-        .views()
-        .where_memory(number, move |now| is_expected(&expected, now));
-    let memory = agent
-        .memories()
-        .handle(number, handling, &reached.actor)
-        .await?;
+    let views = reached.agent.views();
+    let agent = views.where_memory(number, move |now| is_expected(&expected, now));
+    let memories = agent.memories();
+    let memory = memories.handle(number, handling, &reached.actor).await?;
     Ok(with_etag(memory))
 }
 
@@ -522,10 +512,8 @@ pub(crate) async fn shred(
         reason: reason.expose(),
         derived,
     };
-    let agent = reached
-        .agent
-        .views()
-        .where_memory(number, move |now| is_expected(&expected, now));
+    let views = reached.agent.views();
+    let agent = views.where_memory(number, move |now| is_expected(&expected, now));
     let shredded = agent.memories().shred(wish, &reached.actor).await?;
     let etag = [(header::ETAG, memory_etag(&shredded.memory))];
     Ok(replies::wordless(
@@ -551,11 +539,8 @@ async fn ask_to_shred(
         kind: AccessKind::Shred { number, derived },
         purpose: purpose.map_err(memoir_app::Error::from)?,
     };
-    let request = reached
-        .agent
-        .grants()
-        .request_access(&draft, &reached.actor)
-        .await?;
+    let grants = reached.agent.grants();
+    let request = grants.request_access(&draft, &reached.actor).await?;
     let shown = ShownAccessRequest::from(request);
     Ok((StatusCode::ACCEPTED, axum::Json(shown)).into_response())
 }

@@ -48,11 +48,8 @@ fn field(name: &str) -> Result<Field, Problem> {
     let own = |field: &Field| field.is_own();
     let parsed: Option<Field> = name.parse().ok().filter(own);
     parsed.ok_or_else(|| {
-        let names: Vec<&str> = Field::ALL
-            .into_iter()
-            .filter(own)
-            .map(Field::as_str)
-            .collect();
+        let names = Field::ALL.into_iter().filter(own).map(Field::as_str);
+        let names: Vec<&str> = names.collect();
         Problem::not_found(format!(
             "an agent has no such setting of its own; those are {}",
             names.join(", ")

@@ -188,11 +188,8 @@ pub(crate) async fn apply(
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let applied = reached
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &reached.actor)
-        .await?;
+    let sessions = reached.agent.sessions();
+    let applied = sessions.apply_rehearsal(id, &reached.actor).await?;
     Ok(axum::Json(applied).into_response())
 }
 
