@@ -107,10 +107,8 @@ pub(crate) fn report(kept: &[String]) -> Result<(), Failure> {
     if kept.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = kept
-        .iter()
-        .map(|name| format!("`{}`", safe(name)))
-        .collect();
+    let names = kept.iter().map(|name| format!("`{}`", safe(name)));
+    let names: Vec<String> = names.collect();
     terminal::note(&format!(
         "the programs that are set up on this machine keep the memory of {}: the tokens are in `{}`",
         names.join(", "),

@@ -182,11 +182,8 @@ impl Remote {
                 false => failure,
             }
         };
-        let answer = request
-            .bearer_auth(&self.token)
-            .send()
-            .await
-            .map_err(away)?;
+        let request = request.bearer_auth(&self.token);
+        let answer = request.send().await.map_err(away)?;
         let status = answer.status();
         let text = answer.text().await.map_err(away)?;
         if status.is_success() {

@@ -14,11 +14,8 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
                 let characters = text.split_inclusive(|_| true);
                 characters.collect::<Vec<&str>>()
             });
-            let apart: usize = gaps(&left, &right)
-                .into_iter()
-                .flatten()
-                .map(|places| places.len())
-                .sum();
+            let apart = gaps(&left, &right).into_iter().flatten();
+            let apart: usize = apart.map(|places| places.len()).sum();
             let all = left.len() + right.len();
             (name, (all - apart) as f32 / all.max(1) as f32)
         })

@@ -120,12 +120,8 @@ fn stream(
 }
 
 fn handed(message: TranscriptMessage) -> HandedMessage {
-    let speaker: String = message
-        .speaker
-        .expose()
-        .chars()
-        .take(SPEAKER_LIMIT)
-        .collect();
+    let speaker = message.speaker.expose().chars().take(SPEAKER_LIMIT);
+    let speaker: String = speaker.collect();
     let speaker = match speaker.trim() {
         "" => UNKNOWN,
         speaker => speaker,

@@ -129,10 +129,8 @@ fn opened(path: &Path) -> Result<Vec<ByteStream>, Failure> {
     let failed = |error| Failure::file("read", path, &error);
     let mut file = File::open(path).map_err(failed)?;
     let mut head = Vec::new();
-    file.by_ref()
-        .take(4)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
+    let mut begin = file.by_ref().take(4);
+    begin.read_to_end(&mut head).map_err(failed)?;
     file.rewind().map_err(failed)?;
     if !memoir_import::is_archive(&head) {
         return Ok(vec![Box::new(file)]);

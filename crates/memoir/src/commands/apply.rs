@@ -16,10 +16,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
-    let mut applied = agent
-        .sessions()
-        .apply_rehearsal(id, &installation.author())
-        .await?;
+    let sessions = agent.sessions();
+    let mut applied = sessions.apply_rehearsal(id, &installation.author()).await?;
     // The response is without text; the viewer may be the owner.
     applied.session = lens.session(applied.session.id).await?;
     if global.json {

@@ -63,10 +63,8 @@ pub(crate) enum ExportFormat {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let path = arguments
-        .output
-        .as_deref()
-        .filter(|path| *path != Path::new("-"));
+    let path = arguments.output.as_deref();
+    let path = path.filter(|path| *path != Path::new("-"));
     match arguments.format {
         ExportFormat::Jsonl => lines(global, &arguments.agent, path).await,
         ExportFormat::Markdown => folder(global, &arguments.agent, path, PageLayout::Folders).await,

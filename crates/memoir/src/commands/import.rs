@@ -189,10 +189,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let author = installation.author();
-    let undone = agent
-        .memories()
-        .undo_import(&author, arguments.dry_run)
-        .await?;
+    let memories = agent.memories();
+    let undone = memories.undo_import(&author, arguments.dry_run).await?;
     let memories = counted(undone.discarded, "memory", "memories");
     // This cannot fail: the structure consists of numbers.
     let mut output = serde_json::to_value(&undone).unwrap_or_default();

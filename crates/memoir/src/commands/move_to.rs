@@ -301,10 +301,8 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
         let mut after = None;
         loop {
             // Tables are filled in the order of their keys, so that the target's rows are the first ones of the source.
-            let found = there
-                .tables()
-                .rows_after(table, after.clone(), ROWS)
-                .await?;
+            let tables = there.tables();
+            let found = tables.rows_after(table, after.clone(), ROWS).await?;
             let Some(last) = found.last() else { break };
             let mut own = from.tables().rows_after(table, after, ROWS).await?;
             own.truncate(found.len());
@@ -388,10 +386,8 @@ async fn compare(
         let one = from.tables().rows_after(table, after.clone(), ROWS).await?;
         let other = there.tables().rows_after(table, after, ROWS).await?;
         if one != other {
-            let equal = one
-                .iter()
-                .zip(&other)
-                .take_while(|(one, other)| one == other);
+            let equal = one.iter().zip(&other);
+            let equal = equal.take_while(|(one, other)| one == other);
             let at = count + equal.count() as u64 + 1;
             let message = format!("table `{}` differs from row {at} on", table.name);
             return Err(Failure::new(message).hint(

@@ -203,11 +203,8 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
         State::Declined if why != Some(EndReason::NoAnswer) => return Ok(Ending::Done),
         _ => {}
     }
-    let reason = session
-        .words
-        .reason
-        .as_ref()
-        .map_or_else(String::new, |reason| format!(": {}", reason.expose()));
+    let reason = session.words.reason.as_ref();
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", reason.expose()));
     let failure = Failure::new(format!(
         "the session ended as `{}`{reason}",
         session.state.label()

@@ -36,11 +36,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ));
         return Ok(ending);
     }
-    let numbers: Vec<String> = reflected
-        .promoted
-        .iter()
-        .map(|number| number.to_string())
-        .collect();
+    let numbers = reflected.promoted.iter().map(|number| number.to_string());
+    let numbers: Vec<String> = numbers.collect();
     let considered = counted(reflected.considered as u64, "entry", "entries");
     output::print(&match (reflected.considered, numbers.as_slice()) {
         (0, _) => {

@@ -83,10 +83,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
         return Err(Failure::new(problem).hint("`memoir remember AGENT TEXT` saves a text"));
     }
-    let saved = agent
-        .memories()
-        .save(&[input], &installation.author())
-        .await?;
+    let memories = agent.memories();
+    let saved = memories.save(&[input], &installation.author()).await?;
     // One memory was given, and a batch is saved whole or not at all (SPEC 2.4).
     let saved = saved
         .first()

@@ -48,10 +48,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         check_name(path)?;
     }
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
-    let stats = agent
-        .log()
-        .stats(arguments.since, arguments.until, POINTS)
-        .await?;
+    let log = agent.log();
+    let stats = log.stats(arguments.since, arguments.until, POINTS).await?;
     let plot = show::stats::plot(&stats);
     if let Some(path) = &arguments.plot {
         save(path, &plot)?;

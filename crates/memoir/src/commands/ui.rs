@@ -110,11 +110,8 @@ fn leading_file(url: &str) -> Result<NamedTempFile, Failure> {
     private_file::make_private_folder(&folder).map_err(problem)?;
     let mut builder = tempfile::Builder::new();
     // A temporary file is its owner's only.
-    let mut file = builder
-        .prefix("page-")
-        .suffix(".html")
-        .tempfile_in(&folder)
-        .map_err(problem)?;
+    let named = builder.prefix("page-").suffix(".html");
+    let mut file = named.tempfile_in(&folder).map_err(problem)?;
     // The secret is base64, which needs no escaping.
     let page = format!(
         "<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={url}\">\
@@ -134,12 +131,8 @@ fn browser(file: &NamedTempFile) -> std::io::Result<()> {
         _ => ("xdg-open", &[]),
     };
     let mut command = Command::new(program);
-    command
-        .args(before)
-        .arg(file.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(before).arg(file.path()).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     // Not waited for: some browsers run as long as they are open.
     command.spawn().map(drop)
 }

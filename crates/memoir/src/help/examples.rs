@@ -134,10 +134,8 @@ mod tests {
         let mut prose = String::new();
         let mut block = None;
         for line in text.lines() {
-            let line = line
-                .trim_start()
-                .trim_start_matches("/// ")
-                .trim_start_matches("//! ");
+            let line = line.trim_start().trim_start_matches("/// ");
+            let line = line.trim_start_matches("//! ");
             match (line.strip_prefix("```"), block) {
                 (Some(_), Some(_)) => block = None,
                 (Some(language), None) if is_page => block = Some(matches!(language, "" | "sh")),

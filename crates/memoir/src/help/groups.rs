@@ -76,10 +76,8 @@ mod tests {
         let mut command = crate::cli::Arguments::command();
         command.build();
         let there: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let named: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| names.split(' '))
-            .collect();
+        let named = GROUPS.iter().flat_map(|(_, names)| names.split(' '));
+        let named: Vec<&str> = named.collect();
         assert_eq!(named.iter().copied().collect::<BTreeSet<_>>(), there);
         assert_eq!(named.len(), there.len(), "none is there twice");
     }

@@ -154,17 +154,10 @@ fn merged(record: &ShownRecord) -> Vec<(u64, &str)> {
 
 /// The numbers that a record lists under a name.
 fn numbers(record: &ShownRecord, name: &str) -> Vec<u64> {
-    let listed = record
-        .words
-        .data
-        .expose()
-        .get(name)
-        .and_then(Value::as_array);
-    listed
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_u64)
-        .collect()
+    let listed = record.words.data.expose().get(name);
+    let listed = listed.and_then(Value::as_array);
+    let listed = listed.into_iter().flatten();
+    listed.filter_map(Value::as_u64).collect()
 }
 
 /// Counts and codes, without text.
@@ -222,10 +215,8 @@ fn facts(record: &ShownRecord) -> String {
 
 /// `merged: #1 #2`
 fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
-    let numbers: Vec<String> = numbers
-        .into_iter()
-        .map(|number| format!("#{number}"))
-        .collect();
+    let numbers = numbers.into_iter().map(|number| format!("#{number}"));
+    let numbers: Vec<String> = numbers.collect();
     format!("{}: {}", labels::fact(name), numbers.join(" "))
 }
 
@@ -247,10 +238,8 @@ fn fact(name: &str, value: &Value) -> Option<String> {
             items.join(" ")
         }
         Value::Object(parts) => {
-            let parts: Vec<String> = parts
-                .iter()
-                .filter_map(|(name, value)| fact(name, value))
-                .collect();
+            let parts = parts.iter().filter_map(|(name, value)| fact(name, value));
+            let parts: Vec<String> = parts.collect();
             return (!parts.is_empty()).then(|| parts.join(", "));
         }
         other => other.to_string(),

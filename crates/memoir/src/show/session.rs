@@ -219,10 +219,8 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
 pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
     let mut text = String::new();
     for change in changes {
-        let before = change
-            .before
-            .as_ref()
-            .filter(|memory| memory.discarded_at.is_none());
+        let before = change.before.as_ref();
+        let before = before.filter(|memory| memory.discarded_at.is_none());
         let after = Some(&change.after).filter(|memory| memory.discarded_at.is_none());
         let is_archival = |memory: &ShownMemory| memory.kind == Kind::Archival;
         let what = match (before, after) {

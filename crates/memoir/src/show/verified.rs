@@ -12,10 +12,8 @@ pub(crate) fn verified_text(
     agents: &[Verification],
     checkpoint: Option<&CheckpointGrowth>,
 ) -> String {
-    let mut text: String = agents
-        .iter()
-        .map(|one| agent(one, &name(one, agents)))
-        .collect();
+    let lines = agents.iter().map(|one| agent(one, &name(one, agents)));
+    let mut text: String = lines.collect();
     if agents.is_empty() {
         text.push_str("there is no agent yet\n");
     }

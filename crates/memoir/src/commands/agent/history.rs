@@ -47,10 +47,8 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     } else if versions.is_empty() {
         terminal::note(&format!("{} was never set", field.as_str()));
     } else {
-        let lines: Vec<String> = versions
-            .iter()
-            .map(|version| line(field, version))
-            .collect();
+        let lines = versions.iter().map(|version| line(field, version));
+        let lines: Vec<String> = lines.collect();
         output::print(&lines.join("\n"))?;
     }
     Ok(Ending::Done)

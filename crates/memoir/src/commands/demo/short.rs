@@ -107,10 +107,8 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
 }
 
 async fn good(agent: &OwnAgent) -> Result<bool, Failure> {
-    let session = agent
-        .lens()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await?;
+    let lens = agent.lens();
+    let session = lens.refine(&RefineOptions::default(), &mut |_| {}).await?;
     let left = session.post_session_tokens.unwrap_or_default();
     let before = session.pre_session_tokens.unwrap_or_default();
     say(&format!(

@@ -90,10 +90,8 @@ impl NamedInput {
     /// Whether it may be an archive or lines of Memoir's own. Any other input is named by its kind, instead of one error
     /// for each of its lines.
     pub(super) fn may_be_own(&self) -> bool {
-        let head = self
-            .head
-            .strip_prefix(b"\xEF\xBB\xBF")
-            .unwrap_or(&self.head);
+        let head = self.head.strip_prefix(b"\xEF\xBB\xBF");
+        let head = head.unwrap_or(&self.head);
         let lines = head.split(|byte| *byte == b'\n');
         let lines = lines.map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty()).peekable();
@@ -146,10 +144,8 @@ pub(super) async fn run(
     let recognised = import.recognised().clone();
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     // Pages of this agent update its memories; pages of another agent are imported as those of another program.
-    let is_own = recognised
-        .pages_of
-        .as_ref()
-        .is_some_and(|name| agent.answers_to(name));
+    let pages_of = recognised.pages_of.as_ref();
+    let is_own = pages_of.is_some_and(|name| agent.answers_to(name));
     if is_own {
         let now = installation.memoir.now();
         return returning::run(global, &arguments, import, now, &installation, &agent).await;

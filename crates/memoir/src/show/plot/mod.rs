@@ -123,11 +123,8 @@ impl Plot {
         }
         let begin = self.curve.first().map_or(0.0, |(at, _)| *at);
         // A chart of a single moment still needs a width.
-        let end = self
-            .curve
-            .last()
-            .map_or(1.0, |(at, _)| *at)
-            .max(begin + 1.0);
+        let end = self.curve.last().map_or(1.0, |(at, _)| *at);
+        let end = end.max(begin + 1.0);
         let top = self.top() as f64;
         let mut builder = ChartBuilder::on(area);
         builder
