@@ -308,10 +308,8 @@ impl Settings {
 
     /// The effective immutable tags, folded, for comparing.
     pub fn immutable_tag_set(&self) -> BTreeSet<String> {
-        self.effective_immutable_tags()
-            .iter()
-            .map(|tag| fold(tag))
-            .collect()
+        let tags = self.effective_immutable_tags();
+        tags.iter().map(|tag| fold(tag)).collect()
     }
 
     /// The effective duplicate match.

@@ -351,10 +351,8 @@ mod tests {
                 check(&after, share).is_ok()
             };
             let stays = |place: &usize| rows[*place].state == Stays;
-            let stuck: Vec<usize> = (0..rows.len())
-                .filter(stays)
-                .filter(|place| !leaves_alone(&rows, *place))
-                .collect();
+            let stuck = (0..rows.len()).filter(stays);
+            let stuck: Vec<usize> = stuck.filter(|place| !leaves_alone(&rows, *place)).collect();
             prop_assert_eq!(&outlook.stuck, &stuck);
             let mut left = 0;
             let mut now = rows.clone();

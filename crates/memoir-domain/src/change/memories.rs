@@ -267,10 +267,8 @@ fn counted_age(memory: &Memory) -> Option<Age> {
     let is_counted = memory.shredded_at.is_none()
         && !memory.is_summary
         && (memory.is_active_core() || memory.has_left_prompt());
-    memory
-        .core_seq
-        .filter(|_| is_counted)
-        .map(|seq| (seq, memory.number))
+    let seq = memory.core_seq.filter(|_| is_counted);
+    seq.map(|seq| (seq, memory.number))
 }
 
 /// The hash of a text's form that is equal where two texts are the same up to case.
@@ -329,12 +327,8 @@ mod tests {
         assert_eq!(all.age_rows(&leaving).numbers, [Number(1), Number(2)]);
         let gone = first.archived(None, ArchivedBy::Session, at);
         all.follow(Change::between(first.clone(), &gone).as_slice());
-        let states: Vec<AgeState> = all
-            .age_rows(&none())
-            .rows
-            .iter()
-            .map(|row| row.state)
-            .collect();
+        let rows = all.age_rows(&none()).rows;
+        let states: Vec<AgeState> = rows.iter().map(|row| row.state).collect();
         assert_eq!(states, [AgeState::Gone, AgeState::Gone]);
         // What was brought back does not count as gone, and what a cleanup archived does not either.
         all.follow(Change::between(gone, &first).as_slice());

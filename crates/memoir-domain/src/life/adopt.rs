@@ -70,10 +70,8 @@ impl ArchivedAgent {
     /// # Errors
     /// See [`AdoptRefusal`].
     pub fn check(&self) -> Result<(), AdoptRefusal> {
-        let running = self
-            .sessions
-            .iter()
-            .find(|session| session.state.is_running());
+        let mut sessions = self.sessions.iter();
+        let running = sessions.find(|session| session.state.is_running());
         manage::check_idle(&self.agent, running.map(|session| session.id))?;
         // The log proves no limits: the author of the file wrote the log in it too.
         self.memories.iter().try_for_each(check_limits)?;

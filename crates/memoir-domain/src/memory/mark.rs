@@ -111,10 +111,8 @@ impl MemoryMark {
     /// The mark of a memory's present state.
     pub fn of(memory: &Memory) -> Self {
         let tags = memory.tags.iter().map(str::as_bytes);
-        let source = memory
-            .source
-            .iter()
-            .map(|source| source.expose().as_bytes());
+        let source = memory.source.iter();
+        let source = source.map(|source| source.expose().as_bytes());
         Self {
             place: memory.place,
             content: TextMark::of_text(memory.content.expose()),

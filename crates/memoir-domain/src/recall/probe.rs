@@ -139,10 +139,8 @@ mod tests {
             .map(|place| format!("the lamp number {place} is lit"))
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let numbers: Vec<u64> = asked(&texts)
-            .into_iter()
-            .map(|(number, _)| number)
-            .collect();
+        let numbers = asked(&texts).into_iter().map(|(number, _)| number);
+        let numbers: Vec<u64> = numbers.collect();
         assert_eq!(numbers.len(), PROBES);
         assert_eq!((numbers[0], numbers[1], numbers[49]), (1, 3, 118));
         assert_eq!(asked(&texts[..50]).len(), 50);

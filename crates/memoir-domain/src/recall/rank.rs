@@ -90,11 +90,8 @@ pub(super) fn merged(
     });
     let behind = by_words.into_iter().skip(MERGED);
     let behind = behind.filter(|one| !near.contains(&one.slot));
-    found
-        .into_iter()
-        .map(|(_, one)| one)
-        .chain(behind)
-        .collect()
+    let found = found.into_iter().map(|(_, one)| one);
+    found.chain(behind).collect()
 }
 
 /// How many of the best are checked for corrections.

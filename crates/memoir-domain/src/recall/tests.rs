@@ -438,11 +438,8 @@ fn spec_2_8_explain_tells_terms_their_weight_and_the_rank() {
     let found = index.search(&query_of("linen thread"), None);
     assert_eq!(numbers(&found), [1, 2]);
     assert_eq!((found[0].rank, found[1].rank), (1, 2));
-    let terms: Vec<&str> = found[0]
-        .terms
-        .iter()
-        .map(|term| term.term.expose())
-        .collect();
+    let terms = found[0].terms.iter();
+    let terms: Vec<&str> = terms.map(|term| term.term.expose()).collect();
     assert_eq!(terms, ["thread", "linen thread", "linen"]);
     let sum: f32 = found[0].terms.iter().map(|term| term.weight).sum();
     assert!((sum - found[0].score).abs() < 1e-4);

@@ -378,10 +378,8 @@ fn list(
     let how = agent.settings.effective_duplicate_match();
     // Administrators read how many tokens a session sent: a pair with a text of theirs would reveal a similar one (SPEC
     // 5.1).
-    let agents = listed
-        .iter()
-        .copied()
-        .filter(|memory| memory.side() == Side::Agent);
+    let agents = listed.iter().copied();
+    let agents = agents.filter(|memory| memory.side() == Side::Agent);
     let pairs = (room.near_duplicates && agent.settings.effective_near_duplicates())
         .then(|| near_duplicates::ledger_lines(agents, how))
         .flatten();
@@ -427,17 +425,13 @@ impl Stays {
         }
         let ages = memories.age_rows(&none);
         let may_go = |place: usize| {
-            let memory = ages
-                .numbers
-                .get(place)
-                .and_then(|number| memories.get(*number));
+            let number = ages.numbers.get(place);
+            let memory = number.and_then(|number| memories.get(*number));
             memory.is_some_and(|memory| limits.may_move(memory))
         };
         let outlook = age_rule::outlook(&ages.rows, limits.age_share(), may_go);
-        let stuck = outlook
-            .stuck
-            .iter()
-            .filter_map(|place| ages.numbers.get(*place));
+        let stuck = outlook.stuck.iter();
+        let stuck = stuck.filter_map(|place| ages.numbers.get(*place));
         Self {
             numbers: stuck
                 .copied()

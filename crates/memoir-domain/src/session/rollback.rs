@@ -98,10 +98,8 @@ pub(crate) fn bare_summaries(
     let summaries = restored
         .values()
         .filter(|memory| memory.is_summary && memory.is_active());
-    summaries
-        .map(|memory| memory.number)
-        .filter(|number| !under.contains(number))
-        .collect()
+    let summaries = summaries.map(|memory| memory.number);
+    summaries.filter(|number| !under.contains(number)).collect()
 }
 
 /// Keeps a new memory that an administrator confirmed to be active (SPEC 4.3).

@@ -155,10 +155,8 @@ pub fn parse_core(prompt: &str) -> Vec<ParsedEntry> {
     let Some(heading) = lines.iter().rposition(|line| *line == HEADING) else {
         return Vec::new();
     };
-    let core = lines[heading..]
-        .iter()
-        .skip_while(|line| **line != CORE_HEADING)
-        .skip(1);
+    let core = lines[heading..].iter();
+    let core = core.skip_while(|line| **line != CORE_HEADING).skip(1);
     core.take_while(|line| !line.starts_with("## "))
         .filter_map(|line| parse_line(line))
         .collect()

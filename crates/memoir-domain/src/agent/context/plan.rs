@@ -133,10 +133,8 @@ impl ContextPlan {
             self.decide();
             // Tags matter only where anything is omitted.
             let is_whole = self.entries.iter().all(PlannedEntry::is_shown);
-            let unknown = self
-                .entries
-                .iter()
-                .filter(|entry| !is_whole && entry.is_immutable.is_none());
+            let unknown = self.entries.iter();
+            let unknown = unknown.filter(|entry| !is_whole && entry.is_immutable.is_none());
             let unknown = unknown.map(|entry| entry.mark.number).take(CLASSIFIED);
             let before = wanted.len();
             wanted.extend(unknown);
@@ -391,10 +389,8 @@ impl ContextPlan {
     fn omitted_reports(&self, shown: &[(ContextMark, String)]) -> Vec<OmittedMemory> {
         let (rule, bound) = (OmissionRule::Report, Bound::Reports);
         let is_shown = |number| shown.iter().any(|(mark, _)| mark.number == number);
-        let omitted = self
-            .reports
-            .iter()
-            .filter(|report| !is_shown(report.mark.number));
+        let omitted = self.reports.iter();
+        let omitted = omitted.filter(|report| !is_shown(report.mark.number));
         omitted
             .map(|report| OmittedMemory::new(&report.mark, Omission { rule, bound }))
             .collect()

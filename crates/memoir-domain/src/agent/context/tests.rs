@@ -171,11 +171,8 @@ fn spec_2_3_a_weak_origin_is_stated_where_it_changes_and_a_summary_outside_of_it
         )
     );
     let read = parse_core(context.text.expose());
-    let summaries: Vec<u64> = read
-        .iter()
-        .filter(|entry| entry.is_summary)
-        .map(|entry| entry.number.0)
-        .collect();
+    let summaries = read.iter().filter(|entry| entry.is_summary);
+    let summaries: Vec<u64> = summaries.map(|entry| entry.number.0).collect();
     assert_eq!(summaries, [3]);
 }
 
@@ -246,17 +243,11 @@ fn spec_2_4_of_identical_texts_of_one_side_one_is_shown() {
         test_memory(6, "I LIKE tea."),
     ];
     let context = built(&memories, unbounded());
-    let shown: Vec<u64> = parse_core(context.text.expose())
-        .iter()
-        .map(|entry| entry.number.0)
-        .collect();
+    let shown = parse_core(context.text.expose());
+    let shown: Vec<u64> = shown.iter().map(|entry| entry.number.0).collect();
     assert_eq!(shown, [2, 3, 6]);
-    let copies: Vec<(u64, u64)> = context
-        .explained
-        .copies
-        .iter()
-        .map(|copy| (copy.number.0, copy.shown.0))
-        .collect();
+    let copies = context.explained.copies.iter();
+    let copies: Vec<(u64, u64)> = copies.map(|copy| (copy.number.0, copy.shown.0)).collect();
     assert_eq!(copies, [(1, 2), (4, 2), (5, 3)]);
     assert_eq!(numbers(&context.left_out), [0; 0], "a copy counts as shown");
     assert_eq!(
@@ -554,12 +545,8 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
     memories.push(report(92, ReportKind::Access, "I let Ada read."));
     memories.push(vow(93, "I am Wren."));
     let context = built(&memories, of_total(1_000));
-    let characters: u64 = context
-        .explained
-        .parts
-        .iter()
-        .map(|part| part.characters)
-        .sum();
+    let parts = context.explained.parts.iter();
+    let characters: u64 = parts.map(|part| part.characters).sum();
     assert_eq!(characters, context.text.chars() as u64);
     let of = |part| {
         let found = context.explained.parts.iter().find(|one| one.part == part);
@@ -582,12 +569,8 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
         .map(|(quarter, share)| (*quarter, share.memories))
         .collect();
     assert_eq!(quarters, [((1970, 1), 61), ((1970, 2), 30)]);
-    let sum: u64 = context
-        .shares
-        .by_quarter
-        .values()
-        .map(|share| share.shown)
-        .sum();
+    let shares = context.shares.by_quarter.values();
+    let sum: u64 = shares.map(|share| share.shown).sum();
     assert_eq!(sum, shown);
 }
 

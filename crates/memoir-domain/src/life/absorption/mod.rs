@@ -98,12 +98,8 @@ pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
         used = used.saturating_add(size);
         used <= budget
     };
-    sizes
-        .into_iter()
-        .map(fits)
-        .take_while(|fits| *fits)
-        .count()
-        .max(1)
+    let fitting = sizes.into_iter().map(fits).take_while(|fits| *fits);
+    fitting.count().max(1)
 }
 
 /// The agent's present memories, as the prompt shows them: its core memories, and its notes of the chunks before.
@@ -297,10 +293,8 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
     };
     // One message is enough: the notes do not say which message they are from.
     let strictest = [ActorKind::Administrator, ActorKind::Owner];
-    strictest
-        .into_iter()
-        .find(|kind| by(*kind))
-        .unwrap_or(ActorKind::Agent)
+    let mut kinds = strictest.into_iter();
+    kinds.find(|kind| by(*kind)).unwrap_or(ActorKind::Agent)
 }
 
 /// The entries of a response, as memories dated `at` and added by `added_by`.

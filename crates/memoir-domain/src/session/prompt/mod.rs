@@ -457,10 +457,8 @@ fn first_word(text: &str) -> &str {
 /// Reads from a session's prompt how many tokens may be removed; `None` where it does not state that.
 pub fn parse_removable_tokens(prompt: &str) -> Option<u64> {
     // The last such line is Memoir's own: an agent's prompts come before it, and no line of the ledger begins so.
-    let line = prompt
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(LIMIT))?;
+    let mut lines = prompt.lines().rev();
+    let line = lines.find_map(|line| line.strip_prefix(LIMIT))?;
     line.split_once(" token")?.0.parse().ok()
 }
 

@@ -155,10 +155,8 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
             };
             let numbers = named.members(1)?;
             let replaced_by = get("replaced_by").unless_empty();
-            let replaced_by = replaced_by
-                .value
-                .map(|_| replaced_by.number())
-                .transpose()?;
+            let replaced_by = replaced_by.value.map(|_| replaced_by.number());
+            let replaced_by = replaced_by.transpose()?;
             if let Some(number) = replaced_by.filter(|number| numbers.contains(number)) {
                 return Err(Refusal::InvalidArgument(format!(
                     "replaced_by names {number}, which is deleted in the same call; name a memory that stays"
