@@ -395,11 +395,8 @@ impl KeyRows for PostgresKeys {
             1,
             values![&master.key_id.as_bytes()[..], &master.proof[..]],
         )];
-        let there: Vec<_> = contents
-            .agents
-            .iter()
-            .filter(|row| row.key.is_ok())
-            .collect();
+        let there = contents.agents.iter().filter(|row| row.key.is_ok());
+        let there: Vec<_> = there.collect();
         if !there.is_empty() {
             statements.push(met(
                 "UPDATE agent_keys SET wrapped = anew.wrapped \

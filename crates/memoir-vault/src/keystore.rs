@@ -343,11 +343,8 @@ impl KeyStore {
     pub fn present(&self, scopes: &[AgentScope]) -> Result<Vec<AgentScope>> {
         let contents = self.rows.read(Agents::These(scopes))?;
         let is_present = |scope| contents.agent(scope).is_some_and(|row| row.key.is_ok());
-        Ok(scopes
-            .iter()
-            .copied()
-            .filter(|scope| is_present(*scope))
-            .collect())
+        let present = scopes.iter().copied();
+        Ok(present.filter(|scope| is_present(*scope)).collect())
     }
 
     /// All agents with keys, in no order, and the accounts' own logs among them.

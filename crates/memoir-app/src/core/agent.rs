@@ -523,10 +523,8 @@ impl Loaded {
     }
 
     pub(crate) fn take_session(&mut self, id: SessionId) -> Result<Session> {
-        self.session
-            .take()
-            .map(|(session, _)| session)
-            .ok_or_else(|| Error::NoSession(id.to_string()))
+        let session = self.session.take().map(|(session, _)| session);
+        session.ok_or_else(|| Error::NoSession(id.to_string()))
     }
 }
 

@@ -217,10 +217,8 @@ fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery
     let sum = |parts: [CountAndTokens; 2]| parts.into_iter().sum();
     let active = counts.active();
     // The sizes of discarded memories are not counted: they are taken as average.
-    let average = active
-        .tokens
-        .checked_div(active.count)
-        .unwrap_or(LONGEST_TOKENS);
+    let average = active.tokens.checked_div(active.count);
+    let average = average.unwrap_or(LONGEST_TOKENS);
     let discarded = CountAndTokens {
         count: discarded + shredded,
         tokens: discarded * average,

@@ -243,10 +243,8 @@ impl Memoir {
     pub async fn call_models(&self, account: &Account) -> Result<Vec<Examination>> {
         let agents = account.agents().await?;
         // Each once, whatever the number of agents: a call costs money.
-        let names: BTreeSet<String> = agents
-            .into_iter()
-            .filter_map(|agent| agent.effective_model)
-            .collect();
+        let names = agents.into_iter().filter_map(|agent| agent.effective_model);
+        let names: BTreeSet<String> = names.collect();
         let mut found = Vec::new();
         for name in names {
             let connected = name.parse().ok().and_then(|name: ModelName| {
@@ -431,10 +429,8 @@ impl Memoir {
         // Another process may be working on it.
         let long_ago = self.now().plus_microseconds(-MOMENT_MICROSECONDS);
         let open = self.store.open_access().await?;
-        let over = open
-            .iter()
-            .filter(|open| open.expires_at <= long_ago)
-            .count();
+        let over = open.iter().filter(|open| open.expires_at <= long_ago);
+        let over = over.count();
         if over > 0 {
             let over = counted(
                 over as u64,

@@ -726,10 +726,8 @@ fn note(mismatches: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: im
     }
     // A mismatch without a record may be the gravest of all, such as that records were cut off. Half of the places are
     // kept for such mismatches.
-    let others = mismatches
-        .iter()
-        .filter(|mismatch| mismatch.seq.is_none())
-        .count();
+    let others = mismatches.iter().filter(|mismatch| mismatch.seq.is_none());
+    let others = others.count();
     let has_place = |last: &Mismatch| match seq {
         Some(seq) => Some(seq) < last.seq,
         None => others < NAMED / 2,

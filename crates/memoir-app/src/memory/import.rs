@@ -714,10 +714,8 @@ mod tests {
             ]
         );
         let plan = ImportPlan::new(&read, &BTreeSet::new(), now());
-        let reasons = plan
-            .not_replaced
-            .iter()
-            .map(|one| (one.line, one.number, one.reason));
+        let left = plan.not_replaced.iter();
+        let reasons = left.map(|one| (one.line, one.number, one.reason));
         assert_eq!(
             reasons.collect::<Vec<_>>(),
             [
@@ -845,10 +843,8 @@ mod tests {
             let read = read(text.as_bytes(), None, memoir.now());
             assert_eq!(read.bad, []);
             let preview = agent.memories().preview_import(&read).await.unwrap();
-            let imported = agent
-                .memories()
-                .import(read, false, &owner, Arc::default())
-                .await;
+            let memories = agent.memories();
+            let imported = memories.import(read, false, &owner, Arc::default()).await;
             let imported = imported.unwrap();
             assert_eq!(imported, preview);
             assert_eq!((imported.imported, imported.core.core_tokens), (5, 8));

@@ -626,10 +626,8 @@ mod tests {
         let agent = account.agent("wren").await.unwrap();
         memoir.state::<VectorUpkeep>().take();
         let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, None, memoir.now());
-        let imported = agent
-            .memories()
-            .import(lines, false, &actor, Arc::default())
-            .await;
+        let memories = agent.memories();
+        let imported = memories.import(lines, false, &actor, Arc::default()).await;
         assert_eq!(imported.unwrap().imported, 1);
         assert!(
             memoir
