@@ -218,10 +218,8 @@ fn parts_of_hermes(body: &str) -> Option<Vec<String>> {
 /// The tags of a page: those of its front matter and in its text, and its type.
 fn tags_of(fields: &Fields, body: &str, is_user: bool) -> Vec<String> {
     let names = ["tags", "tag", "taxonomies.tags"];
-    let mut tags: Vec<String> = names
-        .into_iter()
-        .flat_map(|name| fields.list(name))
-        .collect();
+    let tags = names.into_iter().flat_map(|name| fields.list(name));
+    let mut tags: Vec<String> = tags.collect();
     tags.extend(inline_tags(body));
     if is_user {
         tags.push("user".to_owned());
@@ -317,10 +315,8 @@ pub(crate) fn without_links(text: &str) -> (u64, String) {
     let mut links = 0;
     let mut rest = String::new();
     for line in text.split_inclusive('\n') {
-        let item = line
-            .trim_start()
-            .trim_start_matches(['-', '*', '+'])
-            .trim_start();
+        let item = line.trim_start().trim_start_matches(['-', '*', '+']);
+        let item = item.trim_start();
         let is_item = item.len() < line.trim_start().len();
         let is_link = item.starts_with('[') && item.contains("](") || item.starts_with("[[");
         if is_item && is_link {

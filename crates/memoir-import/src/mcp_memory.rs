@@ -34,12 +34,8 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         }
         let head = files.head(index);
         // Compared without white space, which does not identify the program.
-        let begin: Vec<u8> = head
-            .iter()
-            .copied()
-            .filter(|byte| !is_space(*byte))
-            .take(16)
-            .collect();
+        let begin = head.iter().copied().filter(|byte| !is_space(*byte));
+        let begin: Vec<u8> = begin.take(16).collect();
         // The whole graph in the server's response, or a list.
         if begin.starts_with(b"[")
             || begin.starts_with(b"{\"entities\"")

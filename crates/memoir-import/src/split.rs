@@ -134,11 +134,8 @@ fn length(text: &str) -> usize {
 /// Whether a paragraph refers to the one before it.
 fn leans(block: &str) -> bool {
     let begin = block.trim_start_matches(|character: char| !character.is_alphanumeric());
-    let begin: String = begin
-        .chars()
-        .take(20)
-        .flat_map(char::to_lowercase)
-        .collect();
+    let begin = begin.chars().take(20).flat_map(char::to_lowercase);
+    let begin: String = begin.collect();
     LEANING.split('|').any(|word| {
         begin
             .strip_prefix(word)

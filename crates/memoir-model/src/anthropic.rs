@@ -178,11 +178,8 @@ fn take_call(block: &mut Value, ids: &mut CallIds) -> ToolCall {
     let id = ids.claim(block.get("id").and_then(Value::as_str));
     // Written back, since the result must name the identifier in the echo.
     block["id"] = id.as_str().into();
-    let name = block
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
+    let name = block.get("name").and_then(Value::as_str);
+    let name = name.unwrap_or_default().to_owned();
     let arguments = arguments::read(block.get("input").unwrap_or(&Value::Null));
     // The API refuses the whole conversation for a call whose input is no object.
     if !block.get("input").is_some_and(Value::is_object) {

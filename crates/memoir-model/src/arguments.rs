@@ -96,11 +96,8 @@ pub(crate) mod tests {
 
     /// What the session loop relies on.
     pub(crate) fn holds_for_reply(reply: &crate::Reply) {
-        let ids: HashSet<&str> = reply
-            .tool_calls
-            .iter()
-            .map(|call| call.id.as_str())
-            .collect();
+        let ids = reply.tool_calls.iter();
+        let ids: HashSet<&str> = ids.map(|call| call.id.as_str()).collect();
         assert_eq!(ids.len(), reply.tool_calls.len());
         assert!(!ids.contains(""));
         assert!(reply.message.expose().is_object());

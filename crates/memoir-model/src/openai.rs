@@ -205,10 +205,8 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     let Some(choice) = answer.pointer_mut("/choices/0") else {
         return Err(retryable("there is no choice in it"));
     };
-    let finish = choice
-        .get("finish_reason")
-        .and_then(Value::as_str)
-        .map(str::to_owned);
+    let finish = choice.get("finish_reason").and_then(Value::as_str);
+    let finish = finish.map(str::to_owned);
     let Some(Value::Object(mut message)) = choice.get_mut("message").map(Value::take) else {
         return Err(retryable("its choice has no message"));
     };
@@ -312,11 +310,8 @@ fn take_call(call: &mut Value, ids: &mut CallIds) -> Option<ToolCall> {
 /// Name and arguments. Arguments that are no text of a JSON object become one in place: vLLM,
 /// Ollama and llama.cpp refuse the whole conversation for them otherwise.
 fn take_function(function: &mut Value) -> (String, crate::Arguments) {
-    let name = function
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
+    let name = function.get("name").and_then(Value::as_str);
+    let name = name.unwrap_or_default().to_owned();
     let sent = function.get("arguments").unwrap_or(&Value::Null);
     let arguments = arguments::read(sent);
     let usable = sent.as_str().is_some_and(arguments::is_object_text);
@@ -342,10 +337,8 @@ fn finished(reason: Option<&str>, calls: bool) -> Finish {
 /// `None` without usable numbers. A prompt of no tokens is not one: some servers send zeros.
 fn usage(answer: &Value) -> Option<TokenUsage> {
     let usage = answer.get("usage")?;
-    let input_tokens = usage
-        .get("prompt_tokens")?
-        .as_u64()
-        .filter(|tokens| *tokens > 0)?;
+    let input_tokens = usage.get("prompt_tokens")?.as_u64();
+    let input_tokens = input_tokens.filter(|tokens| *tokens > 0)?;
     let output_tokens = usage.get("completion_tokens")?.as_u64()?;
     Some(TokenUsage::counted(input_tokens, output_tokens))
 }

@@ -157,10 +157,8 @@ impl Mention {
                 || years.any(|(_, year)| date.has_year(*year) || stands(*year));
             date.day == Some(day) && is_of_year
         };
-        let days = self
-            .days
-            .iter()
-            .filter(move |(_, day)| of_month().any(|date| is_day(date, *day)));
+        let days = self.days.iter();
+        let days = days.filter(move |(_, day)| of_month().any(|date| is_day(date, *day)));
         years.chain(days).map(|(figure, _)| *figure)
     }
 }
@@ -241,10 +239,8 @@ pub(crate) fn is_named(
 type Names = ByHash<Vec<(Languages, u16)>>;
 
 fn named(names: &Names, reading: &Reading<'_>, at: usize, languages: Languages) -> Option<u16> {
-    let mut named = reading.forms[at]
-        .iter()
-        .filter_map(|form| names.get(form))
-        .flatten();
+    let named = reading.forms[at].iter();
+    let mut named = named.filter_map(|form| names.get(form)).flatten();
     named
         .find(|(of, _)| of & languages != 0)
         .map(|(_, number)| *number)

@@ -144,10 +144,8 @@ fn is_form(one: &str, other: &str, language: Option<Language>) -> bool {
 
 /// How many characters two words share at their beginning, and what follows in each.
 fn apart<'w>(one: &'w str, other: &'w str) -> (usize, [&'w str; 2]) {
-    let shared = one
-        .chars()
-        .zip(other.chars())
-        .take_while(|(one, other)| one == other);
+    let shared = one.chars().zip(other.chars());
+    let shared = shared.take_while(|(one, other)| one == other);
     let (count, bytes) = shared.fold((0, 0), |(count, bytes), (c, _)| {
         (count + 1, bytes + c.len_utf8())
     });

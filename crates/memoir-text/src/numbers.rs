@@ -201,10 +201,8 @@ fn symbol(c: char) -> Option<String> {
     if c.is_ascii() || !c.is_numeric() || digit(c).is_some() {
         return None;
     }
-    let digits: String = std::iter::once(c)
-        .nfkc()
-        .filter(char::is_ascii_digit)
-        .collect();
+    let digits = std::iter::once(c).nfkc().filter(char::is_ascii_digit);
+    let digits: String = digits.collect();
     Some(if digits.is_empty() {
         c.to_string()
     } else {

@@ -41,10 +41,8 @@ fn last_of(reading: &Reading<'_>, at: usize, tongues: Tongues) -> Option<Range<u
         return Some(place(at));
     }
     let phrase = |phrases: &ByHash<Vec<Phrase>>| {
-        let of_word = reading.forms[at]
-            .iter()
-            .filter_map(|form| phrases.get(form))
-            .flatten();
+        let of_word = reading.forms[at].iter();
+        let of_word = of_word.filter_map(|form| phrases.get(form)).flatten();
         let mut fitting = of_word.filter(|phrase| phrase.languages & tongues.sure != 0);
         fitting.find_map(|phrase| {
             let has = |at: usize, word| {

@@ -414,10 +414,8 @@ impl Scanner<'_> {
         // "3rd" is one word, "64GB" is a number and a unit.
         for suffix in ["st", "nd", "rd", "th"] {
             let end = self.at + suffix.len();
-            let here = self
-                .text
-                .get(self.at..end)
-                .is_some_and(|s| s.eq_ignore_ascii_case(suffix));
+            let here = self.text.get(self.at..end);
+            let here = here.is_some_and(|s| s.eq_ignore_ascii_case(suffix));
             if here && self.after(end).is_none_or(|c| !c.is_alphanumeric()) {
                 self.at = end;
                 break;
@@ -620,10 +618,8 @@ fn is_name(chunk: &[u8]) -> bool {
                     .rev()
                     .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-')
                     .count();
-                let right = chunk[i + 1..]
-                    .iter()
-                    .take_while(|b| b.is_ascii_alphanumeric())
-                    .count();
+                let right = chunk[i + 1..].iter();
+                let right = right.take_while(|b| b.is_ascii_alphanumeric()).count();
                 let letters =
                     chunk[i + 1].is_ascii_alphabetic() && chunk[i - 1].is_ascii_alphabetic();
                 dotted |= left >= 2 && right >= 2 && letters;

@@ -196,10 +196,8 @@ impl Sources {
                 || numeric.any(|date| dates::is_known(date, &self.dates, stands))
                 || self.is_year(reading, figure)
         };
-        let lacking = figures
-            .iter()
-            .enumerate()
-            .filter(|figure| !is_supported(*figure));
+        let lacking = figures.iter().enumerate();
+        let lacking = lacking.filter(|figure| !is_supported(*figure));
         lacking.map(|(_, figure)| figure.place.clone()).collect()
     }
 
@@ -212,10 +210,8 @@ impl Sources {
         };
         let has = |value: &str| self.values.contains(value);
         let values = &figure.values;
-        let is_decimal = figure
-            .marks
-            .iter()
-            .all(|mark| matches!(mark, '.' | ',' | '٫'));
+        let mut marks = figure.marks.iter();
+        let is_decimal = marks.all(|mark| matches!(mark, '.' | ',' | '٫'));
         match (values.as_slice(), runs.as_slice()) {
             ([value], _) if runs.len() == 1 || !figure.is_loose => {
                 // "7.30" is a time as well.

@@ -78,10 +78,8 @@ pub(super) fn groups<'a>(
         let key = (same_text_key_ignoring_case(text), day);
         by_key.entry(key).or_default().push(position);
     }
-    let mut groups: Vec<Vec<usize>> = by_key
-        .into_values()
-        .filter(|group| group.len() > 1)
-        .collect();
+    let groups = by_key.into_values().filter(|group| group.len() > 1);
+    let mut groups: Vec<Vec<usize>> = groups.collect();
     // In the order of the ledger: where there is room for some only, the oldest duplicates leave.
     groups.sort();
     groups

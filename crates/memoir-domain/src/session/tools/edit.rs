@@ -757,10 +757,8 @@ impl<'a> Plan<'a> {
             !memory.is_summary && is_same_text(memory.content.expose(), content.expose())
         };
         // A text that a member has already is that member's: a weaker copy of it lowers nothing (SPEC 3.4).
-        let own = members()
-            .filter(is_own)
-            .map(Memory::origin)
-            .min_by_key(|origin| origin.weakness());
+        let own = members().filter(is_own).map(Memory::origin);
+        let own = own.min_by_key(|origin| origin.weakness());
         let weakest = own.or_else(|| {
             let origins = members().map(Memory::origin);
             origins.max_by_key(|origin| origin.weakness())
