@@ -337,8 +337,8 @@ mod tests {
         bad[good.len() / 2] ^= 4;
         std::fs::write(&path, bad).unwrap();
         let texts = [PrivateText::from("canary-vow")];
-        let refused = embedder.embed(Purpose::Question(""), &texts);
-        let refused = refused.await.unwrap_err();
+        let refused = embedder.embed(Purpose::Question(""), &texts).await;
+        let refused = refused.unwrap_err();
         assert!(!refused.is_retryable() && !refused.is_about_request());
         let refused = format!("{refused} {refused:?}");
         assert!(

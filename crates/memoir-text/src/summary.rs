@@ -111,11 +111,8 @@ struct Sources {
 impl Sources {
     fn of(summary: &str, sources: &[SummarySource<'_>]) -> Self {
         let texts = sources.iter().map(|source| source.text);
-        let together = texts
-            .clone()
-            .chain([summary])
-            .collect::<Vec<_>>()
-            .join("\n");
+        let together: Vec<_> = texts.clone().chain([summary]).collect();
+        let together = together.join("\n");
         let together = Reading::of(&together);
         let mut known = Sources {
             tongues: Tongues::of(&Reading::of(summary), Some(&together)),

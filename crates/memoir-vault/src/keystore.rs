@@ -377,12 +377,8 @@ impl KeyStore {
     /// # Errors
     /// A file cannot be read; those of the driver.
     pub fn is_rotation_unfinished(&self) -> Result<bool> {
-        match self
-            .key_file
-            .as_deref()
-            .map(MasterKey::staged)
-            .transpose()?
-        {
+        let staged = self.key_file.as_deref().map(MasterKey::staged);
+        match staged.transpose()? {
             Some(Some(staged)) => Ok(staged.key_id() == self.needed()?),
             _ => Ok(false),
         }

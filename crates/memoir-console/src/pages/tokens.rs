@@ -153,11 +153,9 @@ pub(crate) async fn make(
     };
     let expires_at = days.map(|days| console.memoir().now().plus_days(days));
     let actor = visitor.actor();
-    match agent
-        .grants()
-        .create_token(Provision::First, expires_at, &actor)
-        .await
-    {
+    let grants = agent.grants();
+    let made = grants.create_token(Provision::First, expires_at, &actor);
+    match made.await {
         Ok(made) => {
             let address = connect_agent::address(&console, &headers);
             Ok(shown_once(&visitor, &agent, &made, &address))

@@ -52,11 +52,8 @@ struct LocalAgent<'a>(&'a AgentHandle, &'a Actor);
 impl MessageReceiver for LocalAgent<'_> {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         // They are read once all of them are saved; otherwise a concurrent service would begin in the middle.
-        Ok(self
-            .0
-            .life()
-            .hand_over(messages, false, self.1.kind)
-            .await?)
+        let life = self.0.life();
+        Ok(life.hand_over(messages, false, self.1.kind).await?)
     }
 }
 

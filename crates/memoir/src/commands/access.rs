@@ -173,10 +173,8 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
 
 async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let (agent, id) = installation
-        .account
-        .access_agent(&arguments.request)
-        .await?;
+    let account = &installation.account;
+    let (agent, id) = account.access_agent(&arguments.request).await?;
     if installation.viewer(&agent).await? != Viewer::Agent {
         return Err(installation.closed(&format!("only `{}` itself can answer", agent.name())));
     }

@@ -149,10 +149,8 @@ async fn revoke(global: &Global, token: &str) -> Outcome {
         .trim()
         .parse()
         .map_err(|_| memoir_app::Error::NoToken(token.to_owned()))?;
-    let revoked = installation
-        .account
-        .revoke_token(id, &installation.author())
-        .await?;
+    let account = &installation.account;
+    let revoked = account.revoke_token(id, &installation.author()).await?;
     output::show(global.json, &revoked, || {
         format!("revoked {}\n", revoked.id)
     })

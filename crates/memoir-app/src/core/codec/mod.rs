@@ -396,12 +396,8 @@ pub(crate) fn session(
             SealedSessionWords::default(),
         ),
     };
-    document::check_columns(
-        place,
-        row.document.version,
-        &row.columns,
-        &session_columns(&session),
-    )?;
+    let columns = session_columns(&session);
+    document::check_columns(place, row.document.version, &row.columns, &columns)?;
     let session = Session {
         summary: words.summary,
         reason: words.reason,
@@ -478,12 +474,8 @@ pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRe
 pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
     let place = SealedRow::AccessRequest(row.id);
     let request: AccessRequest = document::read(place, &row.document.open)?;
-    document::check_columns(
-        place,
-        row.document.version,
-        &row.columns,
-        &access_columns(&request),
-    )?;
+    let columns = access_columns(&request);
+    document::check_columns(place, row.document.version, &row.columns, &columns)?;
     Ok(request)
 }
 

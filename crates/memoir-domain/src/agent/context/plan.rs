@@ -470,11 +470,8 @@ impl ContextPlan {
 
     fn shares(&self) -> CoreShares {
         let mut shares = CoreShares::default();
-        for entry in self
-            .entries
-            .iter()
-            .filter(|entry| entry.mark.kind == Kind::Core)
-        {
+        let entries = self.entries.iter();
+        for entry in entries.filter(|entry| entry.mark.kind == Kind::Core) {
             let of_quarter = shares.by_quarter.entry(entry.mark.recorded_at.quarter());
             for share in [&mut shares.all, of_quarter.or_default()] {
                 share.memories += 1;

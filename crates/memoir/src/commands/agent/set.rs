@@ -161,8 +161,6 @@ async fn assign(
 ) -> Result<ShownAgent, Failure> {
     let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let author = installation.author();
-    Ok(agent
-        .settings()
-        .configure(&[(field, value)], &author)
-        .await?)
+    let settings = agent.settings();
+    Ok(settings.configure(&[(field, value)], &author).await?)
 }
