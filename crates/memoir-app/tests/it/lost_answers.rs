@@ -80,14 +80,19 @@ const LOST: [&[CommitFault]; 3] = [
 async fn spec_6_2_a_session_that_was_begun_or_acquired_with_a_lost_answer_is_driven() {
     for lost in LOST {
         let (store, wren) = wren().await;
+        wren.script([Turn::text("YES"), complete()]);
         store.disturb_commits(lost);
         let id = enqueue(&wren.agent, &RefineOptions::default()).await.id;
         store.disturb_commits(lost);
         let acquired = wren.memoir.acquire(wren.agent.scope(), id).await.unwrap();
         let acquired = acquired.unwrap_or_else(|| panic!("it was not acquired: {lost:?}"));
-        wren.script([Turn::text("YES"), complete()]);
         let driven = acquired.drive(&mut |_| {}).await.unwrap();
-        assert_eq!((driven.id, driven.state), (id, State::Completed));
+        assert_eq!(
+            (driven.id, driven.state),
+            (id, State::Completed),
+            "{lost:?}: {:?}",
+            driven.end_reason
+        );
         assert!(wren.agent.log().verify().await.unwrap().valid);
     }
 }
