@@ -68,7 +68,11 @@ impl AgentLog<'_> {
             }
             Err(error) => return Err(error),
         };
-        match self.end_key(erased.erased_at).await {
+        let destroyed = self.memoir.keys.destroy(self.scope, erased.erased_at);
+        let destroyed = destroyed.await.map(drop);
+        // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
+        self.memoir.forget_agent(self.scope);
+        match destroyed {
             Ok(()) => Ok(erased),
             // The record is written and the key still exists. This has an error of its own: the agent is unusable, but
             // its text could be read. `Memoir::finish` tries again.
@@ -77,14 +81,6 @@ impl AgentLog<'_> {
                 why: Box::new(why),
             }),
         }
-    }
-
-    /// Destroys the key of an agent that is erased on the record.
-    async fn end_key(self, at: Timestamp) -> Result<()> {
-        // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
-        let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
-        self.memoir.forget_agent(self.scope);
-        destroyed
     }
 
     /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.

@@ -79,13 +79,6 @@ impl From<Session> for SessionMark {
     }
 }
 
-impl SessionMark {
-    /// Whether its edits are effective.
-    fn is_effective(&self) -> bool {
-        self.undone_at.is_none() && !self.rehearsal && self.state != State::RolledBack
-    }
-}
-
 /// A rollback, an undo or a rewind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Return {
@@ -427,7 +420,7 @@ fn counts(sessions: &[SessionMark]) -> SessionCounts {
             None => counts.running += 1,
         }
         counts.undone += u64::from(session.undone_at.is_some());
-        if session.is_effective() {
+        if session.undone_at.is_none() && session.state != State::RolledBack {
             counts.edits += u64::from(session.edits);
             counts.removed_tokens += session.removed_tokens;
             counts.archived += u64::from(session.archived);

@@ -55,10 +55,6 @@ impl GrantsInUse {
         };
         *known
     }
-
-    fn forget(&self, id: AccessRequestId) {
-        self.0.lock().remove(&id);
-    }
 }
 
 impl Grants<'_> {
@@ -454,7 +450,7 @@ impl Grants<'_> {
     fn count_down(self, request: &AccessRequest, next_seq: u64) {
         let grants_in_use = &self.memoir.state::<GrantsInUse>();
         if request.state != AccessState::Granted {
-            grants_in_use.forget(request.id);
+            grants_in_use.0.lock().remove(&request.id);
         } else if let Some(at) = request.answered_at
             && grants_in_use.get(request.id).is_none()
         {

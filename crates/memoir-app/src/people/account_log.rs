@@ -51,11 +51,6 @@ impl Failures {
         let is_round = FIRST_REPORTED.pow(count.ilog10()) == *count;
         Some(*count).filter(|count| is_round && *count >= FIRST_REPORTED)
     }
-
-    /// Resets and returns the count.
-    fn take(&self, user: UserId) -> u64 {
-        self.0.lock().remove(&user).unwrap_or_default()
-    }
 }
 
 impl Account {
@@ -145,9 +140,10 @@ impl Account {
         self.record(&note, &[]).await
     }
 
-    /// The failed sign-ins before a success.
+    /// Resets and returns the count of failed sign-ins before a success.
     pub(crate) fn take_failures(&self, user: UserId) -> u64 {
-        self.memoir.state::<Failures>().take(user)
+        let mut all = self.memoir.state::<Failures>().0.lock();
+        all.remove(&user).unwrap_or_default()
     }
 
     /// Whether the log holds a change of the user later than the user's row: then the row was restored from an earlier

@@ -65,11 +65,6 @@ impl AskingWaits {
     fn wait(&self, id: AccessRequestId, until: Duration) {
         self.0.lock().insert(id, until);
     }
-
-    /// Keeps those that still wait for a decision.
-    fn keep(&self, waiting: &[AccessRequestId]) {
-        self.0.lock().retain(|id, _| waiting.contains(id));
-    }
 }
 
 /// Whether a model is to be asked about a request.
@@ -263,14 +258,12 @@ impl Memoir {
         let mut waiting = self.store.open_access().await?;
         waiting.retain(|open| open.state == AccessState::Asked);
         let ids: Vec<AccessRequestId> = waiting.iter().map(|open| open.id).collect();
-        self.state::<AskingWaits>().keep(&ids);
+        let waits = self.state::<AskingWaits>();
+        waits.0.lock().retain(|id, _| ids.contains(id));
         let mut answered = 0;
         let mut asking = JoinSet::new();
         for open in waiting {
-            if !self
-                .state::<AskingWaits>()
-                .is_over(open.id, self.clock.monotonic())
-            {
+            if !waits.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
             // Waits for any one to end, and not for all: a hanging model occupies one place, for the time of a

@@ -245,7 +245,10 @@ impl ViewersLook<'_> {
         match &self.found {
             Some(StoredAgent::Opened(loaded)) => Ok(loaded.base.key().clone()),
             Some(StoredAgent::Sealed(snapshot, _)) => self.agent.key_of(&snapshot.agent).await,
-            None => self.agent.views().check_present().await,
+            None => {
+                let snapshot = self.agent.snapshot(&AgentQuery::default()).await?;
+                self.agent.key_of(&snapshot.agent).await
+            }
         }
     }
 }
@@ -330,12 +333,6 @@ impl<'a> Views<'a> {
             agent: self.0,
             viewer,
         }
-    }
-
-    /// The key of an agent that was not erased.
-    async fn check_present(self) -> Result<AgentKey> {
-        let snapshot = self.snapshot(&AgentQuery::default()).await?;
-        self.key_of(&snapshot.agent).await
     }
 }
 
