@@ -292,7 +292,7 @@ fn archive(agent: &AgentHandle, row: &MemoryFacts, now: &NowByNumber) -> Markup 
     html! {
         @if let Some(at) = row.archived_at {
             "archived " (parts::time(at)) " "
-            @match (now.of_memory(row), row.under) {
+            @match (now.0.get(&row.number).copied(), row.under) {
                 (Some(Number(core)), _) => {
                     @let before = form::after(core.saturating_sub(1));
                     @let page = form::address(&path, &[("after", &before)]);
@@ -345,10 +345,6 @@ impl NowByNumber {
             }
         }
         Ok(now)
-    }
-
-    fn of_memory(&self, row: &MemoryFacts) -> Option<Number> {
-        self.0.get(&row.number).copied()
     }
 }
 

@@ -128,14 +128,6 @@ fn purpose(field: Field) -> &'static str {
     }
 }
 
-/// Most characters of a prompt.
-fn limit(field: Field) -> usize {
-    match field {
-        Field::SystemPrompt => SYSTEM_PROMPT_LIMIT,
-        _ => PROMPT_LIMIT,
-    }
-}
-
 /// The values of a setting with choices, each with its words.
 fn values(field: Field) -> Vec<(&'static str, &'static str)> {
     match field {
@@ -334,12 +326,15 @@ pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
 
 /// The field of a prompt.
 pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -> Markup {
-    let most = words::number(limit(field) as u64);
+    let (most, rows) = match field {
+        Field::SystemPrompt => (SYSTEM_PROMPT_LIMIT, 8),
+        _ => (PROMPT_LIMIT, 4),
+    };
+    let most = words::number(most as u64);
     let keeps = match around.facts {
         Some(_) => " Blank leaves it as it is.",
         None => "",
     };
-    let rows = if field == Field::SystemPrompt { 8 } else { 4 };
     let text = if around.facts.is_some() {
         format!("New {}", label(field).to_lowercase())
     } else {

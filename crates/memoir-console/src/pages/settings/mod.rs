@@ -454,6 +454,13 @@ fn prompt(
     let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
     let set = value(&settings_view.view, field);
     let is_default = set == Some(Value::Null);
+    let (nothing_set, back_to) = match field {
+        Field::SystemPrompt => (
+            "is not set; the default applies: ",
+            "Remove it: the agent has none then",
+        ),
+        _ => ("is the default: ", "Go back to the default"),
+    };
     html! {
         div.prompt {
             p { b { (label(field)) } " "
@@ -465,7 +472,7 @@ fn prompt(
                         ", set by an administrator."
                     }
                     Some(_) => {
-                        (nothing_set(field))
+                        (nothing_set)
                         @if let Some(default) = authoring::default_prompt(&settings_view.view.name, field) {
                             q.default { (default) }
                         }
@@ -476,23 +483,9 @@ fn prompt(
             details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
                 summary { "Change the " (label(field).to_lowercase()) }
                 (fields::prompt(around, field, typed))
-                @if !is_default { (parts::check(&reset(field), back_to(field), *is_reset)) }
+                @if !is_default { (parts::check(&reset(field), back_to, *is_reset)) }
             }
         }
-    }
-}
-
-fn nothing_set(field: Field) -> &'static str {
-    match field {
-        Field::SystemPrompt => "is not set; the default applies: ",
-        _ => "is the default: ",
-    }
-}
-
-fn back_to(field: Field) -> &'static str {
-    match field {
-        Field::SystemPrompt => "Remove it: the agent has none then",
-        _ => "Go back to the default",
     }
 }
 
