@@ -29,11 +29,6 @@ impl KnownDate {
             .is_some_and(|own| own == year || (own < 100 || year < 100) && own % 100 == year % 100)
     }
 
-    fn is_valid(self) -> bool {
-        self.month.is_none_or(|month| (1..=12).contains(&month))
-            && self.day.is_none_or(|day| (1..=31).contains(&day))
-    }
-
     /// The day of the week, from 0 for Monday on.
     fn weekday(self) -> Option<u16> {
         let (year, month, day) = (
@@ -195,7 +190,8 @@ pub(crate) fn numeric(figure: &Figure, next: Option<char>) -> Vec<KnownDate> {
         ],
         _ => vec![],
     };
-    dates.retain(|date| date.is_valid());
+    let fits = |part: Option<u16>, last: u16| part.is_none_or(|part| (1..=last).contains(&part));
+    dates.retain(|date| fits(date.month, 12) && fits(date.day, 31));
     dates
 }
 

@@ -189,7 +189,7 @@ impl EffectiveRecords {
         let is_given = self
             .span
             .is_some_and(|(first, last)| first <= seq && seq <= last);
-        is_given && !self.taken_back.holds(seq)
+        is_given && !self.taken_back.hold_all(seq, seq)
     }
 
     /// The sessions that are undone, and since when: named by an effective undo, or left by a rewind without an
@@ -222,10 +222,6 @@ impl Stretches {
         for (&first, &last) in &other.0 {
             self.add(first, last);
         }
-    }
-
-    fn holds(&self, seq: u64) -> bool {
-        self.hold_all(seq, seq)
     }
 
     fn hold_all(&self, first: u64, last: u64) -> bool {

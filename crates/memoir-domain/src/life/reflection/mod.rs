@@ -54,8 +54,11 @@ pub fn ask<'a>(
 ) -> Option<ReflectionQuestion> {
     let immutable = agent.settings.immutable_tag_set();
     let memories: Vec<&Memory> = memories.into_iter().collect();
-    let journal = memories.iter().copied();
-    let mut journal: Vec<&Memory> = journal.filter(|memory| is_candidate(memory, now)).collect();
+    let is_candidate = |memory: &&Memory| {
+        let is_active = memory.is_to_be_reflected_on() && memory.is_active();
+        is_active && is_recent_at(memory.created_at, now)
+    };
+    let mut journal: Vec<&Memory> = memories.iter().copied().filter(is_candidate).collect();
     journal.sort_by_key(|memory| (memory.created_at, memory.number));
     if journal.is_empty() {
         return None;
@@ -91,11 +94,6 @@ pub fn ask<'a>(
         entries,
         left_out,
     })
-}
-
-fn is_candidate(memory: &Memory, now: Timestamp) -> bool {
-    let is_active = memory.is_to_be_reflected_on() && memory.is_active();
-    is_active && is_recent_at(memory.created_at, now)
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {

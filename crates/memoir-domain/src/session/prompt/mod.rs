@@ -246,10 +246,6 @@ fn status(
     format!("## Status\n\n{}", lines.join("\n"))
 }
 
-fn is_over(agent: &Agent) -> bool {
-    agent.tally.core_tokens > agent.settings.effective_core_token_budget()
-}
-
 fn over_or_within(agent: &Agent) -> String {
     let (size, budget) = (
         agent.tally.core_tokens,
@@ -264,7 +260,8 @@ fn over_or_within(agent: &Agent) -> String {
 /// The request for consent: the agent's own system prompt with its context, then what a session like this one may do.
 pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Prompt {
     let guard = session_guard(agent, session.loss_guard);
-    let kind = SessionKind::of(session.mode, guard, is_over(agent));
+    let is_over = agent.tally.core_tokens > agent.settings.effective_core_token_budget();
+    let kind = SessionKind::of(session.mode, guard, is_over);
     let mut what = vec![match session.mode {
         Mode::DedupOnly => CONSENT_DEDUP_ONLY.trim().to_owned(),
         Mode::Full => fill(
