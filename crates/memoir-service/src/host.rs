@@ -12,15 +12,14 @@ use crate::{Problem, ServiceOptions};
 /// A host is this one where it is an address or `localhost`, or is named in the options; behind a proxy it is any host
 /// that the proxy forwards. A page must be of this host, or of this machine.
 pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Problem> {
-    let host = host_of(&parts.uri, &parts.headers)
-        .ok_or_else(|| Problem::invalid("the request names no host"))?;
-    let is_named = |name: &str| {
-        options
-            .hosts
-            .iter()
-            .any(|host| host.eq_ignore_ascii_case(name))
-    };
-    if !(options.behind_proxy || is_address(&host) || is_local(&host) || is_named(&host)) {
+    // A request in absolute form names its host there, and `Host` does not count (RFC 9112, 3.2.2).
+    let host = parts.uri.authority().map(name_of);
+    let host = host.or_else(|| host_in(&parts.headers));
+    let host = host.ok_or_else(|| Problem::invalid("the request names no host"))?;
+    let is_address = host.parse::<IpAddr>().is_ok();
+    let hosts = &options.hosts;
+    let is_named = |name: &str| hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
+    if !(options.behind_proxy || is_address || is_local(&host) || is_named(&host)) {
         return Err(Problem::forbidden(
             "this service is not called by the name in `Host`; `memoir serve --host NAME` adds one",
         ));
@@ -29,12 +28,9 @@ pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Probl
     let Some(origin) = parts.headers.get(header::ORIGIN) else {
         return Ok(());
     };
-    let page = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.parse::<Uri>().ok())
-        .and_then(|origin| Some(name_of(origin.authority()?)));
-    match page {
+    let page = origin.to_str().ok();
+    let page = page.and_then(|origin| origin.parse::<Uri>().ok());
+    match page.and_then(|origin| origin.authority().map(name_of)) {
         Some(page) if page.eq_ignore_ascii_case(&host) || is_local(&page) || is_named(&page) => {
             Ok(())
         }
@@ -50,11 +46,6 @@ pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
     host_in(headers).is_some_and(|host| is_local(&host))
 }
 
-fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
-    // A request in absolute form names its host there, and `Host` does not count (RFC 9112, 3.2.2).
-    uri.authority().map(name_of).or_else(|| host_in(headers))
-}
-
 fn host_in(headers: &HeaderMap) -> Option<String> {
     let host = headers.get(header::HOST)?.to_str().ok()?;
     Some(name_of(&host.parse().ok()?))
@@ -63,10 +54,6 @@ fn host_in(headers: &HeaderMap) -> Option<String> {
 /// Without its port, and an address of version 6 without its brackets.
 fn name_of(authority: &Authority) -> String {
     authority.host().trim_matches(['[', ']']).to_owned()
-}
-
-fn is_address(host: &str) -> bool {
-    host.parse::<IpAddr>().is_ok()
 }
 
 fn is_local(host: &str) -> bool {

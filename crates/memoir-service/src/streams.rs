@@ -73,12 +73,6 @@ impl Streams {
         *open.accounts.entry(account).or_default() += 1;
         Ok(())
     }
-
-    fn leave(&self, (account, party): Place) {
-        let mut open = self.open.lock();
-        leave_one(&mut open.parties, party);
-        leave_one(&mut open.accounts, account);
-    }
 }
 
 /// Called once for each call of `enter`: a slot holds one of each.
@@ -141,7 +135,9 @@ impl StreamSlot {
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.service.streams.leave(self.place);
+        let ((account, party), mut open) = (self.place, self.service.streams.open.lock());
+        leave_one(&mut open.parties, party);
+        leave_one(&mut open.accounts, account);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, header, request::Parts},
+    http::{header, request::Parts},
     response::{IntoResponse, Response},
 };
 use memoir_app::{DEFAULT_ACCOUNT, Error};
@@ -54,13 +54,10 @@ pub(super) async fn show(
 /// Whether the request comes from this machine, and neither through a proxy on it nor from another site's page in a
 /// browser on it.
 fn is_of_this_machine(parts: &Parts) -> bool {
+    let has = |name: &&str| parts.headers.contains_key(*name);
     Peer::of(parts).is_some_and(|peer| peer.to_canonical().is_loopback())
         && is_sent_to_loopback(&parts.headers)
-        && !is_forwarded(&parts.headers)
-}
-
-fn is_forwarded(headers: &HeaderMap) -> bool {
-    FORWARDED.iter().any(|name| headers.contains_key(*name))
+        && !FORWARDED.iter().any(has)
 }
 
 /// Refuses clients that do not run the installation.
