@@ -23,8 +23,9 @@ impl StatementFault {
     /// What the driver reports for the statement at that place.
     pub(crate) fn of(at: usize, error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            // A connection that is ended by the database's administrator may have been ended after the commit.
-            Some(refusal) if !is_end(refusal) && !is_of_connection(refusal) => {
+            // A connection that is ended by the database's administrator may have been ended after the commit. Class 08
+            // of the standard's codes is about a connection, such as a pooler's own to the server.
+            Some(refusal) if !is_end(refusal) && !is_of(&["08"], refusal.code()) => {
                 Self::Refused(at, Box::new(refusal.clone()))
             }
             Some(refusal) => Self::Lost(message(refusal)),
@@ -122,12 +123,6 @@ fn refused(refusal: &DbError) -> Error {
 /// Whether a code is of one of these classes, its first two characters.
 fn is_of(classes: &[&str], code: &SqlState) -> bool {
     classes.iter().any(|class| code.code().starts_with(class))
-}
-
-/// Whether it is about a connection, such as a pooler's own to the server.
-fn is_of_connection(refusal: &DbError) -> bool {
-    // Class 08 of the standard's codes: connection exceptions.
-    is_of(&["08"], refusal.code())
 }
 
 fn is_end(refusal: &DbError) -> bool {

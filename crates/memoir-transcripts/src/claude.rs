@@ -190,7 +190,8 @@ impl Blocks {
         if text.is_empty() {
             return;
         }
-        if is_reminder(text) {
+        // A program's addition to the user's text for the model.
+        if text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>") {
             return self.leave(NoMessageReason::System);
         }
         if !self.text.is_empty() {
@@ -211,9 +212,4 @@ impl Blocks {
             self.other = Some(reason);
         }
     }
-}
-
-/// A program's addition to the user's text for the model.
-fn is_reminder(text: &str) -> bool {
-    text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>")
 }

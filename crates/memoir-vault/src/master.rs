@@ -244,6 +244,8 @@ pub fn exposed_mode(metadata: &Metadata) -> Option<u32> {
     // Nothing else of root's group is let through: the mode of a file that a person made by `chmod 440` has that person
     // as its owner.
     let is_credential = mode == 0o440 && metadata.uid() == 0 && metadata.gid() == 0;
+    // Kubernetes sets this variable in every container. The environment of this process chooses its key files, too.
+    let is_in_pod = || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
     let is_of_pod = mode & 0o007 == 0 && is_in_pod() && is_own_group(metadata.gid());
     (mode & 0o077 != 0 && !is_credential && !is_of_pod).then_some(mode)
 }
@@ -252,12 +254,6 @@ pub fn exposed_mode(metadata: &Metadata) -> Option<u32> {
 #[cfg(not(unix))]
 pub fn exposed_mode(_: &Metadata) -> Option<u32> {
     None
-}
-
-/// Kubernetes sets this variable in every container. The environment of this process chooses its key files, too.
-#[cfg(unix)]
-fn is_in_pod() -> bool {
-    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }
 
 #[cfg(unix)]

@@ -144,10 +144,6 @@ impl RecoveryCodes {
             Zeroizing::new(grouped)
         })
     }
-
-    fn digests(&self) -> Vec<[u8; 32]> {
-        self.0.iter().map(|code| digest(code)).collect()
-    }
 }
 
 /// What a code came to.
@@ -209,7 +205,7 @@ impl SecondFactor {
     /// [`Error::Random`](crate::Error::Random).
     pub fn renew_recovery(&mut self) -> Result<RecoveryCodes> {
         let codes = RecoveryCodes::generate()?;
-        self.recovery = codes.digests();
+        self.recovery = codes.0.iter().map(|code| digest(code)).collect();
         Ok(codes)
     }
 

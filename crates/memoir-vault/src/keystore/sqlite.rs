@@ -366,7 +366,9 @@ fn time(microseconds: i64, table: &'static str, row: fmt::Arguments<'_>) -> Resu
 /// Writes the rows of which there is one at most, as far as there are any.
 fn write_single_rows(connection: &Connection, contents: &KeyStoreContents) -> Result<()> {
     if let Some(row) = &contents.master {
-        write_master(connection, row)?;
+        let sql = "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)";
+        let values = params![row.key_id.as_bytes(), row.proof];
+        one(connection.execute(sql, values)?, "master")?;
     }
     if let Some(row) = &contents.log {
         write_log(connection, row)?;
@@ -375,12 +377,6 @@ fn write_single_rows(connection: &Connection, contents: &KeyStoreContents) -> Re
         write_closing(connection, row)?;
     }
     Ok(())
-}
-
-fn write_master(connection: &Connection, row: &MasterRow) -> Result<()> {
-    let sql = "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)";
-    let values = params![row.key_id.as_bytes(), row.proof];
-    one(connection.execute(sql, values)?, "master")
 }
 
 fn write_agent(connection: &Connection, row: &AgentKeyRow) -> Result<()> {

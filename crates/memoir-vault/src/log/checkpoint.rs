@@ -74,12 +74,10 @@ impl Checkpoint {
         let mut lines = text.split('\n');
         let mut line = || lines.next().filter(|line| !line.is_empty());
         let origin = line().ok_or(malformed("no origin"))?.to_owned();
-        let size = line()
-            .and_then(read_size)
-            .ok_or(malformed("its second line is no size"))?;
-        let hash = line()
-            .and_then(read_hash)
-            .ok_or(malformed("its third line is no root"))?;
+        let size = line().and_then(read_size);
+        let size = size.ok_or(malformed("its second line is no size"))?;
+        let hash = line().and_then(|line| STANDARD.decode(line).ok()?.try_into().ok());
+        let hash: [u8; 32] = hash.ok_or(malformed("its third line is no root"))?;
         if lines.any(str::is_empty) {
             return Err(malformed("an empty line"));
         }
@@ -102,8 +100,4 @@ fn read_size(line: &str) -> Option<u64> {
     let size: u64 = line.parse().ok()?;
     // Neither a sign nor leading zeros.
     (size.to_string() == line).then_some(size)
-}
-
-fn read_hash(line: &str) -> Option<[u8; 32]> {
-    STANDARD.decode(line).ok()?.try_into().ok()
 }

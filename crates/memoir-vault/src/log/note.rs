@@ -97,7 +97,7 @@ fn split(note: &[u8]) -> Result<(&str, Vec<SignatureLine<'_>>), NoteError> {
         return Err(malformed("too long"));
     }
     let note = str::from_utf8(note).map_err(|_| malformed("not UTF-8"))?;
-    if !is_text(note) {
+    if note.bytes().any(|byte| byte < 0x20 && byte != b'\n') {
         return Err(malformed("a control character"));
     }
     // The last empty line, as the specification has it: the text itself may hold others, and signatures none.
@@ -214,11 +214,6 @@ impl FromStr for LogVerifier {
         let is_right = read_hex(id.as_bytes(), &mut wanted) && wanted == verifier.key_id();
         is_right.then_some(verifier).ok_or(InvalidVerifier)
     }
-}
-
-/// No control characters but line ends.
-fn is_text(text: &str) -> bool {
-    text.bytes().all(|byte| byte >= 0x20 || byte == b'\n')
 }
 
 fn is_name(name: &str) -> bool {

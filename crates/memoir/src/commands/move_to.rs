@@ -77,7 +77,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The source is only read, while the target's folder may have to be created.
     let from_path = database::path(global.database.as_deref())?;
     let to_path = database::prepare(to.database.as_deref())?;
-    if is_same(&from_path, &to_path) {
+    let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if place(&from_path) == place(&to_path) {
         return Err(
             Failure::new("the installation is in this database already").hint("name another one")
         );
@@ -198,11 +199,6 @@ async fn report_moved(
          keys: an agent that is erased there can be read here",
     );
     Ok(Ending::Done)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    place(one) == place(other)
 }
 
 /// The source, which no other process has open: what that acknowledged after its row was copied would be lost. A file

@@ -67,7 +67,7 @@ impl Plot {
     /// As text, so many columns wide.
     pub(crate) fn text(&self, columns: usize, rows: usize) -> Result<String, Failed> {
         let mut cells = TerminalCells::new(columns, rows);
-        let numbers = self.number_width();
+        let numbers = thousands(self.top()).chars().count() as u32;
         let look = PlotStyle {
             line: 4,
             left: 2 * (numbers + 1),
@@ -88,11 +88,6 @@ impl Plot {
             &FINE,
         )?;
         Ok(text)
-    }
-
-    /// Characters of the widest number at the left.
-    fn number_width(&self) -> u32 {
-        thousands(self.top()).chars().count() as u32
     }
 
     fn top(&self) -> u64 {
