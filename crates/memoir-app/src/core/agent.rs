@@ -496,13 +496,10 @@ impl AgentHandle {
             return Ok(answer);
         };
         let mut writing: codec::Writing = writing.into();
+        let mut sessions = writing.decision.sessions.iter();
         // The state of a rehearsal is written with its session each time.
         if let Some((id, kept)) = rehearsed
-            && let Some(session) = writing
-                .decision
-                .sessions
-                .iter()
-                .find(|session| session.id == id)
+            && let Some(session) = sessions.find(|session| session.id == id)
         {
             let kept = || kept.kept_with(session);
             writing.rehearsals.entry(id).or_insert_with(kept);

@@ -100,12 +100,8 @@ impl Rehearsal {
         let mut holding = BTreeSet::from([number]);
         // The edits are in their order, so a memory that one of them created is known before a later one uses it.
         for edit in &mut self.edits {
-            if edit
-                .call
-                .numbers()
-                .iter()
-                .any(|number| holding.contains(number))
-            {
+            let numbers = edit.call.numbers();
+            if numbers.iter().any(|number| holding.contains(number)) {
                 touches = true;
                 edit.empty();
                 holding.extend(edit.created);

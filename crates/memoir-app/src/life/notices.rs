@@ -93,10 +93,8 @@ impl Memoir {
             now.plus(2 * LONGEST_WAIT),
         );
         let visible = now.plus_seconds(-NOTICE_DELAY_SECONDS);
-        let claimed = self
-            .store
-            .claim_deliveries(receiver, visible, times, most)
-            .await?;
+        let claimed = self.store.claim_deliveries(receiver, visible, times, most);
+        let claimed = claimed.await?;
         let mut notices = Vec::new();
         // Most queries find nothing, and need no list of accounts.
         if claimed.is_empty() {

@@ -568,10 +568,8 @@ impl Memoir {
             let agents = self.store.agents(account.id).await?;
             let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
             // 0 means all memories, and replaces any higher number that `enqueue` has noted.
-            self.state::<VectorUpkeep>()
-                .waiting
-                .lock()
-                .extend(live.map(|row| (row.scope, 0)));
+            let mut waiting = self.state::<VectorUpkeep>().waiting.lock();
+            waiting.extend(live.map(|row| (row.scope, 0)));
         }
         Ok(())
     }

@@ -249,10 +249,8 @@ impl Grants<'_> {
                 usage,
                 actor: actor.clone(),
             };
-            let shredded = self
-                .memories()
-                .shred_as_asked(number, derived, consent)
-                .await?;
+            let memories = self.memories();
+            let shredded = memories.shred_as_asked(number, derived, consent).await?;
             summaries = Some(shredded.summaries);
             transcript = shredded.transcript;
         } else {
@@ -621,11 +619,8 @@ impl Account {
     }
 
     async fn end_if_of(&self, open: OpenAccess, gone: &Actor) -> Result<()> {
-        let row = self
-            .memoir
-            .store
-            .access_request(open.scope, open.id)
-            .await?;
+        let store = &self.memoir.store;
+        let row = store.access_request(open.scope, open.id).await?;
         let request = row.as_ref().map(codec::listed_access_request).transpose()?;
         if request.is_some_and(|request| request.asked_by == *gone) {
             let agent = self.memoir.handle(open.scope);

@@ -139,11 +139,8 @@ impl OwnAgent {
         let loaded = self.load(&as_it_stands(id)).await?;
         let own =
             |session: &Session| session.driver == Driver::Agent && session.state == State::Open;
-        if !loaded
-            .session
-            .as_ref()
-            .is_some_and(|(session, _)| own(session))
-        {
+        let running = loaded.session.as_ref();
+        if !running.is_some_and(|(session, _)| own(session)) {
             return Ok(None);
         }
         let (session, opened) = self.sessions().resume(loaded, id, None)?;

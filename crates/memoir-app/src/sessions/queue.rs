@@ -127,10 +127,8 @@ impl Memoir {
                 rehearsal: session.rehearsal,
             })),
             Err((failure, error)) => {
-                agent
-                    .sessions()
-                    .fail(id, failure, &error.to_string(), session.usage)
-                    .await?;
+                let (sessions, why) = (agent.sessions(), error.to_string());
+                sessions.fail(id, failure, &why, session.usage).await?;
                 Ok(None)
             }
         }

@@ -247,19 +247,15 @@ impl<'a> Drive<'a> {
                 });
             }
             SessionAction::Open => {
-                let opened = agent
-                    .sessions()
-                    .open(id, self.model.context_tokens())
-                    .await?;
+                let sessions = agent.sessions();
+                let opened = sessions.open(id, self.model.context_tokens()).await?;
                 return Ok(self.opened(opened, observer).await?.into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
             SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
             SessionAction::Abandon(why) => {
-                agent
-                    .sessions()
-                    .abandon(id, why, &Actor::system(), Some(usage))
-                    .await?
+                let (sessions, system) = (agent.sessions(), Actor::system());
+                sessions.abandon(id, why, &system, Some(usage)).await?
             }
             SessionAction::Fail(failure, message) => {
                 agent.sessions().fail(id, failure, &message, usage).await?
