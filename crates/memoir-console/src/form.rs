@@ -107,10 +107,8 @@ pub(crate) struct DoneQuery {
 pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFailure> {
     let pairs: Vec<(String, String)> = serde_urlencoded::from_str(text.unwrap_or_default())
         .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
-    let given: Vec<_> = pairs
-        .into_iter()
-        .filter(|(_, value)| !value.trim().is_empty())
-        .collect();
+    let all = pairs.into_iter();
+    let given: Vec<_> = all.filter(|(_, value)| !value.trim().is_empty()).collect();
     // Encoded again, since the deserializer would read a blank as a value and not as omitted.
     let text = serde_urlencoded::to_string(given)
         .map_err(|_| PageFailure::invalid("The address cannot be read."))?;

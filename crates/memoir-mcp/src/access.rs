@@ -153,10 +153,8 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         agent, arguments, ..
     } = call;
     let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
-    let id = agent
-        .grants()
-        .own_access_id(arguments.needed("request_id")?)
-        .await?;
+    let (grants, id) = (agent.grants(), arguments.needed("request_id")?);
+    let id = grants.own_access_id(id).await?;
     // What the agent says itself counts before what a person said.
     if arguments.is_set("granted") {
         let is_granted = arguments.flag("granted")?;
@@ -213,10 +211,8 @@ async fn written(
             agent.lens().access_request(id).await?
         }
         Some((is_granted, reason)) => {
-            agent
-                .grants()
-                .answer_access(id, is_granted, reason, &me)
-                .await?
+            let grants = agent.grants();
+            grants.answer_access(id, is_granted, reason, &me).await?
         }
     };
     Ok(Answered::Result(result_of(&request)?))

@@ -370,10 +370,8 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 
 async fn promote(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let number = Arguments::of(arguments, &["number"])?.number("number")?;
-    let memory = agent
-        .memories()
-        .handle(number, Handling::Promote, &agent.as_actor())
-        .await?;
+    let (memories, me) = (agent.memories(), agent.as_actor());
+    let memory = memories.handle(number, Handling::Promote, &me).await?;
     shown(&memory)
 }
 

@@ -357,9 +357,7 @@ async fn revoke(State(service): State<Service>, request: Request) -> Result<Stat
     let given = FormParameters::read(&service, request).await?;
     let client = given.client(&service).await?;
     let presented = given.need("token")?;
-    service
-        .memoir
-        .revoke_connection(&client, presented)
-        .await??;
+    let memoir = &service.memoir;
+    memoir.revoke_connection(&client, presented).await??;
     Ok(StatusCode::OK)
 }

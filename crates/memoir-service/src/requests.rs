@@ -114,10 +114,8 @@ impl Drop for RequestUnderWay<'_> {
         let requests = &self.service.requests.table;
         let [method, route] = self.labels;
         requests.in_flight.dec();
-        requests
-            .seconds
-            .with_label_values(&self.labels)
-            .observe(self.begun.elapsed().as_secs_f64());
+        let seconds = requests.seconds.with_label_values(&self.labels);
+        seconds.observe(self.begun.elapsed().as_secs_f64());
         requests
             .requests
             .with_label_values(&[method, route, class(self.status)])

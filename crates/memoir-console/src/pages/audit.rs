@@ -39,10 +39,8 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuer
     let (search, faults) = query.read();
     let before = query.before_seq()?;
     // Apart from the search, whose newest record need not be the log's.
-    let newest = agent
-        .views()
-        .search_records(&RecordFilter::default(), None, 1)
-        .await?;
+    let (views, all) = (agent.views(), RecordFilter::default());
+    let newest = views.search_records(&all, None, 1).await?;
     // With faults in the form nothing is searched: the result would not match the form.
     let found = match faults.is_empty() {
         true => found(&agent, &query, &search, before).await?,

@@ -91,10 +91,8 @@ impl AuthorizedRead {
 
     /// The agent, under that grant alone.
     fn lens(&self) -> AgentLens<'_> {
-        self.shown_request
-            .agent
-            .views()
-            .seen_by(self.viewer.clone())
+        let views = self.shown_request.agent.views();
+        views.seen_by(self.viewer.clone())
     }
 
     async fn at(
@@ -103,10 +101,8 @@ impl AuthorizedRead {
         part: ReadingPart,
     ) -> Result<Result<Self, Response>, PageFailure> {
         let covers = |shown_request: &ShownRequest| {
-            shown_request
-                .request
-                .scope
-                .is_some_and(|scope| part.is_in(scope))
+            let scope = shown_request.request.scope;
+            scope.is_some_and(|scope| part.is_in(scope))
         };
         Self::begin(visitor, request, covers).await
     }

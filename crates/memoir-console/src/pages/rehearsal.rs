@@ -33,10 +33,8 @@ pub(super) async fn section(
     if !session.rehearsal || session.state.is_running() {
         return Ok(html! {});
     }
-    let rehearsal = agent
-        .sessions()
-        .rehearsal_facts(session.id, &visitor.actor())
-        .await?;
+    let (sessions, actor) = (agent.sessions(), visitor.actor());
+    let rehearsal = sessions.rehearsal_facts(session.id, &actor).await?;
     let rehearsal = rehearsal.filter(|rehearsal| {
         // One that was declined has nothing to apply.
         !rehearsal.changes.is_empty() || rehearsal.outcome.is_ok() || rehearsal.applied_by.is_some()

@@ -114,10 +114,8 @@ pub(crate) async fn ask(
     let (agent, actor) = (&reached.agent, &reached.actor);
     let request = match new.asks_to_embed() {
         true => {
-            agent
-                .grants()
-                .request_embeddings(&new.purpose, actor)
-                .await?
+            let grants = agent.grants();
+            grants.request_embeddings(&new.purpose, actor).await?
         }
         false => agent.grants().request_access(&new.read()?, actor).await?,
     };

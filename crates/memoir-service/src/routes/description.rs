@@ -185,14 +185,10 @@ fn complete_operation(method: &str, operation: &mut Value) {
         responses.append(described);
     }
     operation["responses"] = responses.into();
-    let parameters = operation
-        .get_mut("parameters")
-        .and_then(Value::as_array_mut);
-    for parameter in parameters
-        .into_iter()
-        .flatten()
-        .filter(|parameter| parameter["in"] == "query")
-    {
+    let parameters = operation.get_mut("parameters");
+    let parameters = parameters.and_then(Value::as_array_mut);
+    let parameters = parameters.into_iter().flatten();
+    for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
         // A blank value leaves the parameter out (`UrlQuery`).
         parameter["allowEmptyValue"] = true.into();
     }
