@@ -77,10 +77,8 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
     let (mut at, mut broken) = (0, 0);
     loop {
         let rest = line_bytes.get(at..).unwrap_or_default();
-        let spaces = rest
-            .iter()
-            .take_while(|byte| is_space(**byte) || **byte == b',')
-            .count();
+        let is_between = |byte: &&u8| is_space(**byte) || **byte == b',';
+        let spaces = rest.iter().take_while(is_between).count();
         let rest = rest.get(spaces..).unwrap_or_default();
         if rest.is_empty() {
             return Ok(());

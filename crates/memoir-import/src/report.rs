@@ -91,9 +91,7 @@ impl ImportReport {
     /// The number of parts of one class that are no memories.
     pub fn count(&self, class: NoMemoryClass) -> u64 {
         let of_class = self.passed.iter();
-        of_class
-            .filter(|(reason, _)| reason.class() == class)
-            .map(|(_, count)| count)
-            .sum()
+        let of_class = of_class.filter(|(reason, _)| reason.class() == class);
+        of_class.map(|(_, count)| count).sum()
     }
 }

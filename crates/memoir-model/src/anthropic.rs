@@ -139,17 +139,13 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     };
     // Empty texts are sent, but refused when they come back.
     blocks.retain(|block| kind(block) != Some("text") || block.get("text") != Some(&json!("")));
-    let text = blocks
-        .iter()
-        .filter(|block| kind(block) == Some("text"))
-        .filter_map(|block| block.get("text")?.as_str())
-        .collect::<String>();
+    let texts = blocks.iter().filter(|block| kind(block) == Some("text"));
+    let texts = texts.filter_map(|block| block.get("text")?.as_str());
+    let text: String = texts.collect();
     let mut ids = CallIds::new(turn);
-    let tool_calls: Vec<ToolCall> = blocks
-        .iter_mut()
-        .filter(|block| kind(block) == Some("tool_use"))
-        .map(|block| take_call(block, &mut ids))
-        .collect();
+    let calls = blocks.iter_mut();
+    let calls = calls.filter(|block| kind(block) == Some("tool_use"));
+    let tool_calls: Vec<ToolCall> = calls.map(|block| take_call(block, &mut ids)).collect();
     let stop_reason = answer.get("stop_reason").and_then(Value::as_str);
     if stop_reason == Some(REFUSAL) && text.trim().is_empty() && tool_calls.is_empty() {
         return Err(ModelError::withheld(REFUSAL));

@@ -109,10 +109,8 @@ fn known() -> String {
 
 /// The first 60 characters, printable: what a person typed, quoted in an error.
 fn shortened(text: &str) -> String {
-    text.chars()
-        .filter(|character| !character.is_control())
-        .take(60)
-        .collect()
+    let printable = text.chars().filter(|character| !character.is_control());
+    printable.take(60).collect()
 }
 
 pub(crate) fn is_provider_name(text: &str) -> bool {

@@ -275,10 +275,8 @@ fn take_calls(message: &mut Map<String, Value>, turn: usize) -> Vec<ToolCall> {
     }
     if let Some(Value::Array(calls)) = message.get_mut("tool_calls") {
         let mut ids = CallIds::new(turn);
-        return calls
-            .iter_mut()
-            .filter_map(|call| take_call(call, &mut ids))
-            .collect();
+        let calls = calls.iter_mut();
+        return calls.filter_map(|call| take_call(call, &mut ids)).collect();
     }
     let Some(function @ Value::Object(_)) = message.get_mut("function_call") else {
         return Vec::new();

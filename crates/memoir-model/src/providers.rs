@@ -395,10 +395,8 @@ impl Providers {
 
     fn encrypted_client(&self) -> Result<Client, String> {
         let variable = |names: [&str; 2]| {
-            names
-                .iter()
-                .find_map(|name| (self.environment)(name))
-                .filter(|value| !value.is_empty())
+            let value = names.iter().find_map(|name| (self.environment)(name));
+            value.filter(|value| !value.is_empty())
         };
         // So that not even a wrong use of this client sends anything in the open.
         let mut builder = builder().https_only(true);

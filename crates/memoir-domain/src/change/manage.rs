@@ -305,10 +305,8 @@ pub fn save(
     now: Timestamp,
 ) -> (Decision, Vec<Saved>) {
     let mut draft = Draft::for_agent(agent, now);
-    let saved = memories
-        .into_iter()
-        .map(|saving| save_replacing(&mut draft, saving, replacing, actor))
-        .collect();
+    let save_each = |saving| save_replacing(&mut draft, saving, replacing, actor);
+    let saved = memories.into_iter().map(save_each).collect();
     (draft.finish(), saved)
 }
 

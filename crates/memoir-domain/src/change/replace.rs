@@ -153,11 +153,8 @@ impl Replacing {
         let share = AgeShare::Replacing {
             budget: settings.effective_core_token_budget(),
         };
-        if self
-            .stuck
-            .as_ref()
-            .is_some_and(|stuck| stuck.contains(&number))
-        {
+        let stuck = self.stuck.as_ref();
+        if stuck.is_some_and(|stuck| stuck.contains(&number)) {
             return Err(NotReplaced::AgeLimit);
         }
         if age_rule::check(&self.memories.age_rows(&leaving).rows, share).is_ok() {

@@ -79,11 +79,9 @@ pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> 
         let group = (candidate.digest, memory.side(), day);
         groups.entry(group).or_default().push(candidate);
     }
-    let mut plan: Vec<Duplicates> = groups
-        .into_values()
-        .filter(|copies| copies.len() > 1)
-        .filter_map(|copies| join(copies, immutable_tags))
-        .collect();
+    let groups = groups.into_values().filter(|copies| copies.len() > 1);
+    let plan = groups.filter_map(|copies| join(copies, immutable_tags));
+    let mut plan: Vec<Duplicates> = plan.collect();
     // By number: the digests of the groups are keyed, and would order the records randomly.
     plan.sort_by_key(|duplicates| duplicates.survivor.number);
     plan

@@ -133,10 +133,8 @@ pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>, stays: bool) -> S
         (memory.is_summary, "summary"),
         (stays, "stays"),
     ];
-    let flags: Vec<&str> = flags
-        .into_iter()
-        .filter_map(|(is_set, flag)| is_set.then_some(flag))
-        .collect();
+    let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+    let flags: Vec<&str> = set.map(|(_, flag)| flag).collect();
     if !flags.is_empty() {
         columns.push(flags.join(", "));
     }

@@ -377,10 +377,8 @@ pub fn undo(
         None => Draft::for_agent(agent, now),
     };
     draft.put_other_sessions(sessions.collect());
-    let records: Vec<&Record> = log
-        .iter()
-        .filter(|record| plan.records.contains(&record.seq))
-        .collect();
+    let is_planned = |record: &&Record| plan.records.contains(&record.seq);
+    let records: Vec<&Record> = log.iter().filter(is_planned).collect();
     let core_tokens_before = draft.core_tokens();
     let restored = without(&records, memories, &BTreeSet::new(), now);
     let mut changes = restore(&mut draft, memories, &restored);

@@ -70,11 +70,8 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
         let removable = prompt::parse_removable_tokens(question).unwrap_or(0);
         return next_step(&plan(&rows, removable), &results(request));
     }
-    if request
-        .answer_schema
-        .as_ref()
-        .is_some_and(|answer| answer.name == reflection::ANSWER)
-    {
+    let answer = request.answer_schema.as_ref();
+    if answer.is_some_and(|answer| answer.name == reflection::ANSWER) {
         // It cannot judge what matters, and promoting nothing is normal (SPEC 2.5).
         return CarefulTurn::Text(r#"{"promote": []}"#.to_owned());
     }
@@ -99,10 +96,8 @@ fn consent(texts: &[String]) -> CarefulTurn {
 /// The core memories of the agent's context, which ends its system prompt. A summary is no duplicate of anything.
 fn core_memories(system: &str) -> Vec<String> {
     let memories = context::parse_core(system).into_iter();
-    memories
-        .filter(|memory| !memory.is_summary)
-        .map(|memory| memory.content.into_exposed())
-        .collect()
+    let kept = memories.filter(|memory| !memory.is_summary);
+    kept.map(|memory| memory.content.into_exposed()).collect()
 }
 
 /// The results of its calls so far, in order; `null` for one that is no JSON.

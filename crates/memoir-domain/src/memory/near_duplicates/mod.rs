@@ -80,10 +80,8 @@ pub fn near_duplicates<'a>(
     how: DuplicateMatch,
     limit: usize,
 ) -> NearDuplicates {
-    let mut kept: Vec<&Memory> = memories
-        .into_iter()
-        .filter(|memory| memory.is_active_core())
-        .collect();
+    let kept = memories.into_iter();
+    let mut kept: Vec<&Memory> = kept.filter(|memory| memory.is_active_core()).collect();
     kept.sort_by_key(|memory| memory.number);
     let looks = looks::looks(kept.iter().map(|memory| memory.content.expose()));
     let entries: Vec<ComparedText<'_>> = kept
