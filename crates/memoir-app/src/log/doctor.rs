@@ -160,17 +160,15 @@ impl Memoir {
         let Some(model) = self.settings.recall.embedding_model() else {
             return Ok(None);
         };
+        let advised = |severity, finding: String, advice: &str| {
+            let examination = Examination::advised(severity, "embeddings", finding, advice);
+            Ok(Some(examination))
+        };
         let embedder = match self.models.embedder(&model.name) {
             Ok(embedder) => embedder,
             Err(error) => {
                 let advice = "see `[recall] embeddings` and the provider's settings";
-                let finding = error.to_string();
-                return Ok(Some(Examination::advised(
-                    Severity::Problem,
-                    "embeddings",
-                    finding,
-                    advice,
-                )));
+                return advised(Severity::Problem, error.to_string(), advice);
             }
         };
         let mut sent = match embedder.is_in_process() {
@@ -221,19 +219,11 @@ impl Memoir {
         if embedder.is_in_process() {
             let finding = format!("memories are found by words alone: {problem}");
             let advice = "`memoir embeddings install FILE` writes the file anew";
-            return Ok(Some(Examination::advised(
-                Severity::Problem,
-                "embeddings",
-                finding,
-                advice,
-            )));
+            return advised(Severity::Problem, finding, advice);
         }
-        Ok(Some(Examination::advised(
-            Severity::Warning,
-            "embeddings",
-            format!("{sent}; now nothing is: {problem}"),
-            "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it",
-        )))
+        let finding = format!("{sent}; now nothing is: {problem}");
+        let advice = "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it";
+        advised(Severity::Warning, finding, advice)
     }
 
     /// Asks each model of the account's agents for one word, except models that only follow rules.
