@@ -149,7 +149,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     };
     html! {
         dl.facts {
-            // These grow while the session runs: `console.css` reserves a second line for the first four.
+            // These grow while the session runs: `console.css` reserves two lines for the first four, and three for the edits.
             (parts::pair("Outcome", html! { (measured(session)) }))
             (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP)
                 @if session.stats != Stats::default() { ": " (session.stats) } }))
