@@ -235,7 +235,8 @@ impl Views<'_> {
         before: Option<SessionPlace>,
         limit: u32,
     ) -> Result<Vec<SessionFacts>> {
-        self.check_present().await?;
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
+        self.key_of(&snapshot.agent).await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, before, limit).await?;
         rows.into_iter().map(|row| self.facts(row)).collect()
