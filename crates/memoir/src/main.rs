@@ -205,7 +205,7 @@ fn long_work_runtime() -> Option<tokio::runtime::Runtime> {
     Some(runtime)
 }
 
-/// Lets this thread, and those that it starts, run only while no other of the process wants the processor.
+/// Lets this thread, and those that it starts, run hardly at all while another one wants the processor, of any process.
 // Niceness is not enough: a thread of low priority that runs is not interrupted by one that wakes, but at the next tick of
 // the kernel's clock, after 4 ms or more. One of this policy is interrupted at once.
 #[cfg(target_os = "linux")]

@@ -170,7 +170,7 @@ pub(super) fn waiting(agent: &[AgentKey]) -> Vec<(String, PathBuf)> {
         let file = folder.join(TRANSCRIPTS).join(mark.file_name());
         let mut found: Mark = state::peek(&mark.path());
         if found.session.is_none() {
-            // An empty mark is of the session in the transcript's file.
+            // A turn's mark is not synced: a power failure may empty it. The transcript's file names the session too.
             found = state::peek(&file);
         }
         // A mark does not name its agent, but its file name depends on the agent.
