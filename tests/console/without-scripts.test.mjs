@@ -190,6 +190,7 @@ silently("the audit is filtered and verified, and a checkpoint is taken", async 
   await page.getByLabel("Name of the agent").fill("Wren");
   await page.getByRole("button", { name: "Show" }).click();
   const records = page.getByRole("table").getByRole("rowheader");
+  await records.first().waitFor();
   const all = await records.count();
   await page.getByLabel("Action").selectOption("memory_saved");
   await page.getByRole("button", { name: "Filter" }).click();

@@ -170,6 +170,8 @@ impl Installation {
         let settings = [
             (Field::CoreTokenBudget, Some("1000")),
             (Field::RefinementThreshold, Some("0.4")),
+            // On a busy machine the service would begin a session of its own in the middle of the test.
+            (Field::RefinementSchedule, Some("off")),
         ];
         let configured = agent.settings().configure(&settings, &owner()).await;
         configured.unwrap();

@@ -235,8 +235,16 @@ async fn the_fleet_is_sorted_searched_and_paged() {
     let heavy = installation
         .agent(&installation.account, "zzz heavy", &[&long])
         .await;
-    let budget = [(Field::CoreTokenBudget, Some("1000"))];
-    heavy.settings().configure(&budget, &owner()).await.unwrap();
+    let over_budget = [
+        (Field::CoreTokenBudget, Some("1000")),
+        // No session of the service changes its health meanwhile.
+        (Field::RefinementSchedule, Some("off")),
+    ];
+    heavy
+        .settings()
+        .configure(&over_budget, &owner())
+        .await
+        .unwrap();
     let browser = installation.ada().await;
     let names = async |path: &str| {
         let document = browser.page(path).await;
