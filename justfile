@@ -7,12 +7,9 @@ _list:
 test:
     ./scripts/test
 
-# What is quick: format, counts, pages, lints
+# What is quick: format, counts, pages, lints, unit tests, and two suites on databases in memory
 check:
-    cargo fmt --all --check
-    scripts/house
-    scripts/docs check
-    cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings
+    ./scripts/check
 
 # The documentation as a site, in target/site
 site:

@@ -225,7 +225,7 @@ impl Store for PostgresStore {
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         // Last, so that an impossible row is reported by its number.
-        let row_counts = first(row_counts, decode::row_counts)?.unwrap_or_default();
+        let row_counts = Some(first(row_counts, decode::row_counts)?.unwrap_or_default());
         Ok(Some(Snapshot {
             agent,
             prompts,
@@ -236,6 +236,8 @@ impl Store for PostgresStore {
             open_requests,
             transcript,
             row_counts,
+            // Other nodes write too.
+            counts_mark: None,
         }))
     }
 

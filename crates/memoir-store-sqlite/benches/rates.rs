@@ -298,7 +298,10 @@ async fn pages(path: &Path) {
 
         let wanted = AgentQuery::default();
         let found = timed(&mut times[5], store.snapshot(row.scope, &wanted)).await;
-        assert_eq!(found.unwrap().unwrap().row_counts.core.count, 10_000);
+        assert_eq!(
+            found.unwrap().unwrap().row_counts.unwrap().core.count,
+            10_000
+        );
     }
     print_spreads(
         [

@@ -9,9 +9,9 @@ use memoir_domain::{
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, MemoryPage, MemoryRow,
-    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, StoredText, SummaryRow, columns,
-    select,
+    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountsMark,
+    MemoryPage, MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store,
+    StoredText, SummaryRow, columns, select,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -45,8 +45,10 @@ impl Store for SqliteStore {
             _ => false,
         };
         let readers = self.0.readers.clone().filter(|_| !is_short);
+        // Before the read: what others write in between makes the next mark another one.
+        let others = self.0.writer.others();
         self.look_or_scan(is_short, move |connection| {
-            snapshot(connection, readers.as_deref(), scope, &query)
+            snapshot(connection, readers.as_deref(), scope, &query, others)
         })
         .await
     }
@@ -270,18 +272,21 @@ const SUMMARIES: &str = select!(
 );
 
 /// The agent and the requested parts, all of the same instant. `readers` if a second connection may help with many
-/// memories.
-pub(crate) fn snapshot(
+/// memories; `others` of [`crate::writer::Writer::others`] from before the read.
+fn snapshot(
     connection: &Connection,
     readers: Option<&Readers>,
     scope: AgentScope,
     query: &AgentQuery,
+    others: Option<u64>,
 ) -> error::Result<Option<Snapshot>> {
     let _view = ReadTransaction::new(connection)?;
     let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
     };
     let agent_id = scope.agent.as_bytes();
+    let version = agent.document.version;
+    let counts_mark = others.map(|others| CountsMark { version, others });
     let memories = Memories {
         connection,
         readers,
@@ -322,8 +327,14 @@ pub(crate) fn snapshot(
             true => Some(transcripts::transcript(connection, scope)?),
             false => None,
         },
-        row_counts: first(connection, ROW_COUNTS, [agent_id], decode::row_counts)?
-            .unwrap_or_default(),
+        // Counting reads an index entry of each memory.
+        row_counts: match counts_mark.is_some() && query.counted == counts_mark {
+            true => None,
+            false => Some(
+                first(connection, ROW_COUNTS, [agent_id], decode::row_counts)?.unwrap_or_default(),
+            ),
+        },
+        counts_mark,
     }))
 }
 

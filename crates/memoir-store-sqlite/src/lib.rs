@@ -215,7 +215,9 @@ impl SqliteStore {
     #[cfg(feature = "fault-points")]
     pub async fn put_between(&self, sql: &'static str) -> Result<()> {
         let put = |connection: &Connection| Ok(connection.execute_batch(sql)?);
-        self.0.writer.visit(put).await
+        let put = self.0.writer.visit(put).await;
+        self.0.writer.note_others();
+        put
     }
 
     /// Writes about so many rows; what is written is on the disk when this returns.

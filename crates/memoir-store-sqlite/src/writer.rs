@@ -15,6 +15,7 @@
 //! every check of the log's length, and when the file is next opened.
 
 use std::{
+    cell::Cell,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -223,6 +224,26 @@ struct Load {
     transactions: AtomicU64,
     /// How long the disk takes for one, in microseconds: an average in which each counts an eighth.
     disk_microseconds: AtomicU64,
+    /// How many times the connection noticed commits of others.
+    others: AtomicU64,
+    /// Whether a transaction is open that has looked for commits of others as it began. Until its end there are no more.
+    is_writing: AtomicBool,
+}
+
+/// A transaction is open while this exists.
+struct OpenTransaction<'load>(&'load Load);
+
+impl<'load> OpenTransaction<'load> {
+    fn new(load: &'load Load) -> Self {
+        load.is_writing.store(true, Ordering::Release);
+        Self(load)
+    }
+}
+
+impl Drop for OpenTransaction<'_> {
+    fn drop(&mut self) {
+        self.0.is_writing.store(false, Ordering::Release);
+    }
 }
 
 /// A place in the queue, released when the job is done or its caller leaves.
@@ -268,6 +289,7 @@ impl Writer {
             patience: open::BUSY_TIMEOUT,
             looked: schema::CheckedSchema::default(),
             place,
+            data_version: Cell::new(None),
         }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
@@ -286,6 +308,23 @@ impl Writer {
     /// Transactions that reached the disk.
     pub(crate) fn transactions(&self) -> u64 {
         self.load.transactions.load(Ordering::Relaxed)
+    }
+
+    /// A number that is another one once any other connection has committed, as far as is known now. `None` where it
+    /// is not known at this moment.
+    pub(crate) fn others(&self) -> Option<u64> {
+        match self.state.try_lock() {
+            Some(state) => state.look_for_others(state.at_rest()?).ok()?,
+            None if self.load.is_writing.load(Ordering::Acquire) => {}
+            None => return None,
+        }
+        Some(self.load.others.load(Ordering::Acquire))
+    }
+
+    /// Notes that another program wrote through this connection, as tests do.
+    #[cfg(feature = "fault-points")]
+    pub(crate) fn note_others(&self) {
+        self.load.others.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Writes a change; it is on the disk when this returns.
@@ -555,6 +594,8 @@ struct WriterState {
     patience: Duration,
     /// The schema at its last check.
     looked: schema::CheckedSchema,
+    /// SQLite's count of what other connections committed; `None` before the first look.
+    data_version: Cell<Option<i64>>,
     /// `None` for a database in memory.
     place: Option<OpenedFiles>,
 }
@@ -658,6 +699,16 @@ impl WriterState {
         Ok(())
     }
 
+    /// Notes where other connections have committed since the last look.
+    fn look_for_others(&self, connection: &Connection) -> Result<()> {
+        let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+        let version: i64 = statement.query_row([], |row| row.get(0))?;
+        if self.data_version.replace(Some(version)) != Some(version) {
+            self.load.others.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
     /// The connection, in no transaction: in one that a panic left open, a reader would find uncommitted changes.
     /// `None` if it is closed, or cannot leave the transaction.
     fn at_rest(&self) -> Option<&Connection> {
@@ -677,6 +728,8 @@ impl WriterState {
         self.changes_since_look += changes.len();
         let started = Instant::now();
         let begun = self.begin(connection);
+        let begun = begun.and_then(|()| self.look_for_others(connection));
+        let open = begun.is_ok().then(|| OpenTransaction::new(&self.load));
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begun
             // After `BEGIN IMMEDIATE` and before any row: the lock keeps others from changing the schema or the file
@@ -690,6 +743,7 @@ impl WriterState {
                     .map_err(LostTransaction::Whole)?;
                 Ok(answers)
             });
+        drop(open);
         // Some errors end the transaction by themselves; the others do not. Without this the next `BEGIN` would fail,
         // and an idle writer would keep the file locked for every other process.
         if result.is_err() && !connection.is_autocommit() {
@@ -1024,6 +1078,7 @@ mod tests {
                 patience: open::BUSY_TIMEOUT,
                 looked: schema::CheckedSchema::default(),
                 place: None,
+                data_version: Cell::new(None),
             };
             let (mut batch, mut answers) = (Vec::new(), Vec::new());
             for number in [1, -2, 3, -4, 5] {

@@ -40,8 +40,8 @@ pub use fleet::{
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
-    Commit, Commits, CountAndTokens, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess,
-    ReplyMark, ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    Commit, Commits, CountAndTokens, CountsMark, Document, FleetRanks, LeafRow, MemoryRow,
+    OpenAccess, ReplyMark, ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
     TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{

@@ -186,6 +186,15 @@ pub struct RowCounts {
     pub shredded: u64,
 }
 
+/// The state in which an agent's memory rows were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountsMark {
+    /// The version of the agent's row.
+    pub version: u64,
+    /// How many times the store had noticed that others write to its database.
+    pub others: u64,
+}
+
 impl RowCounts {
     /// The active memories of all kinds.
     pub fn active(&self) -> CountAndTokens {

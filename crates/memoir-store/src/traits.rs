@@ -13,9 +13,9 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
-    Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
-    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
-    TokenRow, TranscriptRow, UserRow, WaitingSession,
+    CountsMark, Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow,
+    OpenAccess, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
+    SummaryRow, TokenRow, TranscriptRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -64,6 +64,9 @@ pub struct AgentQuery {
     pub open_requests: bool,
     /// The state of the messages that were handed to it.
     pub transcript: bool,
+    /// A mark of counts that were right ([`Snapshot::counts_mark`]), with the version that this process's commits have
+    /// brought the agent to since. Where it fits, [`Snapshot::row_counts`] may be left out.
+    pub counted: Option<CountsMark>,
 }
 
 impl AgentQuery {
@@ -121,8 +124,11 @@ pub struct Snapshot {
     pub open_requests: Vec<AccessRow>,
     /// The state of its messages; `None` where it was not wanted.
     pub transcript: Option<TranscriptRow>,
-    /// What the rows of all its memories come to, whichever were wanted.
-    pub row_counts: RowCounts,
+    /// What the rows of all its memories come to, whichever were wanted. `None` where [`AgentQuery::counted`] fits: then
+    /// only this process has written since they were counted.
+    pub row_counts: Option<RowCounts>,
+    /// By what a later read recognizes that only this process has written since; `None` where the store cannot know.
+    pub counts_mark: Option<CountsMark>,
 }
 
 /// Which records of an agent's log to return, oldest first. Every part narrows the result.

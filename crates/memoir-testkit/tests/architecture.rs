@@ -47,13 +47,18 @@ const MAY_USE: [(&str, &str); 17] = [
 const NOT_IN_THE_DOMAIN: &str =
     "tokio reqwest rusqlite getrandom async-trait tracing rustls tempfile";
 
-fn dependencies() -> BTreeMap<String, Vec<String>> {
+/// The crates of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args("metadata --no-deps --format-version 1 --offline".split(' '))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_value(metadata["packages"].take()).unwrap()
+}
+
+fn dependencies() -> BTreeMap<String, Vec<String>> {
     let names = |package: &Value| -> Vec<String> {
         let normal = package["dependencies"]
             .as_array()
@@ -64,11 +69,39 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
             .map(|dependency| dependency["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     packages
         .iter()
         .map(|package| (package["name"].as_str().unwrap().to_owned(), names(package)))
         .collect()
+}
+
+/// Whether a source has an example in its documentation that `cargo test` runs.
+fn has_example(source: &str) -> bool {
+    let comments = source.lines().map(str::trim_start);
+    let comments = comments.filter_map(|line| {
+        line.strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"))
+    });
+    let fences = comments.filter_map(|line| line.trim().strip_prefix("```"));
+    // Every second one ends a block.
+    let mut languages = fences.step_by(2);
+    languages.any(|language| !["text", "ignore"].contains(&language))
+}
+
+#[test]
+fn examples_in_the_documentation_are_run() {
+    for package in packages() {
+        let targets = package["targets"].as_array().unwrap();
+        let library = targets.iter().find(|target| target["kind"][0] == "lib");
+        let Some(library) = library else { continue };
+        let root = Path::new(library["src_path"].as_str().unwrap());
+        let mut sources = BTreeMap::new();
+        read_sources(root.parent().unwrap(), "", &mut sources);
+        let has_example = sources.values().any(|source| has_example(source));
+        // Reading a crate for examples takes seconds; `doctest = false` in its `[lib]` spares them where it has none.
+        assert_eq!(library["doctest"], has_example, "{}", package["name"]);
+    }
 }
 
 #[test]

@@ -105,18 +105,23 @@ pub(crate) struct Loaded {
     pub(crate) transcript: TranscriptRow,
 }
 
-/// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
-/// removed outside Memoir is detected at every read.
-pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
+/// The number and size of an agent's memory rows, as its sealed document says.
+fn recorded_counts(agent: &Agent) -> RowCounts {
     let tally = agent.tally;
     let part = |count, tokens| CountAndTokens { count, tokens };
-    let counted = RowCounts {
+    RowCounts {
         core: part(tally.core_count, tally.core_tokens),
         journal: part(tally.journal_count, tally.journal_tokens),
         archival: part(tally.archival_count, tally.archival_tokens),
         discarded: tally.discarded_count,
         shredded: tally.shredded_count,
-    };
+    }
+}
+
+/// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
+/// removed outside Memoir is detected at every read.
+pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
+    let counted = recorded_counts(agent);
     if *rows == counted {
         return Ok(());
     }
@@ -244,12 +249,10 @@ impl AgentHandle {
     /// Reads the agent, once there is room for it.
     pub(crate) async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
         let room = self.room_for(query).await?;
-        let snapshot = match self.condition {
-            // The condition is on its settings, some of which are prompts.
-            Some(Condition::Agent(_)) => self.snapshot(&query.clone().with_prompts()).await?,
-            _ => self.snapshot(query).await?,
-        };
-        self.read(snapshot, room).await
+        let mut query = self.memoir.room.marked(self.scope, query.clone());
+        // The condition is on its settings, some of which are prompts.
+        query.prompts |= matches!(self.condition, Some(Condition::Agent(_)));
+        self.read(self.snapshot(&query).await?, room).await
     }
 
     pub(crate) async fn load_memories(&self, memories: Selection) -> Result<Loaded> {
@@ -299,7 +302,8 @@ impl AgentHandle {
         }
         // Rarely: every read notes the counts.
         let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
-        let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
+        let counts = found.and_then(|found| found.row_counts);
+        let counts = counts.unwrap_or_default();
         room.note(self.scope, counts);
         Ok(counts)
     }
@@ -318,7 +322,9 @@ impl AgentHandle {
     pub(crate) async fn snapshot(&self, query: &AgentQuery) -> Result<Snapshot> {
         let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
-        self.memoir.room.note(self.scope, snapshot.row_counts);
+        if let Some(counts) = snapshot.row_counts {
+            self.memoir.room.note(self.scope, counts);
+        }
         if let Some(recent) = recent_journal(query, &snapshot) {
             self.memoir.room.note_recent_journal(self.scope, recent);
         }
@@ -334,8 +340,14 @@ impl AgentHandle {
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
         let opened = self.open_rows(&key, agent.next_seq, snapshot.memories, room);
         let memories = opened.await?;
-        if !self.accepts_any_counts {
-            check_counts(&agent, &snapshot.row_counts)?;
+        match snapshot.row_counts {
+            Some(counts) if !self.accepts_any_counts => {
+                check_counts(&agent, &counts)?;
+                self.memoir.room.verified(self.scope, snapshot.counts_mark);
+            }
+            Some(_) => {}
+            // Only this process has written since they were compared.
+            None => self.memoir.room.note(self.scope, recorded_counts(&agent)),
         }
         if !self.is_met(&agent, &memories).await? {
             return Err(Error::Changed);

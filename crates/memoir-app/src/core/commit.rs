@@ -311,6 +311,9 @@ impl AgentHandle {
         let used = quotas::written(new, &commit);
         Box::pin(memoir.write(commit, counts)).await?;
         memoir.usages.add(self.scope, &used);
+        memoir
+            .room
+            .follow(self.scope, base.version(), next.version());
         // Only now: the caches are of the decision's version, and move to the next one only once that is written. They
         // are dropped where text was removed: they may hold it.
         let opened = &memoir.opened;

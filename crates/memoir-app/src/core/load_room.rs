@@ -9,7 +9,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::AgentScope;
-use memoir_store::{AgentQuery, CountAndTokens, RowCounts, Selection};
+use memoir_store::{AgentQuery, CountAndTokens, CountsMark, RowCounts, Selection};
 use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -44,12 +44,16 @@ const TOKEN_BYTES: u64 = 8;
 const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
 /// Agents whose size is remembered at least.
 const REMEMBERED: usize = 10_000;
+/// Commits of this process after which an agent's rows are counted again all the same: so its own faults are noticed.
+const TRUSTED: u32 = 64;
 
 struct KnownAgent {
     /// The counts of its rows when they were last read.
     counts: RowCounts,
     /// All of its journal when a context last read the recent part, and that part; `None` before.
     recent_journal: Option<(CountAndTokens, CountAndTokens)>,
+    /// The mark of counts that matched its sealed document, and how often this process has written since.
+    verified: Option<(CountsMark, u32)>,
     /// Its part of the room for long loads.
     room: Arc<Semaphore>,
 }
@@ -59,6 +63,7 @@ impl KnownAgent {
         Self {
             counts,
             recent_journal: None,
+            verified: None,
             room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
         }
     }
@@ -149,6 +154,47 @@ impl LoadRoom {
     /// The counts of an agent's rows when they were last read; `None` where this process has not read them.
     pub(crate) fn counts(&self, scope: AgentScope) -> Option<RowCounts> {
         self.known.lock().get(&scope).map(|agent| agent.counts)
+    }
+
+    /// The query, with the mark of the agent's counts that were compared last.
+    pub(crate) fn marked(&self, scope: AgentScope, query: AgentQuery) -> AgentQuery {
+        let known = self.known.lock();
+        let verified = known.get(&scope).and_then(|agent| agent.verified);
+        AgentQuery {
+            counted: verified.map(|(mark, _)| mark),
+            ..query
+        }
+    }
+
+    /// Notes that the counts with that mark match the agent's sealed document.
+    pub(crate) fn verified(&self, scope: AgentScope, mark: Option<CountsMark>) {
+        if let Some(agent) = self.known.lock().get_mut(&scope) {
+            agent.verified = mark.map(|mark| (mark, 0));
+        }
+    }
+
+    /// Follows a commit of this process from one version of the agent's row to another one.
+    pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: Option<u64>) {
+        let mut known = self.known.lock();
+        let Some((verified, to)) = known
+            .get_mut(&scope)
+            .map(|agent| &mut agent.verified)
+            .zip(to)
+        else {
+            return;
+        };
+        *verified = verified.and_then(|(mark, commits)| match mark.version {
+            // A read came before this, and found it written.
+            version if version == to => Some((mark, commits)),
+            version if Some(version) == from && commits < TRUSTED => Some((
+                CountsMark {
+                    version: to,
+                    ..mark
+                },
+                commits + 1,
+            )),
+            _ => None,
+        });
     }
 
     /// Notes the part of an agent's journal that a context read.

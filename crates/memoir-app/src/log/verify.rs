@@ -354,7 +354,9 @@ impl AgentLog<'_> {
                         comparison.note_outcome(replay.check_agent(&agent));
                     }
                     // The rows by kind: missing ones are named below, if any record knows them.
-                    if let Err(problem) = check_counts(&agent, &snapshot.row_counts) {
+                    if let Some(counts) = &snapshot.row_counts
+                        && let Err(problem) = check_counts(&agent, counts)
+                    {
                         comparison.note(None, problem);
                     }
                     let messages = snapshot.transcript.unwrap_or_default();

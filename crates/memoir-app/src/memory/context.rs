@@ -253,6 +253,7 @@ async fn load_marks(
         ..AgentQuery::default()
     };
     let room = agent.room_for(&query).await?;
+    let query = agent.memoir.room.marked(agent.scope(), query);
     let mut snapshot = agent.snapshot(&query).await?;
     let mut marks = std::mem::take(&mut snapshot.marks);
     let loaded = agent.read(snapshot, None).await?;

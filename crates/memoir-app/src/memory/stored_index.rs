@@ -11,10 +11,13 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use memoir_domain::{AgentScope, memory::Number, recall::RecallIndex};
+use memoir_domain::{
+    AgentScope,
+    memory::Number,
+    recall::{RecallIndex, Wiped},
+};
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 use parking_lot::RwLock;
-use zeroize::Zeroizing;
 
 use crate::{
     core::{
@@ -46,7 +49,7 @@ const EVERY: Duration = Duration::from_secs(60);
 struct IndexBytes {
     version: u64,
     vectors: usize,
-    bytes: Zeroizing<Vec<u8>>,
+    bytes: Wiped<u8>,
 }
 
 impl Memories<'_> {

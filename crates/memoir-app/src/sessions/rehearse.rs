@@ -20,7 +20,6 @@ use memoir_domain::{
 };
 use memoir_store::RecordFilter;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::begin::as_it_stands;
@@ -317,9 +316,8 @@ impl Sessions<'_> {
         let mut is_set = rows.len() >= READ_CHANGES as usize;
         for row in rows {
             let facts = codec::bare_record(row)?.facts;
-            let set = facts.as_map().get("fields").and_then(Value::as_array);
-            let mut set = set.into_iter().flatten().filter_map(Value::as_str);
-            is_set |= set.any(|name| COMPARED.iter().any(|field| field.as_str() == name));
+            let is_compared = |name| COMPARED.iter().any(|field| field.as_str() == name);
+            is_set |= facts.codes_of("fields").any(is_compared);
         }
         match is_set {
             true => Err(not_applicable(

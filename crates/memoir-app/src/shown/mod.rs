@@ -420,7 +420,9 @@ impl Views<'_> {
         let Some(snapshot) = self.memoir.store.snapshot(self.scope, &query).await? else {
             return Ok(Err(None));
         };
-        self.memoir.room.note(self.scope, snapshot.row_counts);
+        if let Some(counts) = snapshot.row_counts {
+            self.memoir.room.note(self.scope, counts);
+        }
         let Some((scope, row)) = granted(&snapshot.open_requests, who, covers)? else {
             return Ok(Err(Some(StoredAgent::Sealed(Box::new(snapshot), room))));
         };

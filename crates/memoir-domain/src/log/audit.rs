@@ -547,6 +547,12 @@ impl Facts {
         self.with::<Value>(name, values.into_iter().collect())
     }
 
+    /// The codes that [`Facts::codes`] put under that name; none where it put none there.
+    pub fn codes_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        let codes = self.as_map().get(name).and_then(Value::as_array);
+        codes.into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// Numbers of memories.
     pub fn numbers(self, name: &'static str, numbers: impl IntoIterator<Item = Number>) -> Self {
         self.places(name, numbers.into_iter().map(|number| number.0))

@@ -28,7 +28,7 @@ use super::{
     rank::{self, FoundMemory},
     replaced::{self, ChainLink, ChainLinks, FoundHistories, text_key},
     vectors::{IndexVectors, Vector},
-    wiped::{Wiped, WipedTable},
+    wiped::{Wiped, WipedTable, wipe_list},
 };
 use crate::{
     log::audit::Change,
@@ -176,7 +176,7 @@ impl fmt::Debug for RecallIndex {
 impl Drop for RecallIndex {
     fn drop(&mut self) {
         // The other fields that come from words wipe themselves (`Wiped`).
-        self.postings.zeroize();
+        self.postings.iter_mut().for_each(wipe_list);
         for slot in &mut self.slots {
             slot.tags.zeroize();
             slot.text.zeroize();

@@ -31,6 +31,7 @@ pub use index::RecallIndex;
 pub use probe::{PROBES, Probe, probes};
 pub use replaced::ReplacedMark;
 pub use vectors::{DIMENSIONS_LIMIT, Vector};
+pub use wiped::Wiped;
 
 /// Most characters of a query of a session's search.
 pub const QUERY_LIMIT: usize = 1_000;

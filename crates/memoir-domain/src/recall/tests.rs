@@ -1027,6 +1027,6 @@ fn spec_5_3_another_form_or_other_rules_are_another_version() {
         });
     assert_eq!(
         format!("{}: {digest:016x}", stored[0]),
-        "2: d459bb40048c8a92"
+        "3: 79aecac2ff666497"
     );
 }

@@ -1,13 +1,28 @@
 //! Storage for text: memory that is overwritten before it is freed, also when it grows.
 
-use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
+use std::ops::Deref;
+
+use zeroize::{DefaultIsZeroes, optimization_barrier};
 
 /// The bytes from which on a list counts as large.
 // Below it, doubling costs little room and few copies.
 const LARGE: usize = 1 << 20;
 
-/// A list whose places are wiped when it grows and when it goes.
-pub(super) struct Wiped<T: DefaultIsZeroes>(Vec<T>);
+/// Overwrites the places all at once: an index has millions, and `zeroize` writes one after the other.
+fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
+    places.fill(T::default());
+    // The compiler would leave out a write that is never read.
+    optimization_barrier(places);
+}
+
+/// Wipes a list that is no [`Wiped`], with the room behind its end, where removed items may be left.
+pub(super) fn wipe_list(list: &mut Vec<u32>) {
+    list.resize(list.capacity(), 0);
+    wipe(list);
+}
+
+/// A list whose places are wiped when it grows and when it is dropped.
+pub struct Wiped<T: DefaultIsZeroes>(Vec<T>);
 
 impl<T: DefaultIsZeroes> Default for Wiped<T> {
     fn default() -> Self {
@@ -37,7 +52,7 @@ impl<T: DefaultIsZeroes> Wiped<T> {
             };
             let mut larger = Vec::with_capacity(needed.max(grown).max(64));
             larger.extend_from_slice(&self.0);
-            self.0.zeroize();
+            wipe(&mut self.0);
             self.0 = larger;
         }
     }
@@ -60,15 +75,29 @@ impl<T: DefaultIsZeroes> Wiped<T> {
 }
 
 impl Wiped<u8> {
-    /// The bytes, which are left empty here.
-    pub(super) fn take(&mut self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(std::mem::take(&mut self.0))
+    /// No bytes, with room for so many.
+    pub fn with_room(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    /// Appends the bytes, and wipes where they were.
+    pub fn append(&mut self, mut bytes: Vec<u8>) {
+        self.extend(&bytes);
+        wipe(&mut bytes);
+    }
+}
+
+impl Deref for Wiped<u8> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
     }
 }
 
 impl<T: DefaultIsZeroes> Drop for Wiped<T> {
     fn drop(&mut self) {
-        self.0.zeroize();
+        wipe(&mut self.0);
     }
 }
 

@@ -167,7 +167,7 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
     let counts = async || {
         let wanted = AgentQuery::default();
         let found = store.snapshot(common::scope(), &wanted);
-        let found = found.await.unwrap().unwrap().row_counts;
+        let found = found.await.unwrap().unwrap().row_counts.unwrap();
         let of = |part: CountAndTokens| (part.count, part.tokens);
         (
             of(found.core),

@@ -221,7 +221,8 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
         save(&store, &mut agent, 2, 10).await.unwrap();
         intrude(&path, change);
         let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
-        assert_eq!(found.unwrap().unwrap().row_counts, expected, "{change}");
+        let found = found.unwrap().unwrap();
+        assert_eq!(found.row_counts, Some(expected), "{change}");
     }
     // Negative tokens are reported by table and agent.
     let (_folder, path, store, agent) = begin_anew().await;
@@ -233,6 +234,39 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
     assert_eq!(table, "memories");
     assert!(problem.contains("row 01010101-"), "{problem}");
     assert!(problem.contains("`core_tokens`"), "{problem}");
+}
+
+/// Rows are counted once, until the agent has another version or another process has written anything.
+#[tokio::test]
+async fn spec_3_12_rows_are_counted_again_once_others_have_written() {
+    let (_folder, path, store, mut agent) = begin_anew().await;
+    save(&store, &mut agent, 2, 10).await.unwrap();
+    let scope = agent.scope;
+    let look = async |counted| {
+        let query = AgentQuery {
+            counted,
+            ..AgentQuery::default()
+        };
+        store.snapshot(scope, &query).await.unwrap().unwrap()
+    };
+    let first = look(None).await;
+    let count = first.row_counts.unwrap().core.count;
+    let mark = first.counts_mark;
+    assert!(mark.is_some());
+    let again = look(mark).await;
+    assert_eq!((again.row_counts, again.counts_mark), (None, mark));
+    // What this store writes of others than memories is no change by others.
+    memoir_store::WordIndexes::forget_word_indexes(&store)
+        .await
+        .unwrap();
+    assert_eq!(look(mark).await.row_counts, None);
+    intrude(&path, "DELETE FROM memories WHERE number = 2");
+    let after = look(mark).await;
+    assert_eq!(after.row_counts.unwrap().core.count, count - 1);
+    assert_ne!(after.counts_mark, mark);
+    // Of another version they are counted too.
+    save(&store, &mut agent, 3, 10).await.unwrap();
+    assert!(look(after.counts_mark).await.row_counts.is_some());
 }
 
 #[tokio::test]

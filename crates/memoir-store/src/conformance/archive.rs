@@ -83,7 +83,7 @@ pub(super) async fn a_memory_whose_columns_do_not_agree_is_refused(store: Arc<dy
         assert!(table == "memories" && problem.contains("#1"), "{problem}");
     }
     let found = author.look(AgentQuery::default()).await;
-    assert_eq!(found.row_counts, RowCounts::default());
+    assert_eq!(found.row_counts, Some(RowCounts::default()));
     author
         .save(vec![
             is_summary(memory(1)),

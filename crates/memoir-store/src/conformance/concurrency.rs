@@ -228,7 +228,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
                 count: 2,
                 tokens: 1_000,
             };
-            assert_eq!(snapshot.row_counts.core, core);
+            assert_eq!(snapshot.row_counts.unwrap().core, core);
             assert_eq!(snapshot.agent.columns.next_seq, 3 + round);
             let session = snapshot.session.map(|session| session.document.version);
             assert_eq!(session, (round > 0).then_some(round));

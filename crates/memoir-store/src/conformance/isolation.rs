@@ -32,6 +32,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
             prompts: true,
             open_requests: true,
             transcript: true,
+            counted: None,
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);

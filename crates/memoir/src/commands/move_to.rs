@@ -18,6 +18,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_vault::MasterSource;
 use serde_json::json;
 
+use super::export::sync_folder;
 use crate::{
     closing,
     config::Config,
@@ -131,7 +132,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 return Err(Failure::new(message)
                     .hint("see whether its disk has room; the same command resumes the move"));
             }
-            fs::rename(&draft, &to_path).map_err(|error| Failure::file("move", &draft, &error))?;
+            let failed = |error| Failure::file("move", &draft, &error);
+            fs::rename(&draft, &to_path).map_err(failed)?;
+            sync_folder(private_file::folder_of(&to_path)).map_err(failed)?;
         }
     }
     drop(from);
@@ -337,13 +340,17 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     let place = keys::store_path(&database::path(to.database.as_deref())?);
     let folder = private_file::folder_of(&place);
     let failed = |error| Failure::file("write", &place, &error);
-    // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile.
-    let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    keys.back_up(copy.path()).map_err(memoir_app::Error::from)?;
-    copy.as_file().sync_all().map_err(failed)?;
-    copy.persist(&place).map_err(|error| failed(error.error))?;
-    super::export::sync_folder(folder).map_err(failed)?;
-    Ok(())
+    // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile. The copy of an
+    // interrupted attempt is removed with its journals: they would be applied to the new one of the same name.
+    let copy = draft(&place);
+    for file in ["", "-journal", "-wal", "-shm"].map(|end| keys::beside(&copy, end)) {
+        private_file::remove(&file).map_err(failed)?;
+    }
+    let file = private_file::create_new(&copy).map_err(failed)?;
+    keys.back_up(&copy).map_err(memoir_app::Error::from)?;
+    file.sync_all().map_err(failed)?;
+    fs::rename(&copy, &place).map_err(failed)?;
+    sync_folder(folder).map_err(failed)
 }
 
 /// Moves the missing rows of a table.

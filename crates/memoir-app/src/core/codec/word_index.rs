@@ -4,6 +4,7 @@
 //! of parts: a part of another index, a missing one or another order does not open. The last part is filled up, so that
 //! the parts show the size of the index to one part.
 
+use memoir_domain::recall::Wiped;
 use memoir_store::{StoredText, WordIndexRow};
 use memoir_vault::{
     AgentKey,
@@ -75,9 +76,10 @@ pub(crate) fn word_index_rows(
 
 /// The index of these parts, and the zeros that fill up the last one. An error unless they were written together, in
 /// this order.
-pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Zeroizing<Vec<u8>>> {
+pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wiped<u8>> {
+    let mut index = Wiped::with_room(rows.len() * PART);
     let Some(of) = rows.first().map(IndexVersion::of) else {
-        return Ok(Zeroizing::default());
+        return Ok(index);
     };
     let place = |part| SealContext {
         row: SealedRow::WordIndex(part),
@@ -90,13 +92,12 @@ pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Zero
         return Err(OpenError::NotAuthentic(place(part)).into());
     }
     let columns = of.columns(rows.len());
-    let mut index = Zeroizing::new(Vec::with_capacity(rows.len() * PART));
     let opened = parallel::map(rows, |row| {
         let StoredText(sealed) = &row.body;
         key.open(&place(row.part), &columns, sealed)
     });
     for part in opened {
-        index.extend_from_slice(&part?);
+        index.append(std::mem::take(&mut *part?));
     }
     Ok(index)
 }

@@ -75,16 +75,12 @@ impl SettingsView {
 
     /// The last change of a setting among the latest ones.
     fn last_of(&self, field: Field) -> Option<&RecordFacts> {
-        let touches = |change: &&RecordFacts| touched_by(change).any(|name| name == field.as_str());
+        let touches = |change: &&RecordFacts| {
+            let mut fields = change.counts.codes_of("fields");
+            fields.any(|name| name == field.as_str())
+        };
         self.changes.iter().find(touches)
     }
-}
-
-/// The settings of a record, by their wire names.
-fn touched_by(record: &RecordFacts) -> impl Iterator<Item = &str> {
-    let names = record.counts.as_map().get("fields");
-    let names = names.and_then(Value::as_array);
-    names.into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// The actor, in words.
@@ -519,7 +515,7 @@ fn history(settings_view: &SettingsView) -> Markup {
 
 /// The settings of a record, in words.
 fn names(change: &RecordFacts) -> String {
-    let names: Vec<String> = touched_by(change).map(setting).collect();
+    let names: Vec<String> = change.counts.codes_of("fields").map(setting).collect();
     names.join(", ")
 }
 

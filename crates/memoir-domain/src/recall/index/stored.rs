@@ -1,11 +1,9 @@
 //! The form of an index outside of memory, which a store keeps sealed (SPEC 5.3).
 //!
 //! Numbers are in variable length, seven bits a byte, the low ones first; keys are 8 bytes; a vector is a byte a
-//! dimension. The form is read whole, and only by the version that wrote it.
+//! dimension. The form is read whole, in two halves at the same time, and only by the version that wrote it.
 
-use std::collections::HashMap;
-
-use zeroize::Zeroizing;
+use std::{collections::HashMap, thread};
 
 use super::{
     Compound, IndexSlot, IndexVectors, LANGUAGES, NO_GROUP, RecallIndex, TIMES, TIMES_BITS, Unit,
@@ -18,7 +16,7 @@ use crate::{
 
 /// The version of the form, and of the rules by which words become terms. An index of another one is built anew.
 // Raised with every change that makes another index of the same memories: a test holds its bytes.
-const FORM: u64 = 2;
+const FORM: u64 = 3;
 
 const IS_SUMMARY: u64 = 1;
 const IS_ACTIVE: u64 = 1 << 1;
@@ -28,10 +26,13 @@ const LIVES: u64 = 1 << 4;
 
 impl RecallIndex {
     /// The whole index, with its vectors where `has_vectors`; wiped when dropped.
-    pub fn to_bytes(&self, has_vectors: bool) -> Zeroizing<Vec<u8>> {
+    pub fn to_bytes(&self, has_vectors: bool) -> Wiped<u8> {
         let mut bytes = Bytes(Wiped::default());
         bytes.0.make_room(self.bytes() / 2);
         bytes.count(FORM);
+        let start = bytes.0.len();
+        // The length of the words, which is known behind them.
+        bytes.key(0);
         let unit_keys = self.unit_of.keys_by_value(self.units.len());
         bytes.count(self.units.len() as u64);
         for (unit, at) in self.units.as_slice().iter().zip(unit_keys.as_slice()) {
@@ -67,6 +68,8 @@ impl RecallIndex {
                 last = slot;
             }
         }
+        let words = (bytes.0.len() - start - size_of::<u64>()) as u64;
+        bytes.0.as_mut_slice()[start..][..size_of::<u64>()].copy_from_slice(&words.to_le_bytes());
         bytes.count(self.sequence.len() as u64);
         for term in self.sequence.as_slice() {
             bytes.count(u64::from(*term));
@@ -78,8 +81,7 @@ impl RecallIndex {
             true => bytes.vectors(&self.vector_model, &self.vectors),
             false => bytes.vectors("", &IndexVectors::default()),
         }
-        let Bytes(mut bytes) = bytes;
-        bytes.take()
+        bytes.0
     }
 
     /// The index of [`RecallIndex::to_bytes`], with any zeros behind it; `None` where the bytes are not in the present
@@ -87,6 +89,34 @@ impl RecallIndex {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut bytes = StoredBytes(bytes);
         (bytes.count()? == FORM).then_some(())?;
+        let words = usize::try_from(bytes.key()?).ok()?;
+        let words = bytes.part(words)?;
+        let read_words = || Self::words_from(StoredBytes(words));
+        let (words, index) = thread::scope(|scope| {
+            let reading = thread::Builder::new().spawn_scoped(scope, read_words);
+            let index = Self::memories_from(bytes);
+            let words = match reading.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(words)) => words,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // The machine has no thread left.
+                Err(_) => read_words(),
+            };
+            (words, index)
+        });
+        let (mut words, mut index) = (words?, index?);
+        index.units = std::mem::take(&mut words.units);
+        index.letters = std::mem::take(&mut words.letters);
+        index.compounds = std::mem::take(&mut words.compounds);
+        index.unit_of = std::mem::take(&mut words.unit_of);
+        index.group_of = std::mem::take(&mut words.group_of);
+        index.postings = std::mem::take(&mut words.postings);
+        index.subjects = std::mem::take(&mut words.subjects);
+        index.posted = words.posted;
+        index.is_whole().then_some(index)
+    }
+
+    /// An index of the words alone.
+    fn words_from(mut bytes: StoredBytes<'_>) -> Option<Self> {
         let mut index = Self::default();
         let units = bytes.length()?;
         index.units.make_room(units);
@@ -113,6 +143,12 @@ impl RecallIndex {
             });
         }
         index.read_groups(&mut bytes)?;
+        bytes.0.is_empty().then_some(index)
+    }
+
+    /// An index of the memories and vectors alone.
+    fn memories_from(mut bytes: StoredBytes<'_>) -> Option<Self> {
+        let mut index = Self::default();
         let terms = bytes.length()?;
         index.sequence.make_room(terms);
         for _ in 0..terms {
@@ -121,7 +157,7 @@ impl RecallIndex {
         index.read_slots(&mut bytes)?;
         index.read_vectors(&mut bytes)?;
         let is_end = bytes.0.iter().all(|byte| *byte == 0);
-        (is_end && index.is_whole()).then_some(index)
+        is_end.then_some(index)
     }
 
     fn read_groups(&mut self, bytes: &mut StoredBytes<'_>) -> Option<()> {
