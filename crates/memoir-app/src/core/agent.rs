@@ -119,7 +119,7 @@ fn recorded_counts(agent: &Agent) -> RowCounts {
 }
 
 /// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
-/// removed outside Memoir is detected at every read.
+/// removed outside Memoir is detected at the next read.
 pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
     let counted = recorded_counts(agent);
     if *rows == counted {
