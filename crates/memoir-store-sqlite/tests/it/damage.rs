@@ -4,9 +4,8 @@ use std::{
     fs,
     io::{Seek, SeekFrom, Write},
     path::Path,
+    time::Duration,
 };
-
-use std::time::Duration;
 
 use memoir_domain::memory::Number;
 use memoir_store::{
