@@ -3,7 +3,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
 };
 
 use memoir_domain::AgentScope;
@@ -11,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinHandle,
 };
 use tracing::Instrument;
 
@@ -60,18 +65,61 @@ impl ConcurrencyLimit {
     }
 }
 
+/// How often the pulse of the threads for long work beats, and after how long without a beat they count as starved.
+const BEAT: Duration = Duration::from_millis(250);
+const STARVED: Duration = Duration::from_secs(1);
+
 /// The runtime for long work of this process.
-static LONG_WORK: OnceLock<Handle> = OnceLock::new();
+static LONG_WORK: OnceLock<(Handle, Pulse)> = OnceLock::new();
+
+/// When a thread of the priority of long work last ran: a thread of the lowest one waits for minutes while threads of a
+/// normal one, of any program, use all processors.
+struct Pulse {
+    began: Instant,
+    /// Milliseconds after `began`. No lock: the thread that beats could be interrupted while it holds one.
+    last: Arc<AtomicU64>,
+}
+
+impl Pulse {
+    /// A pulse that beats on a thread of the priority that the threads of `runtime` have.
+    fn on(runtime: &Handle) -> Self {
+        let (began, last) = (Instant::now(), Arc::<AtomicU64>::default());
+        let beats = last.clone();
+        let beating = move || {
+            loop {
+                beats.store(millis(began.elapsed()), Relaxed);
+                std::thread::sleep(BEAT);
+            }
+        };
+        // A new thread has the priority of the one that starts it. Without one, all work is done at the normal priority.
+        runtime.spawn(async { drop(std::thread::Builder::new().spawn(beating)) });
+        Self { began, last }
+    }
+
+    fn is_starved(&self, now: Instant) -> bool {
+        let now = millis(now.saturating_duration_since(self.began));
+        now.saturating_sub(self.last.load(Relaxed)) > millis(STARVED)
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
 
 /// Sets the runtime that long work of this process runs on, so that it does not delay short requests: its threads have
 /// a lower priority. Only the first call has an effect; without one, long work runs on the runtime of its caller.
 pub fn run_long_work_on(runtime: Handle) {
-    let _ = LONG_WORK.set(runtime);
+    LONG_WORK.get_or_init(|| {
+        let pulse = Pulse::on(&runtime);
+        (runtime, pulse)
+    });
 }
 
-/// The runtime for long work; `None` where this process has none of its own.
+/// The runtime for long work; `None` where this process has none of its own, and while its threads get no processor:
+/// what begins then is done at the normal priority.
 pub fn long_work() -> Option<&'static Handle> {
-    LONG_WORK.get()
+    let (runtime, pulse) = LONG_WORK.get()?;
+    (!pulse.is_starved(Instant::now())).then_some(runtime)
 }
 
 /// Runs work for which no request waits on the runtime for long work.
@@ -89,14 +137,24 @@ pub(crate) async fn run_long<T: Send + 'static>(
     }
 }
 
-/// Runs slow work on a thread where it does not block others.
+/// Runs slow work on a thread where it does not block others, and at the priority of long work.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let running = match long_work() {
-        Some(runtime) => runtime.spawn_blocking(work),
-        None => tokio::task::spawn_blocking(work),
-    };
+    match long_work() {
+        Some(runtime) => ended(runtime.spawn_blocking(work)).await,
+        None => run_beside(work).await,
+    }
+}
+
+/// Runs slow work on another thread, at the priority of its caller.
+pub(crate) async fn run_beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    ended(tokio::task::spawn_blocking(work)).await
+}
+
+async fn ended<T>(running: JoinHandle<T>) -> Result<T> {
     match running.await {
         Ok(done) => Ok(done),
         // A panic is a fault of this program and must be reported as one, whichever thread it occurred on.
@@ -155,11 +213,37 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync)
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_6_1_long_work_is_starved_a_second_after_its_last_beat() {
+        let (began, last) = (Instant::now(), Arc::new(AtomicU64::new(5_000)));
+        let pulse = Pulse { began, last };
+        let at = |milliseconds| began + Duration::from_millis(milliseconds);
+        assert!(!pulse.is_starved(at(4_000)));
+        assert!(!pulse.is_starved(at(6_000)));
+        assert!(pulse.is_starved(at(6_001)));
+        pulse.last.store(6_001, Relaxed);
+        assert!(!pulse.is_starved(at(6_001)));
+    }
+
+    #[tokio::test]
+    async fn spec_6_1_long_work_beats_while_it_gets_a_processor() {
+        let pulse = Pulse::on(&Handle::current());
+        let beats = async {
+            while pulse.last.load(Relaxed) == 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        beats.await;
+        assert!(!pulse.is_starved(Instant::now()));
+    }
+
     #[test]
     fn the_order_is_active() {
         for length in [0, 1, 127, 128, 1_001] {
             let items: Vec<usize> = (0..length).collect();
-            assert_eq!(super::map(items.clone(), |item| item), items);
+            assert_eq!(map(items.clone(), |item| item), items);
         }
     }
 }

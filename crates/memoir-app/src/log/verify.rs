@@ -22,8 +22,8 @@ use memoir_domain::{
     summary::LogSummary,
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, SessionRow, Snapshot,
-    SummaryRow, TokenRow,
+    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, Selection, SessionRow,
+    Snapshot, SummaryRow, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -36,7 +36,7 @@ use crate::{
     core::{
         ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, check_due,
         check_messages, codec,
-        parallel::{self, run_blocking},
+        parallel::{self, run_beside},
     },
     log::{AgentLog, Limits},
 };
@@ -47,6 +47,9 @@ const NAMED: usize = 20;
 /// Records, memories, sessions or requests that are read at a time; two pages are in memory. So few that the longest
 /// texts take tens of megabytes.
 pub(super) const PAGE: u32 = 128;
+
+/// A log of up to so many records is verified at the priority of short requests, in some milliseconds.
+const SHORT_LOG: u64 = 500;
 
 /// Agents that a process verifies at a time.
 pub(crate) const AT_ONCE: usize = 2;
@@ -205,14 +208,23 @@ impl AgentLog<'_> {
     /// The store or the key store fails. A mismatch is no error.
     pub async fn verify(self) -> Result<Verification> {
         let handle = AgentHandle::clone(&self);
-        // The whole log and all memories are read: long work, whatever part of the agent's share it has left.
-        parallel::run_long(async move {
+        // A row that cannot be read is one of the mismatches.
+        let row = self.snapshot(&AgentQuery::default()).await;
+        let is_short = row.is_ok_and(|row| row.agent.columns.next_seq <= SHORT_LOG)
+            && self
+                .is_short(&AgentQuery::of_memories(Selection::All))
+                .await?;
+        let verifying = async move {
             // Before the log: a later entry may be of a record that the log, as read, does not have yet.
             let mut leaves = handle.memoir.store.leaves(0).await?;
             leaves.retain(|leaf| leaf.agent == handle.scope.agent);
             handle.log().verify_with(&leaves).await
-        })
-        .await
+        };
+        match is_short {
+            true => verifying.await,
+            // The whole log and all memories are read, whatever part of the agent's share it has left.
+            false => parallel::run_long(verifying).await,
+        }
     }
 
     pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
@@ -305,7 +317,7 @@ impl AgentLog<'_> {
         loop {
             let next_seq = page.rows.last().map(|row| row.seq + 1);
             let is_last = page.rows.len() < PAGE as usize;
-            let following = run_blocking(move || {
+            let following = run_beside(move || {
                 judge.kept = page.summaries;
                 judge.follow(page.rows);
                 judge
@@ -383,7 +395,7 @@ impl AgentLog<'_> {
             let last = page.last().map(|row| row.number.0);
             let after = last.filter(|_| page.len() == PAGE as usize);
             let judge = Arc::clone(&judge);
-            let comparing = run_blocking(move || {
+            let comparing = run_beside(move || {
                 comparison.memories(&judge, page);
                 comparison
             });
@@ -401,7 +413,7 @@ impl AgentLog<'_> {
             let is_last = rows.len() < PAGE as usize;
             before = rows.last().map(|row| (row.columns.started_at, row.id));
             let judge = Arc::clone(&judge);
-            comparison = run_blocking(move || {
+            comparison = run_beside(move || {
                 comparison.sessions(&judge, rows);
                 comparison
             })
