@@ -46,6 +46,8 @@ pub(crate) struct Config {
     /// Whether only an agent's token shows its texts on this machine, whatever the key store says. The configuration
     /// closes an installation, and opens none (SPEC 5.5).
     pub(crate) closed: bool,
+    /// Whether programs' hooks store their conversations for the agent to read.
+    pub(crate) conversations: bool,
     /// The collector of the traces, without the path; `None` leaves that to the environment.
     pub(crate) otlp_endpoint: Option<String>,
     /// The webhooks that are notified when a session ends.
@@ -71,6 +73,7 @@ struct ConfigFile {
     recall: RecallSection,
     /// By their keys; 0 for no limit.
     quotas: BTreeMap<String, u64>,
+    hooks: HooksSection,
     telemetry: TelemetrySection,
     oauth: OauthSection,
     prices: BTreeMap<ModelName, PriceSection>,
@@ -138,6 +141,12 @@ struct LimitsSection {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+struct HooksSection {
+    conversations: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct TelemetrySection {
     otlp_endpoint: Option<String>,
 }
@@ -178,6 +187,7 @@ impl Default for Config {
             master_key_file: None,
             keys_url: None,
             closed: false,
+            conversations: true,
             otlp_endpoint: None,
             webhooks: Vec::new(),
             programs: Some(Programs {
@@ -276,6 +286,7 @@ impl Config {
                 .map(|url| url.checked("`keys.url`"))
                 .transpose()?,
             closed: closed(file.closed)?,
+            conversations: file.hooks.conversations.unwrap_or(true),
             webhooks: webhooks::checked(file.webhooks)?,
             programs: programs(file.oauth)?,
             otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,

@@ -25,7 +25,7 @@ use super::{
     transcript::{self, LockedTranscript},
     written::ProgramMemory,
 };
-use crate::{failure::Failure, show::counted, transcripts};
+use crate::{config::Config, failure::Failure, show::counted, transcripts};
 
 /// The option of the process that passes messages on.
 const OPTION: &str = "--hand-over";
@@ -110,6 +110,11 @@ pub(super) async fn run(
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
     }
+    // One that cannot be read decides nothing: the messages wait, and the failure is logged.
+    let config = Config::read(means.global.config.as_deref());
+    if config.as_ref().is_ok_and(|config| !config.conversations) {
+        return Ok(());
+    }
     let chosen = session::chosen(&means.whose, &payload)?;
     let memory = ReachedMemory::open(means, arguments, &chosen).await;
     let program = arguments.client.name();
@@ -118,6 +123,7 @@ pub(super) async fn run(
     let kept = locked.kept();
     let (handed_over, last_handed_over) = (kept.handed_over, kept.last_handed_over);
     let handed = async {
+        config?;
         let memory = memory?;
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));

@@ -451,6 +451,23 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
 }
 
 #[test]
+fn spec_2_6_the_configuration_can_keep_hooks_from_storing_conversations() {
+    let installation = Installation::with_agent();
+    let file = installation.write("s-1.jsonl", transcript(3));
+    let told = json!({"session_id": "s-1", "transcript_path": file});
+    let hand_over = |more: &[&str]| send_with(&installation, "claude-code", "stop", &told, more);
+    let config = installation.write("own.toml", "[hooks]\nconversations = false\n");
+    hand_over(&["--hand-over", "--config", &config]);
+    assert_eq!((marks(&installation), pending(&installation)), (0, 0));
+    // One that cannot be read loses nothing, and stores nothing.
+    installation.write("own.toml", "[hooks]\nconversations = 3\n");
+    hand_over(&["--hand-over", "--config", &config]);
+    assert_eq!((marks(&installation), pending(&installation)), (1, 0));
+    hand_over(&["--hand-over"]);
+    assert_eq!(pending(&installation), 3, "{}", log(&installation));
+}
+
+#[test]
 fn spec_2_6_a_hook_reports_each_message_that_it_cannot_read_with_its_place() {
     let installation = Installation::with_agent();
     let told = json!({"session_id": "s-1", "transcript_path": installation.path("s-1.jsonl")});
