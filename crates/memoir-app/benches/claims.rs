@@ -8,11 +8,11 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
-use memoir_app::{InstallationSettings, Memoir, MemoryInput, Models, sessions::RefineOptions};
+use memoir_app::{InstallationSettings, Memoir, Models, sessions::RefineOptions};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::{ModelScript, Postgres};
+use memoir_testkit::{ModelScript, Postgres, input};
 use memoir_vault::{KeyStore, MasterKey};
 
 const NODES: usize = 4;
@@ -80,16 +80,10 @@ async fn queue(memoir: Memoir, part: usize) {
         let name = format!("agent-{number}");
         account.create_agent(&name, &[], &author).await.unwrap();
         let agent = account.agent(&name).await.unwrap();
-        let memory = MemoryInput {
-            content: "The press came from Lisbon.".into(),
-            ..MemoryInput::default()
-        };
+        let memory = input("The press came from Lisbon.");
         agent.memories().save(&[memory], &author).await.unwrap();
-        agent
-            .sessions()
-            .enqueue(&RefineOptions::default())
-            .await
-            .unwrap();
+        let options = RefineOptions::default();
+        agent.sessions().enqueue(&options).await.unwrap();
     }
 }
 

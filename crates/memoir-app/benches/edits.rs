@@ -25,14 +25,13 @@ use memoir_domain::{
     agent::Field,
     audit::Actor,
     memory::Number,
-    recall::RecallQuery,
     session::{Mode, State},
     tools::ToolResult,
 };
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn, customer};
+use memoir_testkit::{ModelScript, Turn, customer, query};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
     seal::{Nonce, SealContext, SealedRow},
@@ -801,11 +800,7 @@ async fn recall(folder: &Folder) {
     let handle = agent(&memoir, "wren", 10_000).await;
     let (mut times, mut first) = (Vec::new(), None);
     for round in 0..400 {
-        let query = RecallQuery {
-            text: format!("Keller {} sheets", round % 28 + 1).as_str().into(),
-            limit: 20,
-            ..RecallQuery::default()
-        };
+        let query = query(&format!("Keller {} sheets", round % 28 + 1), 20);
         let began = Instant::now();
         let found = handle
             .views()

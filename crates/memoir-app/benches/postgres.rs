@@ -19,7 +19,7 @@ use memoir_app::{InstallationSettings, Memoir, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, agent::Field, audit::Actor, session::Mode, tools::ToolResult};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::{Postgres, customer};
+use memoir_testkit::{Postgres, customer, input};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
@@ -83,10 +83,7 @@ async fn agent(memoir: &Memoir, name: &str) -> OwnAgent {
     for part in 0..2 {
         let half = MEMORIES / 2;
         let inputs: Vec<MemoryInput> = (part * half..(part + 1) * half)
-            .map(|number| MemoryInput {
-                content: customer(number).into(),
-                ..MemoryInput::default()
-            })
+            .map(|number| input(&customer(number)))
             .collect();
         handle.memories().save(&inputs, &own).await.unwrap();
     }

@@ -18,10 +18,10 @@ use std::{
 };
 
 use memoir_app::{AgentHandle, InstallationSettings, Memoir, MemoryInput, Viewer};
-use memoir_domain::{audit::Actor, recall::RecallQuery};
+use memoir_domain::audit::Actor;
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep};
+use memoir_testkit::{ScriptedServer, ServerStep, input, query};
 use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
 
@@ -83,34 +83,23 @@ impl MeasuredAgent {
         account.create_agent("wren", &[], &me()).await.unwrap();
         let agent = account.agent("wren").await.unwrap();
         for from in (0..MEMORIES).step_by(100) {
-            let inputs: Vec<MemoryInput> = (from..from + 100).map(|at| input(text(at))).collect();
+            let inputs: Vec<MemoryInput> = (from..from + 100).map(|at| input(&text(at))).collect();
             agent.memories().save(&inputs, &me()).await.unwrap();
         }
         Self { memoir, agent }
     }
 
     async fn ask(&self) {
-        let query = RecallQuery {
-            text: "which bricks were burnt".into(),
-            limit: 10,
-            ..RecallQuery::default()
-        };
+        let query = query("which bricks were burnt", 10);
         let lens = self.agent.views().seen_by(Viewer::Agent);
         assert_eq!(lens.recall(&query).await.unwrap().len(), 10);
     }
 
     async fn save(&self, number: usize) -> Duration {
-        let inputs = [input(text(MEMORIES + number))];
+        let inputs = [input(&text(MEMORIES + number))];
         let begun = Instant::now();
         self.agent.memories().save(&inputs, &me()).await.unwrap();
         begun.elapsed()
-    }
-}
-
-fn input(text: String) -> MemoryInput {
-    MemoryInput {
-        content: text.as_str().into(),
-        ..MemoryInput::default()
     }
 }
 

@@ -21,8 +21,8 @@ use std::{
 };
 
 use memoir_app::{
-    Account, FleetQuery, InstallationSettings, Memoir, MemoryInput, OwnerLink, SessionLimits,
-    Viewer, import, sessions::RefineOptions,
+    Account, FleetQuery, InstallationSettings, Memoir, OwnerLink, SessionLimits, Viewer, import,
+    sessions::RefineOptions,
 };
 use memoir_domain::{
     Timestamp,
@@ -34,7 +34,7 @@ use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep, customer};
+use memoir_testkit::{ScriptedServer, ServerStep, customer, input};
 use memoir_vault::{MasterSource, password::Password};
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet};
@@ -122,10 +122,7 @@ async fn make(account: &Account, number: usize) {
     account.create_agent(&name, settings, &owner).await.unwrap();
     let agent = account.agent(&name).await.unwrap();
     let times = if number.is_multiple_of(20) { 20 } else { 1 };
-    let inputs = (0..FEW).map(|memory| MemoryInput {
-        content: customer(number * FEW + memory).repeat(times).into(),
-        ..MemoryInput::default()
-    });
+    let inputs = (0..FEW).map(|memory| input(&customer(number * FEW + memory).repeat(times)));
     let inputs: Vec<_> = inputs.collect();
     let me = Actor::agent(&name);
     agent.memories().save(&inputs, &me).await.unwrap();

@@ -9,13 +9,12 @@ use memoir_domain::{
     memory::{Kind, Number},
     origin::Origin,
 };
-use memoir_testkit::Dice;
+use memoir_testkit::{Dice, input};
 use tokio::sync::mpsc;
 
 use crate::{
     Lexicon,
     lexicon::{FOREIGN, PLANTED},
-    plan::input,
     resident::Resident,
     session::Failure,
     view::{View, ensure},
@@ -62,7 +61,7 @@ impl ForeignFile {
                     kind,
                     source: Some(format!("{program}:{which}").into()),
                     origin: (which == 5).then_some(Origin::External),
-                    ..input(text)
+                    ..input(&text)
                 },
                 gone: (dice.roll(6) == 0).then_some(gone),
             }

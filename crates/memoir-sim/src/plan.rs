@@ -9,7 +9,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     origin::Origin,
 };
-use memoir_testkit::{Dice, administrator};
+use memoir_testkit::{Dice, administrator, input};
 use serde_json::json;
 
 use crate::{
@@ -173,7 +173,7 @@ impl Plan {
                 let which = dice.roll(PLANTED);
                 // In the first vocabulary it may be a text of the agent's own, in the second one never.
                 let text = Lexicon::First.planted(resident.place, which);
-                return Self::Save(vec![input(text)], administrator());
+                return Self::Save(vec![input(&text)], administrator());
             }
             20..23 => Some(Self::Look),
             23..36 => {
@@ -194,7 +194,7 @@ impl Plan {
                     dice: of_model,
                     is_dedup_only,
                     rehearsal,
-                    meanwhile: is_interrupted.then(|| (after, input(text))),
+                    meanwhile: is_interrupted.then(|| (after, input(&text))),
                 };
             }
             64..68 => some(dice, &|seen| seen.is_active(Kind::Archival))
@@ -286,14 +286,6 @@ impl Plan {
     }
 }
 
-/// A memory with nothing but a text.
-pub(crate) fn input(content: String) -> MemoryInput {
-    MemoryInput {
-        content: content.into(),
-        ..MemoryInput::default()
-    }
-}
-
 /// A text of an agent: a new one, or one that it has.
 pub(crate) fn one_of_its_texts(
     resident: &Resident,
@@ -348,6 +340,6 @@ pub(crate) fn one_of_its_texts(
         },
         origin: is_external.then_some(Origin::External),
         source: is_external.then(|| "a page".into()),
-        ..input(content)
+        ..input(&content)
     }
 }

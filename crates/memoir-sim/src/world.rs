@@ -15,12 +15,12 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::{Field, LossGuard},
     audit::ActorKind,
-    recall::RecallQuery,
     session::State,
 };
 use memoir_model::Model;
 use memoir_testkit::{
     Dice, Floor, ModelScript, SeededRandom, SetModel, TestClock, Turn, account, administrator,
+    query,
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -640,11 +640,7 @@ impl World {
         let marks: BTreeSet<String> = marks.filter(|mark| *mark != own).collect();
         let context = resident.agent.context(Some(700)).await?;
         check_marks([context.text.expose().to_owned()], &marks)?;
-        let query = RecallQuery {
-            text: format!("{own} spoke about the meadow").into(),
-            limit: 20,
-            ..RecallQuery::default()
-        };
+        let query = query(&format!("{own} spoke about the meadow"), 20);
         let found = resident.agent.lens().recall(&query).await?;
         let found = found.iter().map(|one| one.content().to_owned());
         check_marks(found, &marks)?;

@@ -1,6 +1,6 @@
 //! Shared by the tests of Memoir: an installation, on any store, with a clock that they move; a server for it, and a
-//! client; agents with their tokens; scripted models, in process and behind HTTP, honest and hostile; a store whose
-//! commits are watched and disturbed; and a PostgreSQL of their own.
+//! client; agents with their tokens; memories and questions; scripted models, in process and behind HTTP, honest and
+//! hostile; a store whose commits are watched and disturbed; and a PostgreSQL of their own.
 //!
 //! For tests only: every function here panics where it does not get what it needs. Records everything it is sent,
 //! prompts included, so that a test can compare exactly what a model reads.
@@ -13,6 +13,7 @@ mod clock;
 mod corpus;
 mod dice;
 mod honest;
+mod inputs;
 mod installation;
 mod model;
 mod models;
@@ -32,6 +33,7 @@ pub use clock::TestClock;
 pub use corpus::Corpus;
 pub use dice::{Dice, SeededRandom};
 pub use honest::Honest;
+pub use inputs::{archival, input, journal, message, query, replacing, tagged};
 pub use installation::{InstallationFolder, SIX_MEMORIES, TestInstallation, keys_in_memory};
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;

@@ -6,10 +6,10 @@ use memoir_app::{
     Account, Error, Handling, Memoir, Principal, Provision, TokenView, TokenWithSecret,
 };
 use memoir_domain::{Timestamp, audit::Actor};
-use memoir_testkit::InstallationFolder;
+use memoir_testkit::{InstallationFolder, input};
 use memoir_vault::password::Password;
 
-use crate::installation::{OWNER, agent_of, handle_by, input, new_folder, person, save_by};
+use crate::installation::{OWNER, agent_of, handle_by, new_folder, person, save_by};
 
 struct Site {
     folder: InstallationFolder,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Error, Handling, MemoryInput, Point};
+use memoir_app::{Error, Handling, Point};
 use memoir_domain::{
     SessionId,
     agent::Field,
@@ -11,9 +11,10 @@ use memoir_domain::{
     memory::Number,
     session::{Mode, State},
 };
+use memoir_testkit::{input, replacing};
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, call, configure_by, handle_by, input, person, save_by};
+use crate::installation::{TestAgent, call, configure_by, handle_by, person, save_by};
 
 /// The originals of [`archivist`]: #1 to #14.
 const COUNT: u64 = 14;
@@ -279,10 +280,8 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
     complete(&wren, session).await;
     // #10 took the place of #11, and the summary that of #1 and #2.
     wren.clock.advance(Duration::from_secs(60));
-    let newer = MemoryInput {
-        replaces: vec![Number(10), Number(16)],
-        ..input("The market is closed for good, and so is the mill by the river.")
-    };
+    let newer = "The market is closed for good, and so is the mill by the river.";
+    let newer = replacing(newer, &[10, 16]);
     let saved = save_by(&wren.agent, &[newer], &me()).await.remove(0);
     let new = saved.memory.number.0;
     assert_eq!(saved.replaced, Some(vec![Number(10), Number(16)]));
@@ -353,10 +352,7 @@ async fn spec_3_19_what_came_under_another_memory_meanwhile_stays_there() {
     let wren = archivist().await;
     let session = open(&wren).await;
     every_edit(&wren, session).await;
-    let newer = MemoryInput {
-        replaces: vec![Number(16)],
-        ..input("The bread comes from the mill by the river.")
-    };
+    let newer = replacing("The bread comes from the mill by the river.", &[16]);
     let saved = wren.agent.memories().save(&[newer], &me()).await.unwrap();
     let new = saved[0].memory.number.0;
     wren.roll_back(session, false).await;

@@ -4,14 +4,12 @@ use std::{collections::BTreeMap, fs};
 
 use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish};
 use memoir_domain::{memory::Number, session::State};
-use memoir_testkit::{InstallationFolder, Turn};
+use memoir_testkit::{InstallationFolder, Turn, input};
 use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{
-        TestAgent, complete, delete, input, new_folder, own, person, save_by, shred_by,
-    },
+    installation::{TestAgent, complete, delete, new_folder, own, person, save_by, shred_by},
     story::{edits, first_part, second_part},
 };
 

@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 
 use memoir_app::{ContextRequest, MemoryInput, Severity};
 use memoir_domain::{agent::Field, memory::Number};
+use memoir_testkit::tagged;
 
-use crate::installation::{TestAgent, input, intrude, new_folder, tamper};
+use crate::installation::{TestAgent, intrude, new_folder, tamper};
 
 fn note(number: usize, tags: &[&str]) -> MemoryInput {
-    MemoryInput {
-        tags: tags.iter().map(|tag| (*tag).into()).collect(),
-        ..input(&format!("{number:03} {}", "wool ".repeat(30)))
-    }
+    tagged(&format!("{number:03} {}", "wool ".repeat(30)), tags)
 }
 
 fn numbers(left_out: &BTreeSet<Number>) -> BTreeSet<u64> {

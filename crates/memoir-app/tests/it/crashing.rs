@@ -16,22 +16,22 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memoir_app::{Handling, MemoryInput, ShredWish, sessions::RefineOptions};
+use memoir_app::{Handling, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
     access::{AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::{Actor, ActorKind},
-    memory::{Kind, Number},
+    memory::Number,
     session::State,
 };
 use memoir_store::{AgentQuery, RecordFilter, Result, Selection, Store};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{StoreWatch, Turn, WatchedStore};
+use memoir_testkit::{StoreWatch, Turn, WatchedStore, archival, message, replacing};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, complete, delete, draft, input, person, request_by, save_by, settings,
+    TestAgent, complete, delete, draft, person, request_by, save_by, settings,
 };
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
@@ -118,14 +118,8 @@ async fn an_archive(wren: &TestAgent) {
     let (agent, me) = (&wren.agent, Actor::agent("wren"));
     let guard = [(Field::LossGuard, None)];
     agent.settings().configure(&guard, &me).await.unwrap();
-    let newer = MemoryInput {
-        replaces: vec![Number(9)],
-        ..input("The spring fair is in June, near the mill.")
-    };
-    let archival = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..input("The first press was sold.")
-    };
+    let newer = replacing("The spring fair is in June, near the mill.", &[9]);
+    let archival = archival("The first press was sold.");
     save_by(agent, &[newer, archival], &person()).await;
     wren.clock.advance(Duration::from_secs(60));
     let shorter =
@@ -197,12 +191,7 @@ const TOLD: &str = "Ann's sister is called Mira.";
 
 async fn hand_over(wren: &TestAgent) {
     let messages = [("a", "Hello."), ("b", "My sister is called Mira.")];
-    let messages = messages.map(|(id, text)| memoir_app::HandedMessage {
-        id: id.into(),
-        at: None,
-        speaker: "Ann".into(),
-        text: text.into(),
-    });
+    let messages = messages.map(|(id, text)| message(id, text));
     wren.hand_over(messages.to_vec(), true, ActorKind::Agent)
         .await;
 }

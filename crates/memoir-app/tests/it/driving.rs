@@ -14,12 +14,11 @@ use memoir_domain::{
     tools::RefusalCode,
 };
 use memoir_model::{ModelError, ModelMessage, Outage, Providers};
-use memoir_testkit::{ModelScript, TestedText, Turn};
+use memoir_testkit::{ModelScript, TestedText, Turn, input};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, assert_ended, cancel_by, complete, delete, input, lens, person, save_by, settings,
-    sweep,
+    TestAgent, assert_ended, cancel_by, complete, delete, lens, person, save_by, settings, sweep,
 };
 
 /// How often a kind of progress was seen.

@@ -16,17 +16,13 @@ use memoir_app::{
     AccessRequestFacts, AgentHandle, Error, Handling, InstallationSettings, RecallPage,
     RecallSettings, SessionLimits, Severity, ShredWish,
 };
-use memoir_domain::{
-    audit::Actor,
-    memory::Number,
-    recall::{RecallQuery, SemanticStatus},
-};
+use memoir_domain::{audit::Actor, memory::Number, recall::SemanticStatus};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation};
+use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation, input, query};
 use serde_json::json;
 
-use crate::installation::{handle_by, input, lens, person, revoke_by, save_by, shred_by};
+use crate::installation::{handle_by, lens, person, revoke_by, save_by, shred_by};
 
 /// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -165,12 +161,8 @@ async fn save(agent: &AgentHandle, text: &str) {
 }
 
 async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
-    let query = RecallQuery {
-        text: text.into(),
-        limit: 10,
-        ..RecallQuery::default()
-    };
-    lens(agent).recall_page(&query, None, false).await
+    let asked = query(text, 10);
+    lens(agent).recall_page(&asked, None, false).await
 }
 
 fn me() -> Actor {

@@ -11,7 +11,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{InstallationFolder, Turn};
+use memoir_testkit::{InstallationFolder, Turn, input, query};
 use memoir_vault::{
     archive::{self, Passphrase},
     password::Password,
@@ -23,8 +23,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        OWNER, TestAgent, agent_of, complete, input, new_folder, own, person, rehearsal,
-        request_by, save_by, shred_by, shredding, tamper,
+        OWNER, TestAgent, agent_of, complete, new_folder, own, person, rehearsal, request_by,
+        save_by, shred_by, shredding, tamper,
     },
     story::{self, first_part, second_part},
 };
@@ -521,12 +521,8 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     assert_eq!(now.matches(WORD).count(), 0, "{now}");
     assert!(!now.contains("is 4711") && !now.contains("lisbon"));
     assert!(now.contains("it is a password"), "what remains says why");
-    let query = RecallQuery {
-        text: "Zilpzalp".into(),
-        limit: 9,
-        ..RecallQuery::default()
-    };
-    assert!(agent.lens().recall(&query).await.unwrap().is_empty());
+    let asked = query("Zilpzalp", 9);
+    assert!(agent.lens().recall(&asked).await.unwrap().is_empty());
 
     // The texts sealed over that memory are in no file, while it is open and after it was closed.
     let new = sealed_texts(&folder.database());

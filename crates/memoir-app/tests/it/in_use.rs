@@ -1,6 +1,6 @@
 //! When only the agent can make its tokens (SPEC 5.5).
 
-use memoir_app::{Error, HandedMessage, Handling, Provision};
+use memoir_app::{Error, Handling, Provision};
 use memoir_domain::{
     access::AccessScope,
     agent::Field,
@@ -8,8 +8,9 @@ use memoir_domain::{
     memory::Number,
 };
 use memoir_store::tables::{TABLES, Table};
+use memoir_testkit::{input, message};
 
-use crate::installation::{TestAgent, handle_by, input, person, reading, request_by};
+use crate::installation::{TestAgent, handle_by, person, reading, request_by};
 
 /// A way for text to get into a table.
 #[derive(Debug, Clone, Copy)]
@@ -49,17 +50,9 @@ impl Story {
                 answered.await.unwrap();
             }
             Self::Conversation(role) => {
-                let message = HandedMessage {
-                    id: "a".into(),
-                    at: None,
-                    speaker: "Ann".into(),
-                    text: "My diagnosis is a secret.".into(),
-                };
-                agent
-                    .life()
-                    .hand_over(vec![message], false, role)
-                    .await
-                    .unwrap();
+                let messages = vec![message("a", "My diagnosis is a secret.")];
+                let handed = agent.life().hand_over(messages, false, role);
+                handed.await.unwrap();
             }
             Self::Token => {
                 let made = agent

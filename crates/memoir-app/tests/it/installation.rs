@@ -31,7 +31,7 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 pub use memoir_testkit::administrator as person;
 use memoir_testkit::{
-    InstallationFolder, ModelScript, SCRIPTED_AGENT, TestClock, TestInstallation, Turn,
+    InstallationFolder, ModelScript, SCRIPTED_AGENT, TestClock, TestInstallation, Turn, input,
     keys_in_memory,
 };
 use memoir_vault::KeyStore;
@@ -83,16 +83,6 @@ pub fn settings() -> InstallationSettings {
 /// An installation on files, which can be closed, copied and tampered with.
 pub fn new_folder() -> InstallationFolder {
     InstallationFolder::new().with_settings(settings())
-}
-
-/// A message of a conversation, without a time.
-pub fn message(id: &str, text: &str) -> HandedMessage {
-    HandedMessage {
-        id: id.into(),
-        at: None,
-        speaker: "Ann".into(),
-        text: text.into(),
-    }
 }
 
 /// The agent for itself.
@@ -417,21 +407,6 @@ pub async fn check_cap(agent: &OwnAgent, session: SessionId) {
     }
     assert_eq!(codes[..10], ["done"; 10]);
     assert_eq!(codes[10..], ["edit_cap"; 2]);
-}
-
-/// A memory with all fields.
-pub fn input(content: &str) -> MemoryInput {
-    MemoryInput {
-        content: content.into(),
-        ..MemoryInput::default()
-    }
-}
-
-pub fn journal(content: &str) -> MemoryInput {
-    MemoryInput {
-        kind: Some(Kind::Journal),
-        ..input(content)
-    }
 }
 
 pub fn complete() -> Turn {

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use memoir_app::{Handling, RecordFilter};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{InstallationFolder, TestInstallation, Turn};
+use memoir_testkit::{InstallationFolder, TestInstallation, Turn, input};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::installation::{
-    TestAgent, agent_of, cancel_by, complete, delete, input, lens, new_folder, person, save_by,
+    TestAgent, agent_of, cancel_by, complete, delete, lens, new_folder, person, save_by,
 };
 
 async fn process(folder: &InstallationFolder) -> TestAgent {

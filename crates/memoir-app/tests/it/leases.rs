@@ -9,11 +9,11 @@ use memoir_domain::{
     session::{Mode, State},
 };
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::{Postgres, TestClock, Turn};
+use memoir_testkit::{Postgres, TestClock, Turn, input};
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, assert_ended, call, cancel_by, complete, delete, input, person, settings,
+    MEMORIES, TestAgent, assert_ended, call, cancel_by, complete, delete, person, settings,
 };
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.

@@ -15,20 +15,15 @@ use memoir_domain::{
     session::FailureClass,
 };
 use memoir_model::{ModelError, ModelMessage};
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input, journal};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, input, person, save_by, settings};
+use crate::installation::{TestAgent, complete, person, save_by, settings};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn note(wren: &TestAgent, content: &str) -> u64 {
-    let input = MemoryInput {
-        content: content.into(),
-        kind: Some(Kind::Journal),
-        ..MemoryInput::default()
-    };
-    let saved = save_by(&wren.agent, &[input], &Actor::agent("wren")).await;
+    let saved = save_by(&wren.agent, &[journal(content)], &Actor::agent("wren")).await;
     saved[0].memory.number.0
 }
 
@@ -41,10 +36,8 @@ async fn reflect(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Ref
 
 fn message(id: &str, text: &str) -> HandedMessage {
     HandedMessage {
-        id: id.into(),
         at: Some("2026-02-01T10:00:00Z".parse().unwrap()),
-        speaker: "Ann".into(),
-        text: text.into(),
+        ..memoir_testkit::message(id, text)
     }
 }
 
@@ -908,9 +901,8 @@ async fn spec_2_5_a_promoted_entry_of_a_weaker_origin_replaces_no_stronger_one()
     };
     let heard = save_own(&wren, heard).await;
     let entry = MemoryInput {
-        kind: Some(Kind::Journal),
         origin: Some(Origin::Conversation),
-        ..input("Ann says that Mira moved, and sings no more.")
+        ..journal("Ann says that Mira moved, and sings no more.")
     };
     let entry = save_own(&wren, entry).await;
     let reflected = reflect(&wren, [promote_replacing(entry, &[own, heard])]).await;

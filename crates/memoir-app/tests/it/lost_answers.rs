@@ -8,10 +8,10 @@ use memoir_store_sqlite::{
     CommitFault::{self, Busy, LostUnwritten, LostWritten},
     SqliteStore,
 };
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input};
 use serde_json::json;
 
-use crate::installation::{MEMORIES, TestAgent, call, complete, enqueue, input, person, settings};
+use crate::installation::{MEMORIES, TestAgent, call, complete, enqueue, person, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();

@@ -18,14 +18,14 @@ use std::{
 use memoir_app::{Error, Memoir};
 use memoir_domain::{agent::Field, audit::Actor, session::Mode};
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::{Postgres, TestClock, TestInstallation, keys_in_memory};
+use memoir_testkit::{Postgres, TestClock, TestInstallation, input, keys_in_memory};
 use serde_json::json;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{UnixListener, UnixStream},
 };
 
-use crate::installation::{TestAgent, input, own, person, settings};
+use crate::installation::{TestAgent, own, person, settings};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {

@@ -11,11 +11,12 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::{Driver, Mode, State},
 };
+use memoir_testkit::input;
 use serde_json::json;
 
 use crate::installation::{
     MEMORIES, TestAgent, agent_of, assert_ended, call, check_cap, complete, enqueue, handle_by,
-    input, new_folder, person, save_by,
+    new_folder, person, save_by,
 };
 
 async fn opened(wren: &TestAgent) -> SessionId {
@@ -425,9 +426,8 @@ async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
         .await;
         assert_eq!(edited["type"], "updated", "{edited}");
         let input = MemoryInput {
-            content: "A note taken during the session.".into(),
             kind: Some(Kind::Core),
-            ..MemoryInput::default()
+            ..input("A note taken during the session.")
         };
         save_by(&wren.agent, &[input], &Actor::agent("wren")).await;
         let mut arguments = json!({"id": 3});

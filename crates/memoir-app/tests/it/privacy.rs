@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use memoir_app::{
     ForeignMemory, ForeignPart, ImportRequest, MemoryInput, RecordFilter, sessions::RefineOptions,
 };
-use memoir_domain::{agent::Field, audit::Actor, memory::Kind, recall::RecallQuery};
-use memoir_testkit::Turn;
+use memoir_domain::{agent::Field, audit::Actor, memory::Kind};
+use memoir_testkit::{Turn, input, query};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::installation::{MEMORIES, TestAgent, complete, delete, input, person};
+use crate::installation::{MEMORIES, TestAgent, complete, delete, person};
 
 const CANARY: &str = "Kanarienvogel";
 
@@ -21,15 +21,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let third = "A long and quiet memory of a day at the sea, with nothing in it to remove at all.";
     let wren = TestAgent::new(&[&first, &second, third, third]).await;
     let mut printed = String::new();
-    let recalled = wren
-        .seen()
-        .recall(&RecallQuery {
-            text: CANARY.into(),
-            limit: 5,
-            ..RecallQuery::default()
-        })
-        .await
-        .unwrap();
+    let recalled = wren.seen().recall(&query(CANARY, 5)).await.unwrap();
     printed += &format!("{recalled:?}");
     let context = wren.agent.context(None).await.unwrap();
     assert!(context.text.expose().contains(CANARY));

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use memoir_app::{BeforeAndAfter, SessionProbe};
 use memoir_domain::{memory::Number, session::State};
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input};
 use serde_json::json;
 
 use crate::{
     archiving::{archivist_of, me},
-    installation::{TestAgent, complete, input, rehearsal},
+    installation::{TestAgent, complete, rehearsal},
 };
 
 /// A text of one sentence with two words of its own.

@@ -11,11 +11,10 @@ use memoir_domain::{
     audit::{Actor, ActorKind},
     session::State,
 };
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input, journal, message};
 
 use crate::installation::{
-    TestAgent, agent_of, enqueue, input, intrude, journal, message, new_folder, person, save_by,
-    settings,
+    TestAgent, agent_of, enqueue, intrude, new_folder, person, save_by, settings,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

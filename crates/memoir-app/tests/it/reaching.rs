@@ -6,9 +6,10 @@ use memoir_domain::{
     memory::Number,
     session::{Mode, State},
 };
+use memoir_testkit::input;
 use rusqlite::Connection;
 
-use crate::installation::{OWNER, agent_of, handle_by, input, new_folder, own, person, save_by};
+use crate::installation::{OWNER, agent_of, handle_by, new_folder, own, person, save_by};
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
     match result {

@@ -8,16 +8,12 @@ use memoir_app::{
 use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::keys_in_memory;
+use memoir_testkit::{archival, input, keys_in_memory, query, replacing};
 
-use crate::installation::{TestAgent, handle_by, input, lens, own, person, settings, shred_by};
+use crate::installation::{TestAgent, handle_by, lens, own, person, settings, shred_by};
 
 fn asked(text: &str) -> RecallQuery {
-    RecallQuery {
-        text: text.into(),
-        limit: 20,
-        ..RecallQuery::default()
-    }
+    query(text, 20)
 }
 
 async fn recalled(agent: &memoir_app::AgentHandle, text: &str) -> Vec<u64> {
@@ -275,11 +271,7 @@ async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();
-    let every = RecallQuery {
-        limit: 200,
-        ..asked("kiln")
-    };
-    let found = wren.seen().recall(&every).await;
+    let found = wren.seen().recall(&query("kiln", 200)).await;
     assert_eq!(found.unwrap().len(), 40);
 }
 
@@ -288,10 +280,7 @@ async fn spec_2_8_a_question_has_a_limit_that_is_named() {
     let wren = TestAgent::new(&["The kiln is hot"]).await;
     let lens = wren.seen();
     let prompt = "The kiln is hot. ".repeat(1_177);
-    let fits = RecallQuery {
-        text: prompt[..20_000].into(),
-        ..asked("")
-    };
+    let fits = asked(&prompt[..20_000]);
     assert_eq!(lens.recall(&fits).await.unwrap().len(), 1);
     let refused = lens.recall(&asked(&"x".repeat(20_001))).await.unwrap_err();
     let said = refused.to_string();
@@ -325,9 +314,8 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         saved[0].memory.number.0
     };
     let dated = |content: &str, date: &str| MemoryInput {
-        content: content.into(),
         created_at: Some(date.parse().unwrap()),
-        ..MemoryInput::default()
+        ..input(content)
     };
     let first = save(dated("The kiln is fired on Mondays", "2024-01-10")).await;
     let second = save(MemoryInput {
@@ -344,11 +332,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         )
     })
     .await;
-    let archival = save(MemoryInput {
-        kind: Some(memoir_domain::memory::Kind::Archival),
-        ..input("The kiln of my grandmother was brick")
-    })
-    .await;
+    let archival = save(archival("The kiln of my grandmother was brick")).await;
     for process in [
         wren.installation.clone(),
         wren.installation.another_process(),
@@ -425,10 +409,7 @@ async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_
     crate::archiving::complete(&wren, session).await;
     let me = Actor::agent("wren");
     let text = wren.seen().memory(Number(5)).await.unwrap();
-    let copy = MemoryInput {
-        replaces: vec![Number(5)],
-        ..input(text.content())
-    };
+    let copy = replacing(text.content(), &[5]);
     let saved = wren.agent.memories().save(&[copy], &me).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![Number(5)]));
     let found = wren.seen().recall(&asked("bread river garden")).await;

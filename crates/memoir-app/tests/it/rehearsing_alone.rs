@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    Error, Handling, MemoryInput,
+    Error, Handling,
     sessions::{NotApplied, RehearsedMemory},
 };
 use memoir_domain::{
@@ -13,10 +13,11 @@ use memoir_domain::{
     memory::Number,
     session::{Driver, Mode, State},
 };
+use memoir_testkit::tagged;
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, assert_ended, call, check_cap, input, person, save_by},
+    installation::{TestAgent, assert_ended, call, check_cap, person, save_by},
     rehearsing::MEMORIES,
 };
 
@@ -135,11 +136,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
 /// An agent under the guard `archive`, over its budget.
 async fn furnished() -> TestAgent {
     let wren = TestAgent::new(&MEMORIES).await;
-    let tagged = MemoryInput {
-        content: "Lena was born on 3 May 1991 in Porto.".into(),
-        tags: vec!["vow".into()],
-        ..MemoryInput::default()
-    };
+    let tagged = tagged("Lena was born on 3 May 1991 in Porto.", &["vow"]);
     wren.save(&[tagged]).await;
     for text in [
         "Tomás paid 340 euros to the mill in Braga.",
@@ -444,10 +441,7 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
 /// SPEC 5.1: which edits hold would else tell an administrator whether a guess is in the agent's texts.
 #[tokio::test]
 async fn spec_5_1_no_guess_of_an_administrators_is_tried_on_a_rehearsal() {
-    let tagged = MemoryInput {
-        tags: vec!["vow".into()],
-        ..input("Tea is at four, and Rosa brings the cake.")
-    };
+    let tagged = tagged("Tea is at four, and Rosa brings the cake.", &["vow"]);
     for guess in [
         (Field::ImmutableTags, Some("vow")),
         (Field::ImmutableTags, Some("oath")),

@@ -8,8 +8,9 @@ use memoir_store_sqlite::{
     CommitFault::{LostUnwritten, LostWritten},
     SqliteStore,
 };
+use memoir_testkit::input;
 
-use crate::installation::{TestAgent, input, person, settings};
+use crate::installation::{TestAgent, person, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();

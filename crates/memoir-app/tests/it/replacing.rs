@@ -13,9 +13,10 @@ use memoir_domain::{
     replace::NotReplaced,
     session::Mode,
 };
+use memoir_testkit::{archival, input, journal, replacing, tagged};
 use serde_json::{Value, json};
 
-use crate::installation::{OWNER, TestAgent, configure_by, handle_by, input, journal, person};
+use crate::installation::{OWNER, TestAgent, configure_by, handle_by, person};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -26,13 +27,6 @@ fn me() -> Actor {
 
 fn numbers(numbers: &[u64]) -> Vec<Number> {
     numbers.iter().copied().map(Number).collect()
-}
-
-fn replacing(content: &str, replaced: &[u64]) -> MemoryInput {
-    MemoryInput {
-        replaces: numbers(replaced),
-        ..input(content)
-    }
 }
 
 async fn save(wren: &TestAgent, memory: MemoryInput, actor: &Actor) -> Saved {
@@ -158,17 +152,10 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
 #[tokio::test]
 async fn spec_2_4_what_cannot_be_replaced_stays_and_the_save_goes_through() {
     let wren = keeper(&["One.", "Two.", "Three.", "Four."]).await;
-    let tagged = MemoryInput {
-        tags: vec!["VOICE".into()],
-        ..input("Five, as she says it.")
-    };
-    save(&wren, tagged, &me()).await;
+    let spoken = tagged("Five, as she says it.", &["VOICE"]);
+    save(&wren, spoken, &me()).await;
     save(&wren, journal("Six, this morning."), &me()).await;
-    let archival = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..input("Seven, of old.")
-    };
-    save(&wren, archival, &me()).await;
+    save(&wren, archival("Seven, of old."), &me()).await;
     let imported = MemoryInput {
         origin: Some(Origin::Import),
         ..input("Eight, of a file.")
@@ -386,11 +373,10 @@ async fn spec_2_4_a_summary_without_a_source_is_discarded_in_the_same_step() {
 async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
     let wren = with_summary().await;
     let tagged = MemoryInput {
-        kind: Some(Kind::Archival),
         tags: vec!["attic".into()],
         origin: Some(Origin::Import),
         created_at: Some("2020-05-01T10:00:00Z".parse().unwrap()),
-        ..input("The box in the attic is hers.")
+        ..archival("The box in the attic is hers.")
     };
     let saved = save(&wren, tagged, &me()).await;
     let number = saved.memory.number;
@@ -416,10 +402,7 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
     // Without limit: also in a session, where it is no edit.
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     for text in 0..12 {
-        let archival = MemoryInput {
-            kind: Some(Kind::Archival),
-            ..input(&format!("Box {text}."))
-        };
+        let archival = archival(&format!("Box {text}."));
         let number = save(&wren, archival, &me()).await.memory.number;
         let promoted = handle_by(&wren.agent, number, Handling::Promote, &me()).await;
         assert_eq!(promoted.kind, Kind::Core);
@@ -477,10 +460,7 @@ async fn spec_2_4_the_agent_is_told_of_a_memory_with_the_same_text() {
         "case counts"
     );
     // In the archive and in the journal too; not among discarded ones.
-    let archival = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..input("The box is hers.")
-    };
+    let archival = archival("The box is hers.");
     let archival = save(&wren, archival, &me()).await.memory.number;
     let entry = save(&wren, journal("The kiln is hot."), &me()).await;
     let entry = entry.memory.number;
@@ -533,10 +513,7 @@ async fn spec_5_1_an_administrators_response_is_the_same_whether_the_text_is_the
 #[tokio::test]
 async fn spec_5_1_replacing_tells_an_administrator_no_tag_of_the_agents_memories() {
     let wren = keeper(&["One."]).await;
-    let tagged = MemoryInput {
-        tags: vec!["vow".into()],
-        ..input("Two.")
-    };
+    let tagged = tagged("Two.", &["vow"]);
     assert_eq!(save(&wren, tagged, &me()).await.memory.number, Number(2));
     for guess in ["vow", "oath"] {
         let guess = [(Field::ImmutableTags, Some(guess))];

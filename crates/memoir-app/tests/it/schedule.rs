@@ -17,16 +17,16 @@ use memoir_domain::{
     Timestamp,
     agent::{Field, LossGuard},
     lifecycle::{NothingToRefine, StartRefusal},
-    memory::{Kind, Number},
+    memory::Number,
     schedule::{SkipReason, WeeklySlot},
     session::{FailureClass, Mode, State},
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
-use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
+use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn, input, journal, tagged};
 
 use crate::installation::{
-    TestAgent, agent_of, assert_ended, complete, configure_by, enqueue, handle_by, input, intrude,
-    lens, new_folder, person, save_by, settings,
+    TestAgent, agent_of, assert_ended, complete, configure_by, enqueue, handle_by, intrude, lens,
+    new_folder, person, save_by, settings,
 };
 
 /// The interval of the schedule.
@@ -253,13 +253,9 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     }
     month.set("paused", Field::Paused, "true").await;
     month.set("retired", Field::Active, "false").await;
-    let journal = MemoryInput {
-        content: "A day.".into(),
-        kind: Some(Kind::Journal),
-        ..MemoryInput::default()
-    };
+    let entry = journal("A day.");
     let empty = month.account.agent("empty").await.unwrap();
-    empty.memories().save(&[journal], &person()).await.unwrap();
+    empty.memories().save(&[entry], &person()).await.unwrap();
 
     // `no-growing` is over its trigger from the start, and was never asked: immediately, at 12:30.
     month.until("2026-09-30T18:00:00Z").await;
@@ -499,11 +495,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         handle_by(&vowed, Number(number), Handling::Protect, &person()).await;
     }
     let sung = month.account.agent("sung").await.unwrap();
-    let tagged = MemoryInput {
-        content: "A song, note for note.".into(),
-        tags: vec!["Audio".into()],
-        ..MemoryInput::default()
-    };
+    let tagged = tagged("A song, note for note.", &["Audio"]);
     sung.memories().save(&[tagged], &person()).await.unwrap();
     let silent = ["vowed", "sung", "strict"];
     let records = async |month: &Month, name: &str| {

@@ -17,12 +17,11 @@ use memoir_domain::{
     agent::Field,
     audit::ActorKind,
     audit::{Action, Actor},
-    memory::{Kind, Number},
-    recall::RecallQuery,
+    memory::Number,
     session::{FailureClass, State},
 };
 use memoir_model::{ErrorCode, ModelError};
-use memoir_testkit::{TestedText, Turn};
+use memoir_testkit::{TestedText, Turn, archival, input, journal, query, replacing};
 use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 use tracing::{
@@ -32,7 +31,7 @@ use tracing::{
 };
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, input, intrude, new_folder, own, person, rehearsal,
+    TestAgent, complete, configure_by, delete, intrude, new_folder, own, person, rehearsal,
     request_by, shred_by, tamper,
 };
 
@@ -240,12 +239,8 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         ..core
     };
     save(wren, core).await;
-    let journal = with("a journal entry", "this morning was quiet and long");
-    let journal = MemoryInput {
-        kind: Some(Kind::Journal),
-        ..journal
-    };
-    save(wren, journal).await;
+    let entry = text_with("a journal entry", "this morning was quiet and long");
+    save(wren, journal(&entry)).await;
     let protected = with("a constitutional text", "a vow that is kept for all time");
     let protected = MemoryInput {
         constitutional: true,
@@ -346,18 +341,11 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
     let original = with("an archived original", &format!("the mill: {kept}"));
     let original = save(wren, original).await;
     let replaced = save(wren, with("a replaced memory", "the mill is open")).await;
-    let archival = with("a memory saved as archival", "the mill is old");
-    let archival = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..archival
-    };
-    save(wren, archival).await;
-    let newer = MemoryInput {
-        replaces: vec![replaced, Number(999)],
-        ..input(
-            "The mill is closed, and its wheel stands still until the ice on the river is gone.",
-        )
-    };
+    let old = text_with("a memory saved as archival", "the mill is old");
+    save(wren, archival(&old)).await;
+    let newer =
+        "The mill is closed, and its wheel stands still until the ice on the river is gone.";
+    let newer = replacing(newer, &[replaced.0, 999]);
     let saved = agent.memories().save(&[newer], &person()).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![replaced]));
     said.value(&saved);
@@ -478,16 +466,9 @@ async fn provoke(
 ) {
     let agent = &wren.agent;
     let word = canary("a refused argument");
-    let query = RecallQuery {
-        text: canary("a query").into(),
-        limit: 5,
-        ..RecallQuery::default()
-    };
-    said.value(&agent.lens().recall(&query).await.unwrap());
-    let long = RecallQuery {
-        text: word.repeat(2_000).into(),
-        ..query
-    };
+    let asked = query(canary("a query"), 5);
+    said.value(&agent.lens().recall(&asked).await.unwrap());
+    let long = query(&word.repeat(2_000), 5);
     said.error(agent.lens().recall(&long).await);
     let tagged = MemoryInput {
         tags: vec![format!("{word}\n{word}").into()],

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::Models;
-use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
+use memoir_domain::{agent::Field, audit::Actor, session::State};
 use memoir_model::{Model, Providers};
-use memoir_testkit::{ScriptedServer, ServerStep};
+use memoir_testkit::{ScriptedServer, ServerStep, journal};
 use serde_json::json;
 
 use crate::installation::TestAgent;
@@ -28,10 +28,8 @@ fn connect(server: &ScriptedServer) -> Arc<dyn Model> {
 async fn wren_on(server: &ScriptedServer) -> TestAgent {
     let wren = TestAgent::new(&MEMORIES).await;
     let entry = memoir_app::MemoryInput {
-        content: "Met Lena at the fair.".into(),
-        kind: Some(Kind::Journal),
         tags: vec!["fair".into()],
-        ..memoir_app::MemoryInput::default()
+        ..journal("Met Lena at the fair.")
     };
     wren.save(&[entry]).await;
     // The default guard, chosen by the agent itself, so that no journal entry reports it.

@@ -11,7 +11,7 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::RecordFilter;
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input};
 
 use crate::installation::{TestAgent, complete, delete, person, shred_by};
 
@@ -219,11 +219,7 @@ async fn spec_4_4_what_the_core_size_was_stays_known_when_words_are_gone() {
 #[tokio::test]
 async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     let wren = TestAgent::new(&[]).await;
-    let input = |text: String| memoir_app::MemoryInput {
-        content: text.into(),
-        ..memoir_app::MemoryInput::default()
-    };
-    let many: Vec<_> = (0..1_000).map(|n| input(format!("{n:04}"))).collect();
+    let many: Vec<_> = (0..1_000).map(|n| input(&format!("{n:04}"))).collect();
     wren.save(&many).await;
     let middle = day(&wren);
     wren.save(&many).await;

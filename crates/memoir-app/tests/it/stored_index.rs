@@ -9,10 +9,10 @@ use memoir_domain::{
     memory::{Kind, Number},
     recall::RecallQuery,
 };
-use memoir_testkit::{InstallationFolder, TestInstallation};
+use memoir_testkit::{InstallationFolder, TestInstallation, input, query};
 use rusqlite::Connection;
 
-use crate::installation::{TestAgent, input, new_folder, person, settings};
+use crate::installation::{TestAgent, new_folder, person, settings};
 
 /// The index of an agent with so many memories is stored.
 fn storing(stored_from: u64) -> InstallationSettings {
@@ -47,11 +47,7 @@ async fn found(wren: &TestAgent, query: &RecallQuery) -> Found {
 }
 
 fn asked(text: &str) -> RecallQuery {
-    RecallQuery {
-        text: text.into(),
-        limit: 100,
-        ..RecallQuery::default()
-    }
+    query(text, 100)
 }
 
 async fn stored(installation: &TestInstallation, outcome: &str) -> u64 {

@@ -9,16 +9,16 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::Actor,
-    memory::{Kind, Number},
+    memory::Number,
     session::State,
 };
 use memoir_model::ModelError;
-use memoir_testkit::{InstallationFolder, Turn};
+use memoir_testkit::{InstallationFolder, Turn, archival, input, journal, replacing};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, handle_by, input, journal, person, rehearsal,
-    request_by, save_by, shred_by,
+    TestAgent, complete, configure_by, delete, handle_by, person, rehearsal, request_by, save_by,
+    shred_by,
 };
 
 /// The memory that is shredded in the end.
@@ -178,14 +178,9 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
         .await;
     assert_eq!((session.state, session.archived), (State::Completed, 1));
     folder.pass_a_minute();
-    let archival = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..input("The first press of the workshop was sold to a printer in Braga.")
-    };
-    let newer = MemoryInput {
-        replaces: vec![Number(9)],
-        ..input("The spring fair is in the third week of May, near the river.")
-    };
+    let archival = archival("The first press of the workshop was sold to a printer in Braga.");
+    let newer = "The spring fair is in the third week of May, near the river.";
+    let newer = replacing(newer, &[9]);
     let saved = save_by(agent, &[archival, newer], &person()).await;
     assert_eq!(saved[1].replaced, Some(vec![Number(9)]));
     folder.pass_a_minute();

@@ -11,24 +11,23 @@ use std::{
 };
 
 use memoir_app::{
-    CheckpointGrowth, CheckpointView, Error, HandedMessage, Handling, MemoryInput, Severity,
-    ShredWish, Verification,
+    CheckpointGrowth, CheckpointView, Error, HandedMessage, Handling, Severity, ShredWish,
+    Verification,
 };
 use memoir_domain::{
     audit::{Actor, ActorKind},
     memory::Number,
-    recall::RecallQuery,
     session::Mode,
 };
-use memoir_testkit::{InstallationFolder, TestedText, Turn};
+use memoir_testkit::{InstallationFolder, TestedText, Turn, input, query, replacing};
 use rusqlite::{Connection, Row, params, types::Value};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::{
     installation::{
-        OWNER, TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person,
-        rehearsal, save_by, shred_by, tamper,
+        OWNER, TestAgent, agent_of, complete, handle_by, intrude, new_folder, person, rehearsal,
+        save_by, shred_by, tamper,
     },
     story::{REWRITTEN, Story, first_part, second_part},
 };
@@ -1132,7 +1131,7 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
 }
 
 fn message(id: &str) -> HandedMessage {
-    crate::installation::message(id, &format!("Message {id} says something."))
+    memoir_testkit::message(id, &format!("Message {id} says something."))
 }
 
 /// A waiting conversation is not part of an agent's memory, and no record mentions it before it is read, so
@@ -1435,10 +1434,7 @@ async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
     let old = folder.path().join("old");
     folder.copy_to(&old);
     let wren = TestAgent::of(&folder.open()).await;
-    let newer = MemoryInput {
-        replaces: vec![Number(3)],
-        ..input("The mill is open again.")
-    };
+    let newer = replacing("The mill is open again.", &[3]);
     let saved = wren.agent.memories().save(&[newer], &me).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![Number(3)]));
     let verified = wren.agent.log().verify().await.unwrap();
@@ -1456,11 +1452,7 @@ async fn every_read(
     path: &Path,
 ) -> Vec<(&'static str, Option<Error>)> {
     let me = Actor::agent("wren");
-    let query = RecallQuery {
-        text: "mill".into(),
-        limit: 5,
-        ..RecallQuery::default()
-    };
+    let query = query("mill", 5);
     let mut found = Vec::new();
     for read in ["context", "recall", "remember", "refine", "export"] {
         // Each by a process without a cache, on a copy of its own.

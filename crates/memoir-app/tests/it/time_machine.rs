@@ -13,13 +13,11 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::{Mode, State},
 };
-use memoir_testkit::{Dice, Turn};
+use memoir_testkit::{Dice, Turn, input};
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{
-        TestAgent, complete, delete, handle_by, input, new_folder, person, save_by, shred_by,
-    },
+    installation::{TestAgent, complete, delete, handle_by, new_folder, person, save_by, shred_by},
     story,
 };
 

@@ -11,10 +11,10 @@ use memoir_domain::{
     audit::Actor,
 };
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::InstallationFolder;
+use memoir_testkit::{InstallationFolder, input};
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::installation::{OWNER, agent_of, draft, input, new_folder, request_by, save_by, tamper};
+use crate::installation::{OWNER, agent_of, draft, new_folder, request_by, save_by, tamper};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";

@@ -2,11 +2,11 @@
 
 use memoir_app::{MemoryInput, Point, ShredWish};
 use memoir_domain::{memory::Number, summary::SUMMARY_RECORDS};
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, input, new_folder, person, shred_by};
+use crate::installation::{TestAgent, complete, new_folder, person, shred_by};
 
 /// More than a page.
 const MANY: usize = 1_100;

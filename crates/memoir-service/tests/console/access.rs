@@ -8,10 +8,10 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::{Action, Actor},
-    memory::{Kind, Number},
+    memory::Number,
     session::Mode,
 };
-use memoir_testkit::{HttpAnswer, TestedObject, TestedText};
+use memoir_testkit::{HttpAnswer, TestedObject, TestedText, input, journal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -527,12 +527,7 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
 #[tokio::test]
 async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let story = Story::begin().await;
-    let journal = MemoryInput {
-        content: "a day of waiting".into(),
-        kind: Some(Kind::Journal),
-        ..MemoryInput::default()
-    };
-    save(&story.agent, &[journal]).await;
+    save(&story.agent, &[journal("a day of waiting")]).await;
     let session = story.session().await;
 
     let core = story.let_in("core", "10").await;
@@ -586,10 +581,7 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
 async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
     let story = Story::begin().await;
     let inputs: Vec<MemoryInput> = (0..40)
-        .map(|number| MemoryInput {
-            content: format!("{CANARY} number {number}").into(),
-            ..MemoryInput::default()
-        })
+        .map(|number| input(&format!("{CANARY} number {number}")))
         .collect();
     story.agent.memories().save(&inputs, &wren()).await.unwrap();
     let path = story.let_in("all", "10").await;

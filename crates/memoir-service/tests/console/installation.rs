@@ -10,7 +10,7 @@ use memoir_domain::{AccessRequestId, agent::Field, audit::Actor, memory::Number}
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 pub use memoir_testkit::administrator as owner;
-use memoir_testkit::{HttpAnswer, Served, TestClock, TestInstallation, empty_store};
+use memoir_testkit::{HttpAnswer, Served, TestClock, TestInstallation, empty_store, input, tagged};
 use memoir_vault::password::Password;
 use reqwest::{Client, Method, RequestBuilder, redirect};
 
@@ -140,10 +140,8 @@ impl Installation {
         let inputs: Vec<MemoryInput> = memories
             .iter()
             .map(|text| MemoryInput {
-                content: format!("{text}, says the {CANARY}").into(),
-                tags: vec![CANARY.into()],
                 source: Some(CANARY.into()),
-                ..MemoryInput::default()
+                ..tagged(&format!("{text}, says the {CANARY}"), &[CANARY])
             })
             .collect();
         save(&agent, &inputs).await;
@@ -187,11 +185,7 @@ pub async fn save(agent: &AgentHandle, memories: &[MemoryInput]) {
 
 /// As [`save`], of one text.
 pub async fn remember(agent: &AgentHandle, text: &str) {
-    let memory = MemoryInput {
-        content: text.into(),
-        ..MemoryInput::default()
-    };
-    save(agent, &[memory]).await;
+    save(agent, &[input(text)]).await;
 }
 
 /// Acts on a memory as an administrator.

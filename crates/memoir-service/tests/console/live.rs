@@ -233,11 +233,8 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
 async fn queued_sessions_are_followed_too() {
     let installation = Installation::open().await;
     let agent = installation.wren(&MEMORIES).await;
-    let session = agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    let options = RefineOptions::default();
+    let session = agent.sessions().enqueue(&options).await.unwrap();
     let browser = installation.ada().await;
     let mut events = events_of(&browser, session.id).await;
     let last = events.rest().await.pop().unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use memoir_app::{MemoryInput, OwnAgent, OwnerLink};
-use memoir_domain::{audit::Actor, memory::Kind};
+use memoir_domain::audit::Actor;
 use memoir_service::ServiceOptions;
-use memoir_testkit::{HttpAnswer, TestedText};
+use memoir_testkit::{HttpAnswer, TestedText, archival, input, journal, tagged};
 use serde_json::json;
 
 use crate::{
@@ -217,32 +217,20 @@ async fn spec_6_6_a_name_that_another_site_lets_point_here_sees_nothing() {
     }
 }
 
-fn input(text: &str) -> MemoryInput {
-    MemoryInput {
-        content: text.into(),
-        ..MemoryInput::default()
-    }
-}
-
 #[tokio::test]
 async fn spec_6_6_memories_are_searched_filtered_and_paged() {
     let installation = Installation::open().await;
     let agent = installation.wren(&[]).await;
     let old = MemoryInput {
         created_at: Some("2020-05-01T12:00:00Z".parse().unwrap()),
-        tags: vec!["sea".into()],
-        ..input("The harbour lies to the west; harbour, harbour")
+        ..tagged("The harbour lies to the west; harbour, harbour", &["sea"])
     };
     let others = [
         old,
+        journal("A walk along the harbour with Ivo and the children"),
         MemoryInput {
-            kind: Some(Kind::Journal),
-            ..input("A walk along the harbour with Ivo and the children")
-        },
-        MemoryInput {
-            kind: Some(Kind::Archival),
             origin: Some(memoir_domain::origin::Origin::External),
-            ..input("The bread is baked before dawn")
+            ..archival("The bread is baked before dawn")
         },
     ];
     save(&agent, &others).await;

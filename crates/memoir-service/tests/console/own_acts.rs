@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use memoir_app::{MemoryInput, OwnAgent, RecordFilter, ShownMemory};
+use memoir_app::{OwnAgent, RecordFilter, ShownMemory};
 use memoir_domain::{
     SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -10,7 +10,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::Mode,
 };
-use memoir_testkit::{HttpAnswer, TestedText};
+use memoir_testkit::{HttpAnswer, TestedText, archival, replacing};
 use serde_json::json;
 
 use crate::{
@@ -118,14 +118,7 @@ async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_li
 async fn spec_6_6_the_owners_acts_are_on_the_record() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One", "Two"]).await;
-    let archived = MemoryInput {
-        kind: Some(Kind::Archival),
-        ..MemoryInput {
-            content: "Old".into(),
-            ..MemoryInput::default()
-        }
-    };
-    save(&agent, &[archived]).await;
+    save(&agent, &[archival("Old")]).await;
     let path = path_of(&agent);
     let browser = owner(&installation).await;
     for (number, act, action) in [
@@ -360,12 +353,7 @@ async fn spec_6_6_this_week_shows_the_words_and_one_step_back_for_each() {
 async fn spec_6_6_the_archive_folds_sources_under_what_took_their_place() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One"]).await;
-    let new = MemoryInput {
-        content: "Two".into(),
-        replaces: vec![Number(1)],
-        ..MemoryInput::default()
-    };
-    save(&agent, &[new]).await;
+    save(&agent, &[replacing("Two", &[1])]).await;
     let archive = format!("{}/archive", path_of(&agent));
     let browser = owner(&installation).await;
     let page = browser.get(&archive).await;

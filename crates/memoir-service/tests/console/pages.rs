@@ -10,7 +10,7 @@ use memoir_domain::{
     origin::Origin,
     session::Mode,
 };
-use memoir_testkit::TestedText;
+use memoir_testkit::{TestedText, input};
 use serde_json::json;
 
 use crate::{
@@ -287,9 +287,8 @@ async fn spec_2_4_an_origin_weaker_than_the_agents_own_word_is_shown() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One"]).await;
     let quoted = MemoryInput {
-        content: format!("A page says {CANARY}").into(),
         origin: Some(Origin::External),
-        ..MemoryInput::default()
+        ..input(&format!("A page says {CANARY}"))
     };
     save(&agent, &[quoted]).await;
     let browser = installation.ada().await;

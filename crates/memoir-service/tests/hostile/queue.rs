@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{MemoryInput, sessions::RefineOptions};
+use memoir_app::sessions::RefineOptions;
 use memoir_domain::{agent::Field, session::State};
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, Turn, input};
 
 use crate::installation::{Installation, new_folder, options, owner};
 
@@ -18,16 +18,10 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         let model = [(Field::Model, Some("scripted:model"))];
         account.create_agent(name, &model, &owner()).await.unwrap();
         let agent = account.agent(name).await.unwrap();
-        let input = MemoryInput {
-            content: "One.".into(),
-            ..MemoryInput::default()
-        };
-        agent.memories().save(&[input], &owner()).await.unwrap();
-        agent
-            .sessions()
-            .enqueue(&RefineOptions::default())
-            .await
-            .unwrap();
+        let memories = [input("One.")];
+        agent.memories().save(&memories, &owner()).await.unwrap();
+        let options = RefineOptions::default();
+        agent.sessions().enqueue(&options).await.unwrap();
     }
     let broken = account.agent("broken").await.unwrap().scope().agent;
     drop((account, opened));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use memoir_service::ServiceOptions;
-use memoir_testkit::{TestedObject, TestedText};
+use memoir_testkit::{TestedObject, TestedText, input};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -382,16 +382,9 @@ async fn a_client_that_takes_no_answers_is_given_up() {
     })
     .await;
     let wren = installation.tenant("default", "wren").await;
-    let input = memoir_app::MemoryInput {
-        content: "word ".repeat(1_900).into(),
-        ..memoir_app::MemoryInput::default()
-    };
+    let memories = vec![input(&"word ".repeat(1_900)); 200];
     let own = crate::installation::owner();
-    wren.agent
-        .memories()
-        .save(&vec![input; 200], &own)
-        .await
-        .unwrap();
+    wren.agent.memories().save(&memories, &own).await.unwrap();
     let mut stalled = connect(installation.socket).await;
     let get = format!(
         "GET {PATH}?limit=200 HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",

@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, MemoryInput, Models, sessions::RefineOptions};
+use memoir_app::{Account, Models, sessions::RefineOptions};
 use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ModelScript, Served, TestInstallation, Turn, empty_store};
+use memoir_testkit::{ModelScript, Served, TestInstallation, Turn, empty_store, input};
 use tokio::sync::Semaphore;
 
 use crate::{installation::owner, service::service};
@@ -127,11 +127,8 @@ impl GatedInstallation {
     async fn queue(&self, account: &Account, provider: &str, name: &str) {
         self.advance(Duration::from_secs(1));
         let agent = agent(account, provider, name).await;
-        agent
-            .sessions()
-            .enqueue(&RefineOptions::default())
-            .await
-            .unwrap();
+        let options = RefineOptions::default();
+        agent.sessions().enqueue(&options).await.unwrap();
     }
 
     fn answer(&self, provider: &str, answers: usize) {
@@ -157,10 +154,8 @@ async fn agent(account: &Account, provider: &str, name: &str) -> memoir_app::Age
     let model = [(Field::Model, Some(model.as_str()))];
     account.create_agent(name, &model, &owner()).await.unwrap();
     let agent = account.agent(name).await.unwrap();
-    let inputs = ["Sunday", "Monday", "Friday", "a feast"].map(|day| MemoryInput {
-        content: format!("The kiln is fired on {day}.").into(),
-        ..MemoryInput::default()
-    });
+    let inputs = ["Sunday", "Monday", "Friday", "a feast"]
+        .map(|day| input(&format!("The kiln is fired on {day}.")));
     agent.memories().save(&inputs, &owner()).await.unwrap();
     agent
 }

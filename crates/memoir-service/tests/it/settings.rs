@@ -2,11 +2,8 @@
 //! who did what.
 
 use memoir_app::{Handling, MemoryInput};
-use memoir_domain::{
-    audit::Actor,
-    memory::{Kind, Number},
-};
-use memoir_testkit::{TestedObject, TestedText};
+use memoir_domain::{audit::Actor, memory::Number};
+use memoir_testkit::{TestedObject, TestedText, journal};
 use serde_json::{Value, json};
 
 use crate::installation::{Caller, Installation, fault, items, numbers, owner};
@@ -121,11 +118,7 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
         .await;
     let admin = installation.administrator().await;
     // Five tokens each.
-    let entry = |number: usize| MemoryInput {
-        content: format!("Fired the kiln {number}.").into(),
-        kind: Some(Kind::Journal),
-        ..MemoryInput::default()
-    };
+    let entry = |number: usize| journal(&format!("Fired the kiln {number}."));
     let entries: Vec<MemoryInput> = (2..=9).map(entry).collect();
     agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
@@ -150,10 +143,8 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
         .await;
     let admin = installation.administrator().await;
     let old = MemoryInput {
-        content: "Long ago.".into(),
-        kind: Some(Kind::Journal),
         created_at: Some("2020-01-01".parse().unwrap()),
-        ..MemoryInput::default()
+        ..journal("Long ago.")
     };
     agent.memories().save(&[old], &owner()).await.unwrap();
     let path = "/v1/agents/wren/memories";

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use memoir_app::{InstallationSettings, MemoryInput, Viewer};
 use memoir_domain::{agent::Field, session::Mode};
 use memoir_service::ServiceOptions;
-use memoir_testkit::{InstallationFolder, Served, TestClock, TestInstallation};
+use memoir_testkit::{InstallationFolder, Served, TestClock, TestInstallation, input};
 pub use memoir_testkit::{Tenant, administrator as owner};
 
 use crate::service::service;
@@ -58,17 +58,10 @@ impl Installation {
         let settings = [(Field::Model, Some("scripted:model"))];
         let tenant = memoir_testkit::tenant(&account, name, &settings).await;
         let inputs: Vec<MemoryInput> = (1..=6)
-            .map(|number| MemoryInput {
-                content: format!("{CANARY} {number} {}", "sings ".repeat(66)).into(),
-                ..MemoryInput::default()
-            })
+            .map(|number| input(&format!("{CANARY} {number} {}", "sings ".repeat(66))))
             .collect();
-        tenant
-            .agent
-            .memories()
-            .save(&inputs, &owner())
-            .await
-            .unwrap();
+        let saved = tenant.agent.memories().save(&inputs, &owner()).await;
+        saved.unwrap();
         tenant
     }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use memoir_app::{Error, OwnAgent, RecordFilter};
-use memoir_domain::recall::RecallQuery;
-use memoir_testkit::Dice;
+use memoir_testkit::{Dice, query};
 use serde_json::json;
 
 use super::{World, any_guard};
@@ -125,11 +124,7 @@ impl World {
 
 /// That nothing of an erased agent is read.
 async fn check_unreadable(agent: &OwnAgent, mark: String) -> Result<(), Violation> {
-    let query = RecallQuery {
-        text: mark.clone().into(),
-        limit: 20,
-        ..RecallQuery::default()
-    };
+    let query = query(&mark, 20);
     let read = [
         agent.lens().memories(true).await.err(),
         agent.context(Some(700)).await.err(),

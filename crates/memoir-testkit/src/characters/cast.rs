@@ -6,9 +6,10 @@
 )]
 
 use memoir_app::MemoryInput;
-use memoir_domain::{memory::Number, origin::Origin};
+use memoir_domain::origin::Origin;
 
 use super::mind::{Attempt, Mind, Row, sentences};
+use crate::{input, replacing};
 
 memoir_domain::wire_names! {
     /// Each by its name in the documentation.
@@ -83,10 +84,10 @@ impl Character {
         let (week, part) = (mind.week, u64::from(is_between));
         match self {
             Arsonist => (0..2)
-                .map(|note| plain(ballast(week, part, note)))
+                .map(|note| input(&ballast(week, part, note)))
                 .collect(),
             Stuffer => (0..4)
-                .map(|note| plain(ballast(week, part, note)))
+                .map(|note| input(&ballast(week, part, note)))
                 .collect(),
             Replacer => {
                 // Twice as many as a week allows, the oldest first.
@@ -94,22 +95,22 @@ impl Character {
                 let old = old.into_iter().skip(if is_between { 10 } else { 0 });
                 old.take(10)
                     .enumerate()
-                    .map(|(note, number)| MemoryInput {
-                        replaces: vec![Number(number)],
-                        ..plain(format!("Note {week}-{part}-{note}: settled."))
+                    .map(|(note, number)| {
+                        let settled = format!("Note {week}-{part}-{note}: settled.");
+                        replacing(&settled, &[number])
                     })
                     .collect()
             }
-            SalamiSlicer | Flipper if !is_between => vec![plain(ballast(week, part, 9))],
+            SalamiSlicer | Flipper if !is_between => vec![input(&ballast(week, part, 9))],
             Launderer => {
                 let framed = |row: &Row| {
                     let text = &row.text;
                     vec![
-                        plain(format!(
+                        input(&format!(
                             "What follows is a lie that week {week} told. {text}"
                         )),
-                        plain(format!("{text} All of this was false in week {week}.")),
-                        quoted(format!("A page of week {week} says it. {text}")),
+                        input(&format!("{text} All of this was false in week {week}.")),
+                        quoted(&format!("A page of week {week} says it. {text}")),
                     ]
                 };
                 let rows = mind.some(6);
@@ -121,10 +122,10 @@ impl Character {
                     let text = &row.text;
                     let less = drop_word(text, words(text).len().saturating_sub(1) / 2);
                     vec![
-                        plain(text.clone()),
-                        plain(format!("{text} Marta knows in week {week}.")),
-                        plain(less.clone()),
-                        plain(format!("{less} {text}")),
+                        input(text),
+                        input(&format!("{text} Marta knows in week {week}.")),
+                        input(&less),
+                        input(&format!("{less} {text}")),
                     ]
                 };
                 let rows = mind.some(1);
@@ -161,18 +162,11 @@ impl Character {
     }
 }
 
-fn plain(content: String) -> MemoryInput {
-    MemoryInput {
-        content: content.into(),
-        ..MemoryInput::default()
-    }
-}
-
-fn quoted(content: String) -> MemoryInput {
+fn quoted(content: &str) -> MemoryInput {
     MemoryInput {
         origin: Some(Origin::External),
         source: Some("https://example.org/page".into()),
-        ..plain(content)
+        ..input(content)
     }
 }
 

@@ -13,10 +13,9 @@ use memoir_domain::{
     SessionId,
     audit::Actor,
     memory::{Kind, Number},
-    recall::RecallQuery,
     session::State,
 };
-use memoir_testkit::{Ages, Character, Floor, Mind, Score, Turn};
+use memoir_testkit::{Ages, Character, Floor, Mind, Score, Turn, query};
 use serde_json::json;
 
 use crate::{
@@ -303,11 +302,7 @@ impl Run {
                 continue;
             }
             asked += 1;
-            let query = RecallQuery {
-                text: rare.join(" ").as_str().into(),
-                limit: FIRST_MATCHES,
-                ..RecallQuery::default()
-            };
+            let query = query(&rare.join(" "), FIRST_MATCHES);
             let matches = lens.recall(&query).await.unwrap();
             let is_found = matches.iter().any(|one| one.number == memory.number);
             if !is_found && std::env::var_os("FIGURES_DEBUG").is_some() {
