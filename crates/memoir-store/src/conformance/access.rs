@@ -60,8 +60,7 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
         with(token(1, 6), |row| row.agent = Some(agent_id(9))),
         with(token(1, 6), |row| row.agent = Some(agent_id(2))),
     ] {
-        let answer = store.put_token(&stranger).await;
-        assert!(is_inconsistent(&answer, "tokens"), "{answer:?}");
+        assert_inconsistent(&store.put_token(&stranger).await, "tokens");
     }
     assert_eq!(store.token(&digest(6)).await.unwrap(), None);
     assert_sound(&store).await;
@@ -93,8 +92,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
             tokens: vec![theirs(4), stranger],
             ..author.saving(vec![memory(2)])
         };
-        let answer = store.commit(commit).await;
-        assert!(is_inconsistent(&answer, "tokens"), "{answer:?}");
+        assert_inconsistent(&store.commit(commit).await, "tokens");
         assert_eq!(author.everything().await, before);
         assert_eq!(store.tokens(account_id(1)).await.unwrap(), made);
     }
@@ -131,16 +129,14 @@ pub(super) async fn spec_5_5_a_secret_has_one_token(store: Arc<dyn Store>) {
     for account in [1, 2] {
         let twin = token(account, 3);
         let twin = with(twin, |row| row.columns.digest = first.columns.digest);
-        let answer = store.put_token(&twin).await;
-        assert!(is_inconsistent(&answer, "tokens"), "{answer:?}");
+        assert_inconsistent(&store.put_token(&twin).await, "tokens");
     }
     // Nor does one that is there take another's.
     let twin = with(token(1, 2), |row| {
         row.document = document(2, "twin");
         row.columns.digest = first.columns.digest;
     });
-    let answer = store.put_token(&twin).await;
-    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_conflict(&store.put_token(&twin).await);
     let tokens = store.tokens(account_id(1)).await.unwrap();
     assert_eq!(tokens, [first, token(1, 2)]);
     assert_eq!(store.tokens(account_id(2)).await.unwrap(), []);
@@ -167,8 +163,7 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
         with(later(&revoked), |row| row.columns.digest = digest(2)),
         with(later(&revoked), |row| row.columns.created_at = at(2)),
     ] {
-        let answer = store.put_token(&change).await;
-        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_conflict(&store.put_token(&change).await);
     }
     let found = store.token(&made.columns.digest).await.unwrap();
     assert_eq!(found.as_ref(), Some(&revoked));
@@ -191,14 +186,12 @@ pub(super) async fn spec_5_5_a_token_is_written_over_an_earlier_version_only(
     store.put_token(&one).await.unwrap();
     // Of two that were decided on the same row, one is written, by whichever way.
     for late in [&made, &one, &other] {
-        let answer = store.put_token(late).await;
-        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_conflict(&store.put_token(late).await);
         let commit = Commit {
             tokens: vec![late.clone()],
             ..author.commit()
         };
-        let answer = store.commit(commit).await;
-        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_conflict(&store.commit(commit).await);
     }
     let digest = made.columns.digest;
     assert_eq!(store.token(&digest).await.unwrap(), Some(one));
@@ -278,11 +271,9 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
         let found = store.user_named(account_id(account), name).await.unwrap();
         assert_eq!(found, None);
     }
-    let answer = store.create_user(&user(3, 5, "nemo"), None).await;
-    assert!(is_inconsistent(&answer, "users"), "{answer:?}");
+    assert_inconsistent(&store.create_user(&user(3, 5, "nemo"), None).await, "users");
     // The identifier of another one.
-    let answer = store.create_user(&user(1, 1, "other"), None).await;
-    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_conflict(&store.create_user(&user(1, 1, "other"), None).await);
     assert_sound(&store).await;
 }
 
@@ -334,8 +325,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
         with(at_version(3, &next), |row| row.account = account_id(2)),
         user(1, 9, "nemo"),
     ] {
-        let answer = store.put_user(&stranger, None).await;
-        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_conflict(&store.put_user(&stranger, None).await);
     }
     // Of concurrent writers of the same version, one succeeds.
     let writing = (0..8_u64).map(|number| {
@@ -375,8 +365,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     assert_eq!(store.users(ada.account).await.unwrap(), []);
     // A removed user does not return, but the name is free.
     let again = with(ada.clone(), |row| row.document = document(3, "Ada"));
-    let answer = store.put_user(&again, None).await;
-    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_conflict(&store.put_user(&again, None).await);
     store.create_user(&user(1, 3, "ADA"), None).await.unwrap();
     // Of two that are the last, one remains.
     let kept = store.users(account_id(1)).await.unwrap().remove(0);
@@ -397,8 +386,7 @@ pub(super) async fn spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at
     store.create_user(&ada, commit(&author)).await.unwrap();
     assert_eq!(author.version().await, before + 1);
     // Decided on what is no more: neither is written.
-    let late = store.create_user(&user(1, 2, "Bea"), commit(&author)).await;
-    assert!(matches!(late, Err(Error::Conflict)), "{late:?}");
+    assert_conflict(&store.create_user(&user(1, 2, "Bea"), commit(&author)).await);
     // Nor where the user is refused.
     author.agent = author.stored().await;
     let taken = store.create_user(&user(1, 3, "ADA"), commit(&author)).await;
@@ -431,8 +419,7 @@ pub(super) async fn spec_5_5_an_accounts_own_log_is_no_agent(store: Arc<dyn Stor
         ..author.commit()
     };
     let strange = with(token(1, 1), |row| row.agent = Some(agent.scope.agent));
-    let refused = store.commit(with_token(strange)).await;
-    assert!(is_inconsistent(&refused, "tokens"), "{refused:?}");
+    assert_inconsistent(&store.commit(with_token(strange)).await, "tokens");
     store.commit(with_token(token(1, 2))).await.unwrap();
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), [token(1, 2)]);
     // It is reached by its scope, and listed nowhere.

@@ -1,6 +1,6 @@
 //! Rows for the scenarios and for the tests of one database, and the author who writes them.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
@@ -180,6 +180,12 @@ pub(super) fn shredded(memory: MemoryRow) -> MemoryRow {
     }
 }
 
+/// A lease until that second.
+pub(super) fn lease(until: i64, holder: u64) -> Lease {
+    let until = at(until);
+    Lease { until, holder }
+}
+
 /// An open session of that agent, held by holder 1 until second 100.
 pub fn session(number: u128, agent: AgentId) -> SessionRow {
     SessionRow {
@@ -192,10 +198,7 @@ pub fn session(number: u128, agent: AgentId) -> SessionRow {
             started_at: at(number as i64),
             ended_at: None,
         },
-        lease: Some(Lease {
-            until: at(100),
-            holder: 1,
-        }),
+        lease: Some(lease(100, 1)),
         document: document(1, "session"),
     }
 }
@@ -479,9 +482,17 @@ impl Author {
     }
 }
 
-/// Whether a row of that table was refused as one that no version of Memoir writes.
-pub(super) fn is_inconsistent<T>(answer: &Result<T>, of: &str) -> bool {
-    matches!(answer, Err(Error::Inconsistent { table, .. }) if *table == of)
+/// Checks that a row of that table was refused as one that no version of Memoir writes.
+#[track_caller]
+pub(super) fn assert_inconsistent<T: Debug>(answer: &Result<T>, of: &str) {
+    let is_so = matches!(answer, Err(Error::Inconsistent { table, .. }) if *table == of);
+    assert!(is_so, "{answer:?}");
+}
+
+/// Checks that something else was written meanwhile.
+#[track_caller]
+pub(super) fn assert_conflict<T: Debug>(answer: &Result<T>) {
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
 }
 
 /// The outcomes of tasks that run at the same time, in the order in which they were begun.

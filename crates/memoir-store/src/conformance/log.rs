@@ -9,9 +9,7 @@ use crate::{AuditRow, Commit, Error, RecordFilter, Store, SummaryRow};
 
 /// The filter for all records, narrowed.
 fn those(narrow: impl FnOnce(&mut RecordFilter)) -> RecordFilter {
-    let mut filter = RecordFilter::default();
-    narrow(&mut filter);
-    filter
+    with(RecordFilter::default(), narrow)
 }
 
 pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {

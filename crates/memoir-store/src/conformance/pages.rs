@@ -37,18 +37,16 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
     other.save((1..=9).map(memory).collect()).await;
 
     let all = |change: fn(&mut MemoryPage)| {
-        let mut page = MemoryPage {
+        let page = MemoryPage {
             limit: 11,
             with_discarded: true,
             ..MemoryPage::default()
         };
-        change(&mut page);
-        page
+        with(page, change)
     };
     let active = |change: fn(&mut MemoryPage)| {
-        let mut page = all(|page| page.with_discarded = false);
-        change(&mut page);
-        page
+        let page = all(|page| page.with_discarded = false);
+        with(page, change)
     };
     fn expired(is_expired: bool) -> Option<Expiry> {
         let until = at(50);
@@ -304,11 +302,9 @@ async fn write_meanwhile(mut author: Author) {
             20..40 => memory(changing),
             _ => discarded(memory(changing)),
         };
+        let over = session(31 + u128::from(round), author.id());
         let mut commit = Commit {
-            sessions: vec![ended(
-                session(31 + u128::from(round), author.id()),
-                State::Failed,
-            )],
+            sessions: vec![ended(over, State::Failed)],
             ..author.saving(vec![memory(author.agent.columns.next_seq)])
         };
         commit.memories.push(row);

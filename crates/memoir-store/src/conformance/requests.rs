@@ -38,8 +38,13 @@ async fn page(
     store.access_page(scope, before, limit).await.unwrap()
 }
 
-fn is_refused(answer: &Result<()>) -> bool {
-    is_inconsistent(answer, "access_requests")
+async fn enter(author: &mut Author, row: &AccessRow) {
+    write(author, std::slice::from_ref(row)).await.unwrap();
+}
+
+#[track_caller]
+fn assert_refused(answer: &Result<()>) {
+    assert_inconsistent(answer, "access_requests");
 }
 
 pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Store>) {
@@ -70,9 +75,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
     let first = request(1, author.id());
-    write(&mut author, std::slice::from_ref(&first))
-        .await
-        .unwrap();
+    enter(&mut author, &first).await;
     let granted = AccessRow {
         columns: AccessColumns {
             state: AccessState::Granted,
@@ -82,21 +85,17 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         document: document(3, "purpose and reason"),
         ..first.clone()
     };
-    write(&mut author, std::slice::from_ref(&granted))
-        .await
-        .unwrap();
+    enter(&mut author, &granted).await;
     assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
     for changed in [
         with(granted.clone(), |row| row.columns.requested_at = at(2)),
         with(granted.clone(), |row| row.agent = other.id()),
     ] {
-        let answer = write(&mut author, &[changed]).await;
-        assert!(is_refused(&answer), "{answer:?}");
+        assert_refused(&write(&mut author, &[changed]).await);
     }
     // Under the same identifier, by another agent.
     let theirs = with(granted.clone(), |row| row.agent = other.id());
-    let answer = write(&mut other, &[theirs]).await;
-    assert!(is_refused(&answer), "{answer:?}");
+    assert_refused(&write(&mut other, &[theirs]).await);
     assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
 
     for (number, state) in [
@@ -106,16 +105,11 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         (5, AccessState::Expired),
     ] {
         let row = request(number, author.id());
-        write(&mut author, std::slice::from_ref(&row))
-            .await
-            .unwrap();
+        enter(&mut author, &row).await;
         let over = in_state(&row, state);
-        write(&mut author, std::slice::from_ref(&over))
-            .await
-            .unwrap();
+        enter(&mut author, &over).await;
         for again in [AccessState::Asked, AccessState::Granted, state] {
-            let answer = write(&mut author, &[in_state(&row, again)]).await;
-            assert!(is_refused(&answer), "{answer:?}");
+            assert_refused(&write(&mut author, &[in_state(&row, again)]).await);
         }
         assert_eq!(found(&store, &author, number).await, Some(over));
     }
@@ -123,7 +117,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     let mut commit = author.saving(vec![memory(1)]);
     commit.access = vec![in_state(&request(2, author.id()), AccessState::Granted)];
     let before = author.everything().await;
-    assert!(is_refused(&store.commit(commit).await));
+    assert_refused(&store.commit(commit).await);
     assert_eq!(author.everything().await, before);
     assert_sound(&store).await;
 }
@@ -179,9 +173,7 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     ];
     write(&mut author, &rows).await.unwrap();
     let theirs = ending(5, &other, AccessState::Granted, 30);
-    write(&mut other, std::slice::from_ref(&theirs))
-        .await
-        .unwrap();
+    enter(&mut other, &theirs).await;
     let own = store.open_requests(author.scope()).await.unwrap();
     assert_eq!(own, [rows[0].clone(), rows[2].clone()]);
     let with = AgentQuery {

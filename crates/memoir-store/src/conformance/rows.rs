@@ -366,8 +366,7 @@ pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Sto
         prompts: None,
         ..author.making()
     };
-    let answer = store.commit(bare.clone()).await;
-    assert!(is_inconsistent(&answer, "agent_prompts"), "{answer:?}");
+    assert_inconsistent(&store.commit(bare.clone()).await, "agent_prompts");
     let found = store
         .snapshot(bare.agent.scope, &AgentQuery::default())
         .await;

@@ -46,9 +46,8 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
         State::Abandoned,
         State::Failed,
     ] {
-        author
-            .refine(vec![ended(session(2, author.id()), state)])
-            .await;
+        let over = ended(session(2, author.id()), state);
+        author.refine(vec![over]).await;
         assert_eq!(running(&author).await, None);
     }
     assert_sound(&store).await;
@@ -141,14 +140,7 @@ pub(super) async fn spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_
     for ((id, holder), number) in claimed.into_iter().zip(1..) {
         let rows = store.session_page(scope(1, number), None, 9).await.unwrap();
         let holders: Vec<_> = rows.iter().map(|row| (row.id, row.lease)).collect();
-        assert_eq!(holders, [(id, Some(lease(holder)))]);
-    }
-}
-
-fn lease(holder: u64) -> Lease {
-    Lease {
-        until: at(1_000),
-        holder,
+        assert_eq!(holders, [(id, Some(lease(1_000, holder)))]);
     }
 }
 
@@ -169,7 +161,7 @@ async fn claims(store: Arc<dyn Store>, holder: u64) -> Vec<SessionId> {
             }
             let author = Author::of_new(&store, seen.agent);
             let held = SessionRow {
-                lease: Some(lease(holder)),
+                lease: Some(lease(1_000, holder)),
                 ..row
             };
             match store.commit(author.refining(vec![held])).await {
@@ -217,10 +209,8 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
     let row = with(row, |row| row.columns.started_at = at(30));
     waiting[1].0.refine(vec![row.clone()]).await;
     assert_eq!(found(9).await, order[1..]);
-    waiting[1]
-        .0
-        .refine(vec![SessionRow { lease: None, ..row }])
-        .await;
+    let released = SessionRow { lease: None, ..row };
+    waiting[1].0.refine(vec![released]).await;
     assert_eq!(found(9).await, order);
     assert_sound(&store).await;
 }
@@ -273,10 +263,7 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
         // Of two accounts.
         let mut author = Author::new(&store, number % 2, number).await;
         let row = SessionRow {
-            lease: until.map(|until| Lease {
-                until: at(until),
-                holder: 3,
-            }),
+            lease: until.map(|until| lease(until, 3)),
             ..session(number, author.id())
         };
         author.refine(vec![row]).await;
@@ -285,10 +272,7 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
     // No caller can close an ended one.
     let mut author = Author::new(&store, 1, 5).await;
     let over = SessionRow {
-        lease: Some(Lease {
-            until: at(1),
-            holder: 3,
-        }),
+        lease: Some(lease(1, 3)),
         ..ended(session(5, author.id()), State::Failed)
     };
     author.refine(vec![over]).await;
@@ -312,12 +296,7 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
 
 pub(super) async fn the_load_counts_what_waits_and_what_is_held(store: Arc<dyn Store>) {
     assert_eq!(store.load().await.unwrap(), FleetLoad::default());
-    let until = |seconds| {
-        Some(Lease {
-            until: at(seconds),
-            holder: 7,
-        })
-    };
+    let until = |seconds| Some(lease(seconds, 7));
     for (number, started_at, state, driver, lease) in [
         (1, 50, State::Queued, Driver::Model, None),
         (2, 30, State::Open, Driver::Model, None),

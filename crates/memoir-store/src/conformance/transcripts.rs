@@ -119,8 +119,7 @@ pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
             waiting: Some((Waiting::New(twice.to_vec()), at(10))),
             ..deciding(&store, author.scope()).await
         };
-        let refused = store.commit(commit).await;
-        assert!(matches!(refused, Err(Error::Conflict)), "{refused:?}");
+        assert_conflict(&store.commit(commit).await);
         assert_eq!(pending(&store, &author, 1_000).await, [1, 2]);
     }
     assert_eq!(add(&author, &[message(2, 4), message(3, 4)]).await, 1);
