@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::ReceivedRequest;
 
+const JSON: (&str, &str) = ("content-type", "application/json");
+
 /// What the server does with one request.
 #[derive(Clone, derive_more::Debug)]
 pub enum ServerStep {
@@ -50,12 +52,7 @@ pub struct ModelAnswer {
 impl ServerStep {
     /// The model says `text`.
     pub fn text(text: &str) -> Self {
-        let text = Some(text.to_owned());
-        Self::Answer(ModelAnswer {
-            text,
-            calls: Vec::new(),
-            usage: Some((100, 10)),
-        })
+        Self::answer(Some(text.to_owned()), Vec::new())
     }
 
     /// The model calls tools, with these arguments.
@@ -64,11 +61,12 @@ impl ServerStep {
             .into_iter()
             .map(|(name, arguments)| (name.to_owned(), arguments))
             .collect();
-        Self::Answer(ModelAnswer {
-            text: None,
-            calls,
-            usage: Some((100, 10)),
-        })
+        Self::answer(None, calls)
+    }
+
+    fn answer(text: Option<String>, calls: Vec<(String, Value)>) -> Self {
+        let usage = Some((100, 10));
+        Self::Answer(ModelAnswer { text, calls, usage })
     }
 
     /// The model calls one tool.
@@ -97,42 +95,32 @@ impl ServerStep {
     /// An error of that status, in the shape that OpenAI and Anthropic share. The message quotes
     /// nothing; see [`ServerStep::with_body`] for one that does.
     pub fn status(status: u16) -> Self {
-        Self::Raw {
-            status,
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: json!({"error": {"message": "scripted", "type": "scripted_error"}})
-                .to_string()
-                .into_bytes(),
-        }
+        let body = json!({"error": {"message": "scripted", "type": "scripted_error"}});
+        Self::raw(status, JSON, body.to_string())
     }
 
     /// A web page, as proxies and login pages send it, with status 200.
     pub fn html() -> Self {
-        Self::Raw {
-            status: 200,
-            headers: vec![(
-                "content-type".to_owned(),
-                "text/html; charset=utf-8".to_owned(),
-            )],
-            body: b"<!DOCTYPE html><html><body>Sign in to continue</body></html>".to_vec(),
-        }
+        let page = "<!DOCTYPE html><html><body>Sign in to continue</body></html>";
+        Self::raw(200, ("content-type", "text/html; charset=utf-8"), page)
     }
 
     /// Status 200 with JSON that breaks off.
     pub fn malformed() -> Self {
-        Self::Raw {
-            status: 200,
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: br#"{"choices":[{"message":{"role":"assistant","content":"half"#.to_vec(),
-        }
+        let half = r#"{"choices":[{"message":{"role":"assistant","content":"half"#;
+        Self::raw(200, JSON, half)
     }
 
     /// A redirect to `location`.
     pub fn redirect(status: u16, location: &str) -> Self {
+        Self::raw(status, ("location", location), "")
+    }
+
+    fn raw(status: u16, (name, value): (&str, &str), body: impl Into<Vec<u8>>) -> Self {
         Self::Raw {
             status,
-            headers: vec![("location".to_owned(), location.to_owned())],
-            body: Vec::new(),
+            headers: vec![(name.to_owned(), value.to_owned())],
+            body: body.into(),
         }
     }
 
