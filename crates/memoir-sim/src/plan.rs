@@ -9,7 +9,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     origin::Origin,
 };
-use memoir_testkit::{Dice, administrator, input};
+use memoir_testkit::{Dice, administrator, input, message};
 use serde_json::json;
 
 use crate::{
@@ -268,11 +268,9 @@ impl Plan {
 
     fn absorbs(resident: &Resident, lexicon: Lexicon, dice: &mut Dice) -> Self {
         let count = dice.roll(3) + 1;
-        let messages = (0..count).map(|_| HandedMessage {
-            id: format!("message {}", dice.roll(1 << 32)).into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: lexicon.text(resident.place, dice, 1).into(),
+        let messages = (0..count).map(|_| {
+            let id = format!("message {}", dice.roll(1 << 32));
+            message(&id, &lexicon.text(resident.place, dice, 1))
         });
         let messages = messages.collect();
         let note = lexicon.text(resident.place, dice, 1);
