@@ -20,10 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{
-    Account, FleetQuery, InstallationSettings, Memoir, OwnerLink, SessionLimits, Viewer, import,
-    sessions::RefineOptions,
-};
+use memoir_app::{Account, FleetQuery, Memoir, OwnerLink, Viewer, import, sessions::RefineOptions};
 use memoir_domain::{
     Timestamp,
     agent::Field,
@@ -34,7 +31,7 @@ use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep, customer, input};
+use memoir_testkit::{ScriptedServer, ServerStep, customer, input, settings};
 use memoir_vault::{MasterSource, password::Password};
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet};
@@ -67,15 +64,7 @@ fn open(path: &Path, refusing: &str) -> Memoir {
     };
     let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
     let models = Providers::with_environment(providers, |_| None).unwrap();
-    let limits = SessionLimits {
-        first_wait: Duration::from_millis(1),
-        ..SessionLimits::default()
-    };
-    let settings = InstallationSettings {
-        limits,
-        ..InstallationSettings::default()
-    };
-    Memoir::new(store, Arc::new(keys), Arc::new(models), settings)
+    Memoir::new(store, Arc::new(keys), Arc::new(models), settings())
 }
 
 /// Serves it; the address.

@@ -6,10 +6,7 @@ mod nodes;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use memoir_app::{
-    Error, InstallationSettings, OwnAgent, RecordFilter, SessionLimits, ShredWish, Viewer,
-    sessions::RefineOptions,
-};
+use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish, Viewer, sessions::RefineOptions};
 use memoir_domain::{
     AgentId, SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -63,16 +60,6 @@ pub(crate) struct World {
     erased: Vec<(&'static str, AgentId)>,
     identifiers: Mutex<Identifiers>,
     pub(crate) report: Report,
-}
-
-fn settings() -> InstallationSettings {
-    InstallationSettings {
-        limits: SessionLimits {
-            first_wait: Duration::from_millis(1),
-            ..SessionLimits::default()
-        },
-        ..InstallationSettings::default()
-    }
 }
 
 #[expect(

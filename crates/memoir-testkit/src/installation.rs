@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Clock, InstallationSettings, Memoir, Models, Random};
+use memoir_app::{Clock, InstallationSettings, Memoir, Models, Random, SessionLimits};
 use memoir_domain::Timestamp;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -48,6 +48,17 @@ pub struct TestInstallation {
     settings: InstallationSettings,
     /// `None` for the machine's.
     random: Option<Arc<dyn Random>>,
+}
+
+/// The settings of an installation that retries immediately.
+pub fn settings() -> InstallationSettings {
+    InstallationSettings {
+        limits: SessionLimits {
+            first_wait: Duration::from_millis(1),
+            ..SessionLimits::default()
+        },
+        ..InstallationSettings::default()
+    }
 }
 
 /// Keys that lie in memory alone, under a master key of their own.

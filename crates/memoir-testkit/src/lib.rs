@@ -34,7 +34,9 @@ pub use corpus::Corpus;
 pub use dice::{Dice, SeededRandom};
 pub use honest::Honest;
 pub use inputs::{archival, input, journal, message, query, replacing, tagged};
-pub use installation::{InstallationFolder, SIX_MEMORIES, TestInstallation, keys_in_memory};
+pub use installation::{
+    InstallationFolder, SIX_MEMORIES, TestInstallation, keys_in_memory, settings,
+};
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateJson, PrivateText};
+use memoir_domain::{PrivateJson, PrivateText, session::FailureClass};
 use memoir_model::{
     Arguments, Finish, Model, ModelError, ModelName, ModelRequest, Reply, TokenUsage, ToolCall,
 };
@@ -92,6 +92,16 @@ impl Turn {
             // Tests that are about usage set it by `with_usage`.
             usage: TokenUsage::counted(100, 10),
             finish,
+        })
+    }
+
+    /// The provider refuses the request with that status, and says no more.
+    pub fn rejected(status: u16, class: FailureClass) -> Self {
+        Self::Error(ModelError::Rejected {
+            status,
+            code: None,
+            class,
+            hint: None,
         })
     }
 

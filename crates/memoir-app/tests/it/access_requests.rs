@@ -934,8 +934,7 @@ async fn spec_5_2_anything_else_than_a_yes_of_the_model_is_a_no() {
 async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
-    let broken = || Turn::Error(refused_key());
-    let script = wren.script([broken(), broken(), Turn::text("YES")]);
+    let script = wren.script([refused_key(), refused_key(), Turn::text("YES")]);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1, "not immediately");
@@ -947,13 +946,8 @@ async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
 }
 
 /// An error that no second attempt helps.
-fn refused_key() -> ModelError {
-    ModelError::Rejected {
-        status: 401,
-        code: None,
-        class: FailureClass::KeyRefused,
-        hint: None,
-    }
+fn refused_key() -> Turn {
+    Turn::rejected(401, FailureClass::KeyRefused)
 }
 
 #[tokio::test]
@@ -982,7 +976,7 @@ async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answe
     });
     let turns = [
         cut_off(),
-        Turn::Error(refused_key()),
+        refused_key(),
         cut_off(),
         // The provider requests a longer wait than a question may take, so the question fails without waiting.
         long,
@@ -1032,7 +1026,7 @@ async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
     let wren = TestAgent::new(&MEMORIES).await;
     let node = wren.another_process().memoir;
     let first = asked(&wren, &reading(AccessScope::Core, 20)).await;
-    let script = wren.script([Turn::Error(refused_key()), Turn::text("YES")]);
+    let script = wren.script([refused_key(), Turn::text("YES")]);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(node.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1, "not by the other one either");

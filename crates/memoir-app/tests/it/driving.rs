@@ -492,13 +492,8 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
     assert_ended(&driven, State::Failed, "provider");
     assert_eq!(driven.failure, Some(FailureClass::Unreachable));
     assert!(!wren.kept().await.contains(&2));
-    let rejected = ModelError::Rejected {
-        status: 401,
-        code: None,
-        class: FailureClass::KeyRefused,
-        hint: None,
-    };
-    let (driven, _) = wren.refine([Turn::Error(rejected)]).await;
+    let rejected = Turn::rejected(401, FailureClass::KeyRefused);
+    let (driven, _) = wren.refine([rejected]).await;
     assert_eq!(driven.state, State::Failed);
     assert_eq!(driven.failure, Some(FailureClass::KeyRefused));
     assert_eq!(

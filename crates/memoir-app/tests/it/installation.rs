@@ -14,8 +14,8 @@ use std::{
 use memoir_app::{
     Absorbed, AccessRequestFacts, AgentHandle, AgentLens, Error, HandedMessage, HandedOver,
     Handling, InstallationSettings, Memoir, MemoryFacts, MemoryInput, OwnAgent, Random,
-    RecordFilter, Saved, SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession,
-    ShredWish, Shredded, Viewer,
+    RecordFilter, Saved, SessionFacts, ShownAgent, ShownMemory, ShownSession, ShredWish, Shredded,
+    Viewer,
     sessions::{AppliedRehearsal, Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -29,11 +29,11 @@ use memoir_domain::{
 };
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-pub use memoir_testkit::administrator as person;
 use memoir_testkit::{
     InstallationFolder, ModelScript, SCRIPTED_AGENT, TestClock, TestInstallation, Turn, input,
     keys_in_memory,
 };
+pub use memoir_testkit::{administrator as person, settings};
 use memoir_vault::KeyStore;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -66,17 +66,6 @@ impl Deref for TestAgent {
 
     fn deref(&self) -> &TestInstallation {
         &self.installation
-    }
-}
-
-/// The settings of an installation that retries immediately.
-pub fn settings() -> InstallationSettings {
-    InstallationSettings {
-        limits: SessionLimits {
-            first_wait: Duration::from_millis(1),
-            ..SessionLimits::default()
-        },
-        ..InstallationSettings::default()
     }
 }
 

@@ -117,14 +117,8 @@ async fn spec_2_5_broken_answers_of_every_kind_promote_nothing_and_are_recorded(
 async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
     let wren = TestAgent::new(&["I like rain."]).await;
     note(&wren, "It rained.").await;
-    let rejected = ModelError::Rejected {
-        status: 400,
-        code: None,
-        class: FailureClass::ServerError,
-        hint: None,
-    };
     let script = wren.script([
-        Turn::Error(rejected),
+        Turn::rejected(400, FailureClass::ServerError),
         Turn::Error(ModelError::RateLimited { retry_after: None }),
         Turn::text(r#"{"promote": []}"#),
     ]);
@@ -400,13 +394,8 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
     wren.hand_over(messages, true, ActorKind::Agent).await;
     wren.configure(&[(Field::Model, Some("lab:large"))]).await;
     // The second chunk fails: the first one stays read.
-    let down = ModelError::Rejected {
-        status: 401,
-        code: None,
-        class: FailureClass::KeyRefused,
-        hint: None,
-    };
-    let absorbed = absorb(&wren, [notes(&["One."], &[]), Turn::Error(down)]).await;
+    let down = Turn::rejected(401, FailureClass::KeyRefused);
+    let absorbed = absorb(&wren, [notes(&["One."], &[]), down]).await;
     assert_eq!((absorbed.chunks, absorbed.messages), (1, 1));
     assert!(absorbed.failure.is_some());
     assert_eq!(absorbed.pending, 2);
@@ -733,14 +722,7 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.hand_over(marked(4, 2_000), false, ActorKind::Agent)
         .await;
-    let refused = || {
-        Turn::Error(ModelError::Rejected {
-            status: 400,
-            code: None,
-            class: FailureClass::ServerError,
-            hint: None,
-        })
-    };
+    let refused = || Turn::rejected(400, FailureClass::ServerError);
     // Without the schema it is refused too.
     let absorbed = absorb(&wren, [refused(), refused()]).await;
     assert!(absorbed.failure.unwrap().contains("400"));

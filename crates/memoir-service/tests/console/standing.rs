@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use jiff::tz::TimeZone;
-use memoir_app::{InstallationSettings, OwnAgent, SessionLimits, Viewer};
+use memoir_app::{InstallationSettings, OwnAgent, Viewer};
 use memoir_domain::{
     agent::Field,
     schedule::WeeklySlot,
@@ -11,7 +11,7 @@ use memoir_domain::{
 };
 use memoir_model::ProviderSettings;
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ScriptedServer, ServerStep, TestedText};
+use memoir_testkit::{ScriptedServer, ServerStep, TestedText, settings};
 use serde_json::json;
 
 use crate::{
@@ -43,16 +43,8 @@ fn refusing(server: &ScriptedServer) -> (InstallationSettings, BTreeMap<String, 
         base_url: Some(server.base_url()),
         ..ProviderSettings::default()
     };
-    let limits = SessionLimits {
-        first_wait: Duration::from_millis(1),
-        ..SessionLimits::default()
-    };
-    let settings = InstallationSettings {
-        limits,
-        ..InstallationSettings::default()
-    };
     let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
-    (settings, providers)
+    (settings(), providers)
 }
 
 /// The text of a page that is well-formed.

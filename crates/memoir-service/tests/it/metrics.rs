@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{InstallationSettings, Models, Price, SessionLimits};
+use memoir_app::{InstallationSettings, Models, Price};
 use memoir_domain::{agent::Field, session::FailureClass};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
-use memoir_testkit::{ModelScript, TestedText, Turn};
+use memoir_testkit::{ModelScript, TestedText, Turn, settings};
 use serde_json::{Value, json};
 
 use crate::installation::{Caller, Installation, administrator_token, owner};
@@ -40,11 +40,7 @@ async fn installation(script: Vec<Turn>) -> Installation {
     };
     let settings = InstallationSettings {
         prices: BTreeMap::from([("scripted:model".parse().unwrap(), price)]),
-        limits: SessionLimits {
-            first_wait: Duration::from_millis(1),
-            ..SessionLimits::default()
-        },
-        ..InstallationSettings::default()
+        ..settings()
     };
     Installation::with(
         Arc::new(Both(providers, Arc::new(ModelScript::new(script)))),
@@ -67,17 +63,11 @@ struct Busy {
 /// refusals, edits and a trip of the breaker; by a model that declines, and by one that fails.
 async fn busy() -> Busy {
     let rate_limited = ModelError::RateLimited { retry_after: None };
-    let rejected = ModelError::Rejected {
-        status: 400,
-        code: None,
-        class: FailureClass::ServerError,
-        hint: None,
-    };
     let installation = installation(vec![
         Turn::text(&format!("No. {CANARY} is dear to me.")).with_usage(200, 20),
         Turn::text("YES").with_usage(1_000, 100),
         Turn::Error(rate_limited),
-        Turn::Error(rejected),
+        Turn::rejected(400, FailureClass::ServerError),
     ])
     .await;
     let admin = installation.administrator().await;

@@ -9,11 +9,11 @@ use memoir_app::{Error, Memoir, OwnAgent};
 use memoir_domain::AgentId;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{Dice, TestInstallation, WatchedStore, keys_in_memory};
+use memoir_testkit::{Dice, TestInstallation, WatchedStore, keys_in_memory, settings};
 use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock};
 use tempfile::TempDir;
 
-use super::{World, settings};
+use super::World;
 use crate::{Falsification, StoreKind, Violation, process::Process, resident::own, view::ensure};
 
 /// A process, and its use cases.
