@@ -25,13 +25,10 @@ impl From<BrokenJson> for NoMemoryReason {
 }
 
 /// Binds variables to the fields of an object, each named as in the file. What follows is done where it is no object, or
-/// truncated: `?` returns the error, and with `or none` all fields are missing then.
+/// truncated: `?` returns the error.
 macro_rules! fields {
     ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? }?) => {
         let [$($variable),+] = $raw.fields([$($name),+])?;
-    };
-    ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? } or none) => {
-        let [$($variable),+] = $raw.fields([$($name),+]).unwrap_or_default();
     };
     ($raw:expr => { $($variable:ident: $name:literal),+ $(,)? } else { $($otherwise:tt)+ }) => {
         let Ok([$($variable),+]) = $raw.fields([$($name),+]) else { $($otherwise)+ };

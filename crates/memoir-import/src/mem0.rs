@@ -110,7 +110,7 @@ fn row(
         inner_id: "id", created: "created_at", updated: "updated_at", expires: "expiration_date",
         categories: "categories", own_tags: "tags", metadata: "metadata", user: "user_id", agent: "agent_id",
         deleted: "is_deleted",
-    } or none);
+    }?);
     let metadata = metadata
         .and_then(|metadata| {
             metadata
