@@ -191,10 +191,8 @@ impl Memories<'_> {
         let key = Some(loaded.base.key());
         let history = codec::records(key, rows)?;
         let all = AllMemories::new(loaded.memories.shared());
-        let (derived, summaries) = match wish.derived {
-            true => (rest_on(memory, &all, &history, true), Vec::new()),
-            false => (Vec::new(), rest_on(memory, &all, &history, false)),
-        };
+        let rest = rest_on(memory, &all, &history, wish.derived).into_iter();
+        let (derived, summaries): (Vec<_>, Vec<_>) = rest.partition(|_| wish.derived);
         // Rehearsals keep copies of memories in their sessions' rows; these texts are removed too.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = codec::sessions(key, rows)?;
