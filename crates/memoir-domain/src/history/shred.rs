@@ -219,37 +219,29 @@ pub fn check_wish(memory: &Memory, actor: &Actor) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
+/// The records with a text of these memories or sessions, without it; the others are not copied.
 fn redactions(
     gone: &BTreeSet<Number>,
     reports: &BTreeSet<SessionId>,
     history: &[Record],
 ) -> Vec<Redaction> {
-    history
-        .iter()
-        .map(|record| (record, without_text_of(gone, reports, record)))
-        .filter(|(record, body)| record.body != *body)
-        .map(|(record, body)| Redaction {
-            seq: record.seq,
-            body,
-        })
-        .collect()
-}
-
-fn without_text_of(
-    gone: &BTreeSet<Number>,
-    reports: &BTreeSet<SessionId>,
-    record: &Record,
-) -> RecordBody {
-    let mut body = record.body.clone();
-    for change in &mut body.changes {
-        if gone.contains(&change.number()) {
+    let is_gone = |change: &Change| gone.contains(&change.number());
+    let redaction = |record: &Record| {
+        let has_report = record.session.is_some_and(|id| reports.contains(&id));
+        if !has_report && !record.body.changes.iter().any(is_gone) {
+            return None;
+        }
+        let mut body = record.body.clone();
+        for change in body.changes.iter_mut().filter(|change| is_gone(change)) {
             *change = change.without_text();
         }
-    }
-    if record.session.is_some_and(|id| reports.contains(&id)) {
-        body.summary = body.summary.map(|_| PrivateText::default());
-    }
-    body
+        if has_report {
+            body.summary = body.summary.map(|_| PrivateText::default());
+        }
+        let seq = record.seq;
+        (body != record.body).then_some(Redaction { seq, body })
+    };
+    history.iter().filter_map(redaction).collect()
 }
 
 /// The sessions whose reports go with the memories: those whose journal entry, which quotes the report, is one of them,
