@@ -7,24 +7,25 @@ use memoir_domain::{
     session::{Session, State},
 };
 
-use super::{Metrics, limit_of, tool_of};
+use super::{Metrics, Table, limit_of, tool_of};
 use crate::core::{CommitCounts, CommitListener, commit::Outcome, spans::driver_name};
 
 impl CommitListener for Metrics {
     fn ended(&self, outcome: Outcome, counts: &CommitCounts, took: Option<Duration>) {
-        self.commits.with_label_values(&[outcome.as_str()]).inc();
+        let table = &self.table;
+        table.commits.with_label_values(&[outcome.as_str()]).inc();
         if outcome != Outcome::Written {
             // Not timed: a conflict is found before anything is written, and would make a slow disk look fast.
             return;
         }
-        self.written(counts);
+        table.written(counts);
         if let Some(took) = took {
-            self.commit_seconds.observe(took.as_secs_f64());
+            table.commit_seconds.observe(took.as_secs_f64());
         }
     }
 }
 
-impl Metrics {
+impl Table {
     fn written(&self, counts: &CommitCounts) {
         for record in &counts.records {
             let action = record.action;

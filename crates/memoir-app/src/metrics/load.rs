@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use memoir_domain::{Timestamp, session::Driver};
 use memoir_store::FleetLoad;
 
-use super::Metrics;
+use super::{Metrics, Table};
 use crate::{
     core::{
         Memoir,
@@ -21,7 +21,7 @@ const FRESH: Duration = Duration::from_secs(5);
 /// time.
 const REST: u32 = 100;
 
-impl Metrics {
+impl Table {
     /// Sets the gauges.
     fn show_load(&self, load: &FleetLoad, now: Timestamp, lease_of: impl Fn(Driver) -> Duration) {
         self.agents.set(whole(load.agents));
@@ -62,9 +62,9 @@ impl Memoir {
         // The time is noted even without a response, so that not every reader queries a database that is down.
         *fresh = Some((now, now.plus_microseconds(microseconds)));
         // The other gauges keep their values: 0 agents would read as an emptied installation.
-        metrics.database_up.set(i64::from(load.is_ok()));
+        metrics.table.database_up.set(i64::from(load.is_ok()));
         match load {
-            Ok(load) => metrics.show_load(&load, now, |driver| match driver {
+            Ok(load) => metrics.table.show_load(&load, now, |driver| match driver {
                 Driver::Agent => own_lease_time(&self.settings),
                 Driver::Model => self.settings.lease,
             }),

@@ -22,10 +22,7 @@ mod recall;
 #[macro_use]
 mod table;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Deref,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     Timestamp,
@@ -167,30 +164,22 @@ pub(crate) struct Metrics {
     responses: Mutex<BTreeMap<String, models::LastResponse>>,
 }
 
-impl Deref for Metrics {
-    type Target = Table;
-
-    fn deref(&self) -> &Table {
-        &self.table
-    }
-}
-
 impl Default for Metrics {
     fn default() -> Self {
         let registry = Registry::new();
-        let made = Self {
-            table: Table::in_registry(&registry),
+        let table = Table::in_registry(&registry);
+        table.begin_at_nothing();
+        Self {
+            registry,
+            table,
             load_read: tokio::sync::Mutex::default(),
             models: Mutex::default(),
             responses: Mutex::default(),
-            registry,
-        };
-        made.begin_at_nothing();
-        made
+        }
     }
 }
 
-impl Metrics {
+impl Table {
     /// Enters every label that is known beforehand: a rate misses the first increase of a new label.
     fn begin_at_nothing(&self) {
         let ends = State::ALL.into_iter().filter(|state| !state.is_running());
@@ -222,27 +211,30 @@ impl Metrics {
             self.stored_indexes.with_label_values(&[outcome.name()]);
         }
     }
+}
 
+impl Metrics {
     /// Counts a tool's call. `None` for a tool that does not exist, and for a result where there is none.
     pub(crate) fn called(&self, tool: Option<Tool>, result: Option<&ToolResult>) {
+        let table = &self.table;
         let kind = match result {
             None => "failed",
             Some(ToolResult::Error { code, .. }) => {
-                self.refusals.with_label_values(&[code.as_str()]).inc();
+                table.refusals.with_label_values(&[code.as_str()]).inc();
                 "refused"
             }
             Some(ToolResult::RefinementRolledBack { .. }) => "rolled_back",
             Some(_) => "done",
         };
         let tool = tool.map_or("unknown", Tool::as_str);
-        self.tool_calls.with_label_values(&[tool, kind]).inc();
+        table.tool_calls.with_label_values(&[tool, kind]).inc();
     }
 
     /// Counts the core memories of a quarter, and how many of them a context shows.
     pub(crate) fn shown_in_context(&self, quarter: &str, share: &CoreShare) {
         let counted = [
-            (&self.context_memories, share.memories),
-            (&self.context_shown, share.shown),
+            (&self.table.context_memories, share.memories),
+            (&self.table.context_shown, share.shown),
         ];
         for (counter, count) in counted {
             counter.with_label_values(&[quarter]).inc_by(count);

@@ -152,8 +152,8 @@ impl Counters {
             [usage.input_tokens, usage.output_tokens].map(|tokens| tokens.min(MOST));
         let [provider, model] = self.metrics.model_labels(&self.name);
         let tokens = |kind, count| {
-            self.metrics
-                .model_tokens
+            let counter = &self.metrics.table.model_tokens;
+            counter
                 .with_label_values(&[provider, model, kind])
                 .inc_by(count);
         };
@@ -165,7 +165,7 @@ impl Counters {
                 input_tokens,
                 output_tokens,
             });
-            let costs = &self.metrics.model_cost;
+            let costs = &self.metrics.table.model_cost;
             costs.with_label_values(&[provider, model]).inc_by(cost);
         }
     }
@@ -251,9 +251,10 @@ struct CountedRequest<'a> {
 impl Drop for CountedRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
+        let table = &metrics.table;
         let [provider, model] = metrics.model_labels(&self.of.name);
         let took = self.begun.elapsed();
-        let seconds = metrics.model_seconds.with_label_values(&[provider, model]);
+        let seconds = table.model_seconds.with_label_values(&[provider, model]);
         seconds.observe(took.as_secs_f64());
         let response = LastResponse {
             model: model.to_owned(),
@@ -265,7 +266,7 @@ impl Drop for CountedRequest<'_> {
             .responses
             .lock()
             .insert(provider.to_owned(), response);
-        metrics
+        table
             .model_calls
             .with_label_values(&[provider, model, self.result.as_str()])
             .inc();

@@ -30,31 +30,31 @@ impl StoredIndex {
 impl Metrics {
     /// A query was executed.
     pub(crate) fn recalled(&self, time: Duration) {
-        self.recall_seconds.observe(time.as_secs_f64());
+        self.table.recall_seconds.observe(time.as_secs_f64());
     }
 
     pub(crate) fn index_built(&self, memories: usize, time: Duration) {
-        self.index_build_seconds.observe(time.as_secs_f64());
-        self.indexed_memories.inc_by(memories as u64);
+        self.table.index_build_seconds.observe(time.as_secs_f64());
+        self.table.indexed_memories.inc_by(memories as u64);
     }
 
     pub(crate) fn stored_index(&self, outcome: StoredIndex) {
-        let counter = &self.stored_indexes;
+        let counter = &self.table.stored_indexes;
         counter.with_label_values(&[outcome.name()]).inc();
     }
 
     /// One was evicted.
     pub(crate) fn index_left(&self) {
-        self.index_evictions.inc();
+        self.table.index_evictions.inc();
     }
 
     pub(crate) fn index_built_again(&self) {
-        self.index_rebuilds.inc();
+        self.table.index_rebuilds.inc();
     }
 
     /// The number and the bytes of the kept ones.
     pub(crate) fn indexes_are(&self, count: usize, bytes: usize) {
-        self.indexes.set(count as i64);
-        self.index_bytes.set(bytes as i64);
+        self.table.indexes.set(count as i64);
+        self.table.index_bytes.set(bytes as i64);
     }
 }
