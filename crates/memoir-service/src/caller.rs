@@ -149,7 +149,9 @@ impl Caller {
         if let (true, Some(own)) = (is_long, &self.own) {
             own.check_daily_quota(1).await?;
         }
-        let (body, room) = limits::whole_body(service, party, headers, body).await?;
+        let (bodies, whose) = (&service.bodies, (&service.shares, party));
+        let read = limits::whole_body(bodies, whose, &service.options, headers, body);
+        let (body, room) = read.await?;
         let turn = Turn {
             party,
             is_long,

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Problem, ServiceOptions, ServiceParts};
+use crate::{Problem, ServiceOptions};
 
 /// A body that is too large is read and discarded up to so many times the limit: a client that is still sending would
 /// otherwise miss the response.
@@ -188,16 +188,6 @@ pub(crate) fn is_long(headers: &HeaderMap, body: &Body) -> bool {
 /// # Errors
 /// It is too large or too slow, it breaks off, or there was no room for it in time.
 pub(crate) async fn whole_body(
-    service: &ServiceParts,
-    party: Party,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<(Bytes, HeldRoom), Problem> {
-    let (room, options) = (&service.bodies, &service.options);
-    body_with_room(room, (&service.shares, party), options, headers, body).await
-}
-
-async fn body_with_room(
     room: &BodyRoom,
     whose: (&Shares, Party),
     options: &ServiceOptions,
@@ -470,7 +460,7 @@ mod tests {
             if let Some(length) = length {
                 headers.insert(header::CONTENT_LENGTH, length.into());
             }
-            body_with_room(&room, (&shares, party), &options, &headers, bytes.into()).await
+            whole_body(&room, (&shares, party), &options, &headers, bytes.into()).await
         };
         let held = take(Some(600_000)).await.unwrap();
         // One without a stated length may be the longest.
