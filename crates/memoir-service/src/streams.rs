@@ -36,6 +36,7 @@ const RETRY: &str = "retry: 2000\n\n";
 const BEAT: &str = ":\n\n";
 
 /// The streams that are open.
+#[derive(Default)]
 pub(crate) struct Streams {
     open: Mutex<OpenStreams>,
     stopped: watch::Sender<bool>,
@@ -45,15 +46,6 @@ pub(crate) struct Streams {
 struct OpenStreams {
     parties: HashMap<Party, u64>,
     accounts: HashMap<AccountId, u64>,
-}
-
-impl Default for Streams {
-    fn default() -> Self {
-        Self {
-            open: Mutex::default(),
-            stopped: watch::channel(false).0,
-        }
-    }
 }
 
 impl Streams {
