@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{Erased, MemoryCounts, ShownAgent};
+use memoir_app::{MemoryCounts, ShownAgent};
 use memoir_domain::{
     AgentId, Timestamp,
     agent::{Field, token_limits},
@@ -196,17 +196,6 @@ pub(crate) struct ErasedAgent {
     counts: MemoryCounts,
 }
 
-impl ErasedAgent {
-    fn new(id: AgentId, erased: Erased) -> Self {
-        Self {
-            id,
-            name: erased.agent,
-            erased_at: erased.erased_at,
-            counts: erased.memories.into(),
-        }
-    }
-}
-
 /// Destroys the agent's key: nothing of it can be read again. Its chain stays and still verifies.
 #[utoipa::path(delete, path = "/v1/agents/{agent}", tag = "agents", operation_id = "erase_agent",
     params(schemas::AgentPath, IfMatch),
@@ -221,9 +210,13 @@ pub(crate) async fn erase(
     let views = reached.agent.views();
     let agent = views.where_agent(move |now| expected.admits(|| agent_etag(now)));
     let erased = agent.log().erase(&reached.actor).await?;
-    let id = agent.scope().agent;
-    let erased = axum::Json(ErasedAgent::new(id, erased));
-    Ok(replies::wordless(erased.into_response()))
+    let left = ErasedAgent {
+        id: agent.scope().agent,
+        name: erased.agent,
+        erased_at: erased.erased_at,
+        counts: erased.memories.into(),
+    };
+    Ok(replies::wordless(axum::Json(left).into_response()))
 }
 
 /// A point in time to return to.
