@@ -496,14 +496,12 @@ impl Memories<'_> {
     /// # Errors
     /// As for it.
     pub async fn check_edit(self, number: Number) -> Result<()> {
-        self.decide(
-            &AgentQuery::of_memories(Selection::Numbers(vec![number])),
-            |loaded, _| {
-                let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-                manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
-                Ok((None::<Decision>, ()))
-            },
-        )
+        let query = AgentQuery::of_memories(Selection::Numbers(vec![number]));
+        self.decide(&query, |loaded, _| {
+            let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+            manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
+            Ok((None::<Decision>, ()))
+        })
         .await
     }
 
