@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use memoir_domain::{
     PrivateText, SessionId,
-    breaker::Gauge,
     memory::Number,
     tools::{RefusalCode, ToolRequest, ToolResult},
 };
@@ -106,16 +105,6 @@ pub struct Measure {
     pub removable_tokens: u64,
 }
 
-impl Measure {
-    fn new(before: Gauge, after: Gauge) -> Self {
-        Self {
-            core_tokens_before: before.core_tokens,
-            core_tokens_after: after.core_tokens,
-            removable_tokens: after.allowance().tokens,
-        }
-    }
-}
-
 impl Progress {
     /// A copy for viewers without access to the agent's text. The text of a refusal is read under a grant, and then
     /// recorded; watching reads without a grant.
@@ -152,7 +141,11 @@ impl Progress {
                 refused: Some(RefusalCode::SessionOver),
             };
         };
-        let measure = Measure::new(before, after);
+        let measure = Measure {
+            core_tokens_before: before.core_tokens,
+            core_tokens_after: after.core_tokens,
+            removable_tokens: after.allowance().tokens,
+        };
         let mut memories = request.numbers().to_vec();
         let archived = match &called.result {
             ToolResult::Consolidated {
