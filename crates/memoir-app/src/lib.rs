@@ -39,7 +39,7 @@ pub use core::accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use core::clock::{Clock, Random, SystemClock};
 pub use core::error::{Error, Result};
 pub use core::fault::{FaultId, TARGET as FAULTS};
-pub use core::parallel::{long_work, run_long_work_on};
+pub use core::parallel::{run_long, run_long_work_on};
 pub use core::quotas::{Quota, QuotaReached, Quotas};
 pub use core::replies::{KeptReply, ReplyKey, RequestAttempt, RequestOutcome};
 pub use core::retry::PassedOver;

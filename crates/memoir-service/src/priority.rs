@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use memoir_app::WorkMeter;
 use parking_lot::Mutex;
-use tracing::Instrument;
 
 use crate::{
     Service,
@@ -120,19 +119,10 @@ pub(crate) async fn run<T: Send + 'static>(
     is_long: bool,
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    let Some(runtime) = memoir_app::long_work() else {
-        return work.await;
-    };
     if !is_long && !service.foreground.begin(party, Instant::now()) {
         return service.foreground.run(party, work).await;
     }
-    match runtime.spawn(work.in_current_span()).await {
-        Ok(done) => done,
-        // Into the request's own task, which responds for it.
-        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-        // The process ends, and its runtimes with it: no response is sent any more.
-        Err(_) => std::future::pending().await,
-    }
+    memoir_app::run_long(work).await
 }
 
 #[cfg(test)]

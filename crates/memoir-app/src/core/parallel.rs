@@ -117,13 +117,13 @@ pub fn run_long_work_on(runtime: Handle) {
 
 /// The runtime for long work; `None` where this process has none of its own, and while its threads get no processor:
 /// what begins then is done at the normal priority.
-pub fn long_work() -> Option<&'static Handle> {
+pub(crate) fn long_work() -> Option<&'static Handle> {
     let (runtime, pulse) = LONG_WORK.get()?;
     (!pulse.is_starved(Instant::now())).then_some(runtime)
 }
 
-/// Runs work for which no request waits on the runtime for long work.
-pub(crate) async fn run_long<T: Send + 'static>(
+/// Runs work on the runtime for long work; a panic continues in the caller's task, which responds for it.
+pub async fn run_long<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
     let Some(runtime) = long_work() else {
@@ -132,7 +132,7 @@ pub(crate) async fn run_long<T: Send + 'static>(
     match runtime.spawn(work.in_current_span()).await {
         Ok(done) => done,
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-        // The process ends, and its runtimes with it.
+        // The process ends, and its runtimes with it: no response is sent any more.
         Err(_) => std::future::pending().await,
     }
 }
