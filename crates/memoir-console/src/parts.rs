@@ -34,101 +34,61 @@ pub(crate) fn originals(counts: &OriginalCounts) -> String {
 /// Bytes of a name that is never broken; a longer one is where a row has no room for it.
 pub(crate) const UNBROKEN: usize = 24;
 
-/// What was just done, by the word in the address after a form was sent.
-const DONE: &[(&str, &str)] = &[
-    ("created", "The agent is made. Its program needs a token."),
-    ("configured", "The settings are saved."),
-    (
-        "configured_with_placeholders",
-        "The settings are saved. A new prompt holds a placeholder such as %{name}. Nothing fills it here: the model \
-         is sent it as written.",
-    ),
-    (
-        "unchanged",
-        "Nothing was different, so nothing was changed.",
-    ),
-    ("revoked", "The token is revoked: it is not valid any more."),
-    (
-        "erased",
-        "The agent is erased. Its key is destroyed, and its name is free again.",
-    ),
-    (
-        "rewound",
-        "The agent’s memories are what they were at that point. This is the record of it.",
-    ),
-    ("paused", "The agent is paused: the schedule skips it."),
-    ("resumed", "The agent is not paused any more."),
-    (
-        "protect",
-        "The memory is constitutional now: no session can delete, consolidate or archive it.",
-    ),
-    ("unprotect", "The memory is not constitutional any more."),
-    ("discard", "The memory is discarded; it can be restored."),
-    ("restore", "The memory is restored."),
-    (
-        "selected",
-        "It is done for each selected memory that permits it.",
-    ),
-    (
-        "none-selected",
-        "No memory was selected, so nothing was changed.",
-    ),
-    (
-        "promote",
-        "The memory is core again, and back in the prompt.",
-    ),
-    (
-        "edited",
-        "The new text is saved, and the one before is in the archive under it. The agent is notified.",
-    ),
-    (
-        "unedited",
-        "The edit is undone: its text is discarded, and the one before is back in the prompt.",
-    ),
-    (
-        "shredded",
-        "The memory is shredded: its text is removed for good.",
-    ),
-    ("rolled-back", "The session was rolled back."),
-    ("cancelled", "The session was cancelled; its edits stay."),
-    (
-        "applied",
-        "The rehearsal was applied: this is the session that applied it.",
-    ),
-    (
-        "asked",
-        "The agent is asked. This page shows its answer when there is one.",
-    ),
-    ("granted", "Access is granted, in the agent’s name."),
-    ("refused", "The request is refused, in the agent’s name."),
-    (
-        "taken-back",
-        "It is revoked: nothing can be done under it any more.",
-    ),
-    ("signed-out", "You are signed out."),
-    (
-        "signed-out-everywhere",
-        "You are signed out everywhere: other browsers and tokens that you signed in for included.",
-    ),
-    ("signed-in", "You are signed in."),
-    (
-        "start-over",
-        "That took too long, or you were signed out meanwhile. Sign in once more.",
-    ),
-    ("ended", "It is signed out."),
-    (
-        "password",
-        "The password is changed, and everything else is signed out.",
-    ),
-    (
-        "factor-off",
-        "The second factor is off, and everything else is signed out.",
-    ),
-    (
-        "first",
-        "You are the first administrator, and the link opens nothing any more. A second factor makes your account safer.",
-    ),
-];
+/// What was just done, by the word in the address after a form was sent; `None` for an unknown word.
+fn done_text(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "created" => "The agent is made. Its program needs a token.",
+        "configured" => "The settings are saved.",
+        "configured_with_placeholders" => {
+            "The settings are saved. A new prompt holds a placeholder such as %{name}. Nothing fills it here: the model \
+             is sent it as written."
+        }
+        "unchanged" => "Nothing was different, so nothing was changed.",
+        "revoked" => "The token is revoked: it is not valid any more.",
+        "erased" => "The agent is erased. Its key is destroyed, and its name is free again.",
+        "rewound" => {
+            "The agent’s memories are what they were at that point. This is the record of it."
+        }
+        "paused" => "The agent is paused: the schedule skips it.",
+        "resumed" => "The agent is not paused any more.",
+        "protect" => {
+            "The memory is constitutional now: no session can delete, consolidate or archive it."
+        }
+        "unprotect" => "The memory is not constitutional any more.",
+        "discard" => "The memory is discarded; it can be restored.",
+        "restore" => "The memory is restored.",
+        "selected" => "It is done for each selected memory that permits it.",
+        "none-selected" => "No memory was selected, so nothing was changed.",
+        "promote" => "The memory is core again, and back in the prompt.",
+        "edited" => {
+            "The new text is saved, and the one before is in the archive under it. The agent is notified."
+        }
+        "unedited" => {
+            "The edit is undone: its text is discarded, and the one before is back in the prompt."
+        }
+        "shredded" => "The memory is shredded: its text is removed for good.",
+        "rolled-back" => "The session was rolled back.",
+        "cancelled" => "The session was cancelled; its edits stay.",
+        "applied" => "The rehearsal was applied: this is the session that applied it.",
+        "asked" => "The agent is asked. This page shows its answer when there is one.",
+        "granted" => "Access is granted, in the agent’s name.",
+        "refused" => "The request is refused, in the agent’s name.",
+        "taken-back" => "It is revoked: nothing can be done under it any more.",
+        "signed-out" => "You are signed out.",
+        "signed-out-everywhere" => {
+            "You are signed out everywhere: other browsers and tokens that you signed in for included."
+        }
+        "signed-in" => "You are signed in.",
+        "start-over" => "That took too long, or you were signed out meanwhile. Sign in once more.",
+        "ended" => "It is signed out.",
+        "password" => "The password is changed, and everything else is signed out.",
+        "factor-off" => "The second factor is off, and everything else is signed out.",
+        "first" => {
+            "You are the first administrator, and the link opens nothing any more. A second factor makes your account safer."
+        }
+        _ => return None,
+    })
+}
 
 /// The sign of Memoir on a browser's tab, in the page itself: a file would be one more request.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect \
@@ -272,9 +232,8 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
 /// Reports what was just done; nothing for an unknown word.
 pub(crate) fn notice(done: Option<&str>) -> Markup {
     // By a word and not by the text itself: a link could make the page say anything otherwise.
-    let found = DONE.iter().find(|(word, _)| Some(*word) == done);
     html! {
-        @if let Some((_, text)) = found {
+        @if let Some(text) = done.and_then(done_text) {
             p.notice role="status" { (text) }
         }
     }
