@@ -432,6 +432,17 @@ pub(crate) fn headings(names: &[&str], figures: &[usize]) -> Markup {
     }
 }
 
+/// A table with a caption that only screen readers read; the names and `figures` are those of [`headings`].
+pub(crate) fn table(caption: &str, names: &[&str], figures: &[usize], rows: Markup) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { (caption) }
+            (headings(names, figures))
+            tbody role="rowgroup" { (rows) }
+        }
+    }
+}
+
 /// Links to the newest entries of a list, and to those that are older than on this page.
 pub(crate) fn older(newest: Option<&str>, older: Option<&str>) -> Markup {
     let newest = newest.map(|path| (path, "← Newest"));

@@ -519,13 +519,9 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
 }
 
 fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
-    html! {
-        table.cards role="table" {
-            caption.hidden { "Requests for access, the newest first" }
-            (parts::headings(&["Asked", "Who", "What", "Purpose", "State", "Left", "Reads"], &[6]))
-            tbody role="rowgroup" { @for request in requests { (row(agent, request)) } }
-        }
-    }
+    let names = ["Asked", "Who", "What", "Purpose", "State", "Left", "Reads"];
+    let rows = html! { @for request in requests { (row(agent, request)) } };
+    parts::table("Requests for access, the newest first", &names, &[6], rows)
 }
 
 fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {

@@ -119,13 +119,14 @@ fn second_factor(factor: Option<(usize, u32)>) -> Markup {
 }
 
 fn table(visitor: &Visitor, sign_ins: &[SignInView]) -> Markup {
-    html! {
-        table.cards role="table" {
-            caption.hidden { "What you are signed in for, the newest first" }
-            (parts::headings(&["Signed in", "With", "Last used", "Ends", "Change"], &[]))
-            tbody role="rowgroup" { @for sign_in in sign_ins { (row(visitor, sign_in)) } }
-        }
-    }
+    let names = ["Signed in", "With", "Last used", "Ends", "Change"];
+    let rows = html! { @for sign_in in sign_ins { (row(visitor, sign_in)) } };
+    parts::table(
+        "What you are signed in for, the newest first",
+        &names,
+        &[],
+        rows,
+    )
 }
 
 fn row(visitor: &Visitor, sign_in: &SignInView) -> Markup {

@@ -227,21 +227,18 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
             @if responses.is_empty() {
                 p.empty { "No model was called since this service began." }
             } @else {
-                table.cards role="table" {
-                    caption.hidden { "The last response of each provider to this service" }
-                    (parts::headings(&["Provider", "Model", "Last response", "When", "Took"], &[4]))
-                    tbody role="rowgroup" {
-                        @for response in responses {
-                            tr role="row" {
-                                th role="rowheader" scope="row" data-label="Provider" { (response.provider) }
-                                td role="cell" data-label="Model" { code { (response.model) } }
-                                td role="cell" data-label="Last response" { (result(response.result)) }
-                                td role="cell" data-label="When" { (clock.relative(response.at)) }
-                                td.figure role="cell" data-label="Took" { (format!("{:.2} s", response.took.as_secs_f64())) }
-                            }
+                (parts::table("The last response of each provider to this service",
+                    &["Provider", "Model", "Last response", "When", "Took"], &[4], html! {
+                    @for response in responses {
+                        tr role="row" {
+                            th role="rowheader" scope="row" data-label="Provider" { (response.provider) }
+                            td role="cell" data-label="Model" { code { (response.model) } }
+                            td role="cell" data-label="Last response" { (result(response.result)) }
+                            td role="cell" data-label="When" { (clock.relative(response.at)) }
+                            td.figure role="cell" data-label="Took" { (format!("{:.2} s", response.took.as_secs_f64())) }
                         }
                     }
-                }
+                }))
             }
         }
     }

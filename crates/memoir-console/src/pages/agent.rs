@@ -157,19 +157,16 @@ fn context(share: &ContextShare) -> Markup {
                     @if let Some(tokens) = share.max_tokens { " within " (words::number(tokens)) " tokens" } "." }
             }
             @if !share.by_quarter.is_empty() {
-                table.cards role="table" {
-                    caption.hidden { "Core memories by the calendar quarter (UTC) in which they were recorded" }
-                    (parts::headings(&["Quarter (UTC)", "Core memories", "In the context"], &[1, 2]))
-                    tbody role="rowgroup" {
-                        @for quarter in share.by_quarter.iter().rev() {
-                            tr role="row" {
-                                th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
-                                td.figure role="cell" data-label="Core memories" { (words::number(quarter.core_memories)) }
-                                td.figure role="cell" data-label="In the context" { (words::number(quarter.shown)) }
-                            }
+                (parts::table("Core memories by the calendar quarter (UTC) in which they were recorded",
+                    &["Quarter (UTC)", "Core memories", "In the context"], &[1, 2], html! {
+                    @for quarter in share.by_quarter.iter().rev() {
+                        tr role="row" {
+                            th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
+                            td.figure role="cell" data-label="Core memories" { (words::number(quarter.core_memories)) }
+                            td.figure role="cell" data-label="In the context" { (words::number(quarter.shown)) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -183,20 +180,17 @@ pub(super) fn originals(view: &OriginalsView) -> Markup {
             h2 #originals { "Originals" }
             p { (words::counted(counts.total, "original", "originals")) ": " (parts::originals(counts)) "." }
             @if !view.originals_by_quarter.is_empty() {
-                table.cards role="table" {
-                    caption.hidden { "Originals by the calendar quarter (UTC) in which they were saved" }
-                    (parts::headings(&["Quarter (UTC)", "Saved", "In the prompt", "In the archive"], &[1, 2, 3]))
-                    tbody role="rowgroup" {
-                        @for quarter in view.originals_by_quarter.iter().rev() {
-                            tr role="row" {
-                                th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
-                                td.figure role="cell" data-label="Saved" { (words::number(quarter.saved)) }
-                                td.figure role="cell" data-label="In the prompt" { (words::number(quarter.in_prompt)) }
-                                td.figure role="cell" data-label="In the archive" { (words::number(quarter.archived)) }
-                            }
+                (parts::table("Originals by the calendar quarter (UTC) in which they were saved",
+                    &["Quarter (UTC)", "Saved", "In the prompt", "In the archive"], &[1, 2, 3], html! {
+                    @for quarter in view.originals_by_quarter.iter().rev() {
+                        tr role="row" {
+                            th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
+                            td.figure role="cell" data-label="Saved" { (words::number(quarter.saved)) }
+                            td.figure role="cell" data-label="In the prompt" { (words::number(quarter.in_prompt)) }
+                            td.figure role="cell" data-label="In the archive" { (words::number(quarter.archived)) }
                         }
                     }
-                }
+                }))
             }
         }
     }

@@ -209,18 +209,15 @@ fn table(
 ) -> Markup {
     let longest = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
     html! {
-        table.cards role="table" {
-            caption.hidden { "Memories by number, without their text" }
-            (parts::headings(&["Number", "Kind", "Archive", "Tokens", "Origin", "Flags", "Change"], &[0, 3]))
-            tbody role="rowgroup" {
-                @for (place, row) in rows.iter().enumerate() {
-                    // The row that takes its place where it disappears.
-                    @let beside = rows.get(place + 1).or_else(|| rows.get(place.checked_sub(1)?));
-                    @let acts = acts(visitor, query, agent, row, beside);
-                    (memory(agent, (row, now, longest), &acts))
-                }
+        (parts::table("Memories by number, without their text",
+            &["Number", "Kind", "Archive", "Tokens", "Origin", "Flags", "Change"], &[0, 3], html! {
+            @for (place, row) in rows.iter().enumerate() {
+                // The row that takes its place where it disappears.
+                @let beside = rows.get(place + 1).or_else(|| rows.get(place.checked_sub(1)?));
+                @let acts = acts(visitor, query, agent, row, beside);
+                (memory(agent, (row, now, longest), &acts))
             }
-        }
+        }))
         form.row id=(SELECTED) method="post" action={ (agent_path(agent.scope().agent)) "/memories" } {
             (parts::form_token(visitor))
             (query.fields())

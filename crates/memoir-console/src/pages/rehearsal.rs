@@ -91,13 +91,14 @@ fn not_holding(edit: &NotApplied) -> Markup {
 }
 
 fn table(changes: &[RehearsedChangeFacts]) -> Markup {
-    html! {
-        table.cards role="table" {
-            caption.hidden { "Memories that would change, without their text" }
-            (parts::headings(&["Memory", "What", "Tokens", "Flags", "Since then"], &[2]))
-            tbody role="rowgroup" { @for change in changes { (row(change)) } }
-        }
-    }
+    let names = ["Memory", "What", "Tokens", "Flags", "Since then"];
+    let rows = html! { @for change in changes { (row(change)) } };
+    parts::table(
+        "Memories that would change, without their text",
+        &names,
+        &[2],
+        rows,
+    )
 }
 
 fn row(change: &RehearsedChangeFacts) -> Markup {

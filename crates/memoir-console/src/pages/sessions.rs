@@ -59,15 +59,13 @@ pub(crate) async fn list(
 
 /// Sessions as a table; a sentence where there are none.
 pub(super) fn table(sessions: &[SessionFacts], caption: &str) -> Markup {
+    let names = [
+        "Begun", "Outcome", "Why", "Edits", "Archived", "Before", "After",
+    ];
+    let rows = html! { @for session in sessions { (row(session)) } };
     html! {
         @if sessions.is_empty() { p.empty { "There were no sessions yet." } }
-        @else {
-            table.cards role="table" {
-                caption.hidden { (caption) }
-                (parts::headings(&["Begun", "Outcome", "Why", "Edits", "Archived", "Before", "After"], &[3, 4, 5, 6]))
-                tbody role="rowgroup" { @for session in sessions { (row(session)) } }
-            }
-        }
+        @else { (parts::table(caption, &names, &[3, 4, 5, 6], rows)) }
     }
 }
 

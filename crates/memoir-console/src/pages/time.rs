@@ -376,17 +376,14 @@ fn foreseen(foresight: &RewindForecast) -> Markup {
 fn sessions(path: &str, agent: &AgentHandle, history: &LogHistory) -> Markup {
     let rest = history.sessions.len().saturating_sub(LATEST);
     let all = format!("{}/sessions", agent_path(agent.scope().agent));
+    let names = ["Begun", "Outcome", "Records", "Look"];
+    let rows =
+        html! { @for span in history.sessions.iter().take(LATEST) { (session(path, span)) } };
     html! {
         @if history.sessions.is_empty() {
             p.empty { "No session is on the record yet." }
         } @else {
-            table.cards role="table" {
-                caption.hidden { "Sessions on the record, the newest first" }
-                (parts::headings(&["Begun", "Outcome", "Records", "Look"], &[2]))
-                tbody role="rowgroup" {
-                    @for span in history.sessions.iter().take(LATEST) { (session(path, span)) }
-                }
-            }
+            (parts::table("Sessions on the record, the newest first", &names, &[2], rows))
         }
         @if rest > 0 {
             p.count { (words::counted(rest as u64, "older session", "older sessions")) ": "

@@ -76,14 +76,15 @@ pub(super) fn form(visitor: &Visitor, view: &AgentFacts) -> Markup {
 }
 
 fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Timestamp)) -> Markup {
-    html! {
-        table.cards role="table" {
-            caption.hidden { "Tokens, the newest first, without their secrets" }
-            (parts::headings(&["Made", "Last used", "Ends", "Status", "Change"], &[]))
-            // The store returns the oldest first, and the page shows the newest first.
-            tbody role="rowgroup" { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } }
-        }
-    }
+    let names = ["Made", "Last used", "Ends", "Status", "Change"];
+    // The store returns the oldest first, and the page shows the newest first.
+    let rows = html! { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } };
+    parts::table(
+        "Tokens, the newest first, without their secrets",
+        &names,
+        &[],
+        rows,
+    )
 }
 
 fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) -> Markup {

@@ -68,28 +68,25 @@ fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {
     html! {
         p.problem { (words::counted(obstacles.len() as u64, "later change", "later changes"))
             " of the same memories " (if obstacles.len() == 1 { "conflicts" } else { "conflict" }) " with it:" }
-        table.cards role="table" {
-            caption.hidden { "Later changes of the same memories" }
-            (parts::headings(&["Record", "When", "What", "Session", "Memories"], &[0]))
-            tbody role="rowgroup" {
-                @for obstacle in obstacles {
-                    tr role="row" {
-                        th role="rowheader" scope="row" class="figure" data-label="Record" { (obstacle.seq) }
-                        td role="cell" data-label="When" { (parts::time(obstacle.recorded_at)) }
-                        td.what role="cell" data-label="What" { (obstacle.action.label()) }
-                        td role="cell" data-label="Session" {
-                            @match obstacle.session_id {
-                                Some(id) => a href={ (sessions) "/" (id) } { "Show it" },
-                                None => span.none { "none" },
-                            }
+        (parts::table("Later changes of the same memories",
+            &["Record", "When", "What", "Session", "Memories"], &[0], html! {
+            @for obstacle in obstacles {
+                tr role="row" {
+                    th role="rowheader" scope="row" class="figure" data-label="Record" { (obstacle.seq) }
+                    td role="cell" data-label="When" { (parts::time(obstacle.recorded_at)) }
+                    td.what role="cell" data-label="What" { (obstacle.action.label()) }
+                    td role="cell" data-label="Session" {
+                        @match obstacle.session_id {
+                            Some(id) => a href={ (sessions) "/" (id) } { "Show it" },
+                            None => span.none { "none" },
                         }
-                        td role="cell" data-label="Memories" {
-                            span { @for number in &obstacle.memories { "#" (number.0) " " } }
-                        }
+                    }
+                    td role="cell" data-label="Memories" {
+                        span { @for number in &obstacle.memories { "#" (number.0) " " } }
                     }
                 }
             }
-        }
+        }))
     }
 }
 

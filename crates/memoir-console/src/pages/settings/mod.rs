@@ -495,20 +495,17 @@ fn history(settings_view: &SettingsView) -> Markup {
         ],
     );
     html! {
-        table.cards role="table" {
-            caption.hidden { "The latest changes, the newest first, without the values" }
-            (parts::headings(&["When", "Who", "Settings", "Record"], &[3]))
-            tbody role="rowgroup" {
-                @for change in settings_view.changes.iter().take(LISTED) {
-                    tr role="row" {
-                        th role="rowheader" scope="row" data-label="When" { (parts::time(change.recorded_at)) }
-                        td role="cell" data-label="Who" { (who(&change.actor)) }
-                        td role="cell" data-label="Settings" { span { (names(change)) } }
-                        td.figure role="cell" data-label="Record" { (change.seq) }
-                    }
+        (parts::table("The latest changes, the newest first, without the values",
+            &["When", "Who", "Settings", "Record"], &[3], html! {
+            @for change in settings_view.changes.iter().take(LISTED) {
+                tr role="row" {
+                    th role="rowheader" scope="row" data-label="When" { (parts::time(change.recorded_at)) }
+                    td role="cell" data-label="Who" { (who(&change.actor)) }
+                    td role="cell" data-label="Settings" { span { (names(change)) } }
+                    td.figure role="cell" data-label="Record" { (change.seq) }
                 }
             }
-        }
+        }))
         p { a href=(all) { "All of them in the audit" } }
     }
 }
