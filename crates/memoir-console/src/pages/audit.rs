@@ -132,11 +132,8 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
 /// The same, after a name that no agent has.
 fn no_agent(visitor: &Visitor, name: &str) -> Response {
     let mut faults = Faults::default();
-    faults.add(
-        "agent",
-        "Name of the agent",
-        "There is no agent of this name",
-    );
+    let problem = "There is no agent of this name";
+    faults.add("agent", "Name of the agent", problem);
     page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 

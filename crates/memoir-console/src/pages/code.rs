@@ -109,33 +109,31 @@ fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRef
     let other = form::address(PATH, &[("next", wanted), ("recovery", recovery)]);
     // With 403 the way to the service is not safe, so the page has no form that would send a code over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
-    parts::bare(
-        "Sign in: the code",
-        html! {
-            h1 { "The code" }
-            p.lead { "The password of " strong { (name) } " is right. What is missing is a code." }
-            @if let Some(refusal) = refusal { (refused(refusal)) }
-            @if is_possible {
-                form.stack method="post" action=(PATH) {
-                    input type="hidden" name="next" value=(next);
-                    @if by_recovery {
-                        input type="hidden" name="recovery" value="yes";
-                        (LabelledField::new(CODE, "Recovery code")
-                            .hint(html! { "One of the ten that you wrote down. It counts once." })
-                            .recovery_code())
-                    } @else {
-                        (LabelledField::new(CODE, "Code")
-                            .hint(html! { "The six digits that your device shows for Memoir now." })
-                            .code())
-                    }
-                    button.main type="submit" { "Sign in" }
+    let content = html! {
+        h1 { "The code" }
+        p.lead { "The password of " strong { (name) } " is right. What is missing is a code." }
+        @if let Some(refusal) = refusal { (refused(refusal)) }
+        @if is_possible {
+            form.stack method="post" action=(PATH) {
+                input type="hidden" name="next" value=(next);
+                @if by_recovery {
+                    input type="hidden" name="recovery" value="yes";
+                    (LabelledField::new(CODE, "Recovery code")
+                        .hint(html! { "One of the ten that you wrote down. It counts once." })
+                        .recovery_code())
+                } @else {
+                    (LabelledField::new(CODE, "Code")
+                        .hint(html! { "The six digits that your device shows for Memoir now." })
+                        .code())
                 }
-                p { a href=(other) {
-                    @if by_recovery { "Use the code of the device" }
-                    @else { "The device is not at hand: use a recovery code" }
-                } }
+                button.main type="submit" { "Sign in" }
             }
-            p { a href="/sign-in" { "Start over" } }
-        },
-    )
+            p { a href=(other) {
+                @if by_recovery { "Use the code of the device" }
+                @else { "The device is not at hand: use a recovery code" }
+            } }
+        }
+        p { a href="/sign-in" { "Start over" } }
+    };
+    parts::bare("Sign in: the code", content)
 }

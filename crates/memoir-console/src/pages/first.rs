@@ -91,52 +91,46 @@ fn form_page(
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
     let field = |(id, label)| LabelledField::new(id, label).faults(faults);
-    parts::bare(
-        "The first administrator",
-        html! {
-            h1 { "The first administrator" }
-            p.lead { "This installation has no administrator yet. This form makes the first one." }
-            p { "An administrator sees counts and states of agents’ memories, never their text. From the \
-                 first one on the installation is closed: commands on this machine, too, show an agent’s text only \
-                 with that agent’s token. The programs that are set up on this machine get theirs in the same step, and \
-                 keep their memory. " code { "memoir installation open" } " opens the installation again, for the \
-                 owner of the machine." }
-            (faults.summary())
-            @if let Some(refusal) = refusal { (refused(refusal)) }
-            form.stack method="post" action={ "/first/" (secret) } {
-                (field(NAME).username(given.field(NAME.0)))
-                (field(PASSWORD).hint(html! { "At least 12 characters." }).password("new-password"))
-                (field(AGAIN).password("new-password"))
-                (field(ACCOUNT).hint(html! { "Blank for the default one." })
-                    .text(given.field(ACCOUNT.0)))
-                button.main type="submit" { "Become the administrator" }
-            }
-        },
-    )
+    let content = html! {
+        h1 { "The first administrator" }
+        p.lead { "This installation has no administrator yet. This form makes the first one." }
+        p { "An administrator sees counts and states of agents’ memories, never their text. From the \
+             first one on the installation is closed: commands on this machine, too, show an agent’s text only \
+             with that agent’s token. The programs that are set up on this machine get theirs in the same step, and \
+             keep their memory. " code { "memoir installation open" } " opens the installation again, for the \
+             owner of the machine." }
+        (faults.summary())
+        @if let Some(refusal) = refusal { (refused(refusal)) }
+        form.stack method="post" action={ "/first/" (secret) } {
+            (field(NAME).username(given.field(NAME.0)))
+            (field(PASSWORD).hint(html! { "At least 12 characters." }).password("new-password"))
+            (field(AGAIN).password("new-password"))
+            (field(ACCOUNT).hint(html! { "Blank for the default one." })
+                .text(given.field(ACCOUNT.0)))
+            button.main type="submit" { "Become the administrator" }
+        }
+    };
+    parts::bare("The first administrator", content)
 }
 
 fn refused_page(refusal: &SignInRefusal) -> Markup {
-    parts::bare(
-        "The first administrator",
-        html! {
-            h1 { "The first administrator" }
-            (refused(refusal))
-        },
-    )
+    let content = html! {
+        h1 { "The first administrator" }
+        (refused(refusal))
+    };
+    parts::bare("The first administrator", content)
 }
 
 /// The same for an unknown link and a used one.
 fn dead() -> axum::response::Response {
-    let markup = parts::bare(
-        "This link opens nothing",
-        html! {
-            h1 { "This link opens nothing" }
-            p { "Either there is an administrator by now, or the service was started again since and printed \
-                 another link." }
-            p { "Further administrators are made on the machine that Memoir runs on:" }
-            pre tabindex="0" { "memoir user add NAME" }
-            p { a href="/sign-in" { "Sign in" } }
-        },
-    );
+    let content = html! {
+        h1 { "This link opens nothing" }
+        p { "Either there is an administrator by now, or the service was started again since and printed \
+             another link." }
+        p { "Further administrators are made on the machine that Memoir runs on:" }
+        pre tabindex="0" { "memoir user add NAME" }
+        p { a href="/sign-in" { "Sign in" } }
+    };
+    let markup = parts::bare("This link opens nothing", content);
     page_of(StatusCode::NOT_FOUND, page(markup))
 }

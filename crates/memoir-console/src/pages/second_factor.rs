@@ -51,11 +51,8 @@ pub(crate) async fn turn_on(
     let mut faults = Faults::default();
     let sealed = form.field(OFFERED);
     let Some(offer) = visitor.offered(sealed).await? else {
-        faults.add(
-            FRESH.0,
-            FRESH.1,
-            "The picture was too old. Set the device up with this one.",
-        );
+        let problem = "The picture was too old. Set the device up with this one.";
+        faults.add(FRESH.0, FRESH.1, problem);
         let offer = visitor.offer_second_factor().await?;
         let shown = setting_up(&visitor, &offer, &faults, None);
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
@@ -90,11 +87,8 @@ pub(crate) async fn turn_on(
 }
 
 fn wrong_device(visitor: &Visitor, offer: &SecondFactorOffer, mut faults: Faults) -> Response {
-    faults.add(
-        FRESH.0,
-        FRESH.1,
-        "It is not what the device shows now. If it shows that, its clock is wrong.",
-    );
+    let problem = "It is not what the device shows now. If it shows that, its clock is wrong.";
+    faults.add(FRESH.0, FRESH.1, problem);
     let shown = setting_up(visitor, offer, &faults, None);
     page_of(StatusCode::BAD_REQUEST, shown)
 }

@@ -77,20 +77,18 @@ fn sign_in_page(
 ) -> Markup {
     // The connection is forbidden, not the password: a form would send one over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
-    parts::bare(
-        "Sign in",
-        html! {
-            h1 { "Memoir" }
-            p.lead { "Sign in to manage agents. You see counts of their memory, never its text." }
-            (parts::notice(done))
-            @if !has_users {
-                p.notice { "There is no administrator yet. Open the link that " code { "memoir serve" }
-                    " printed when it began, or run " code { "memoir user add NAME" } " on its machine." }
-            }
-            @if let Some(refusal) = refusal { (refused(refusal)) }
-            @if is_possible { (sign_in_form(given, next)) }
-        },
-    )
+    let content = html! {
+        h1 { "Memoir" }
+        p.lead { "Sign in to manage agents. You see counts of their memory, never its text." }
+        (parts::notice(done))
+        @if !has_users {
+            p.notice { "There is no administrator yet. Open the link that " code { "memoir serve" }
+                " printed when it began, or run " code { "memoir user add NAME" } " on its machine." }
+        }
+        @if let Some(refusal) = refusal { (refused(refusal)) }
+        @if is_possible { (sign_in_form(given, next)) }
+    };
+    parts::bare("Sign in", content)
 }
 
 /// Why the sign-in was refused.

@@ -175,42 +175,36 @@ fn own_page(title: &str) -> FramedPage<'_> {
 
 /// The page for a browser that did not open the link, and for a wrong link.
 pub(crate) fn without_link() -> Markup {
-    parts::bare(
-        "This page opens by its link",
-        html! {
-            h1 { "This page opens by its link" }
-            p { "It shows what agents remember, to the owner of this machine. Open the link that the command printed, or \
-                 run it again:" }
-            pre tabindex="0" { "memoir ui" }
-        },
-    )
+    let content = html! {
+        h1 { "This page opens by its link" }
+        p { "It shows what agents remember, to the owner of this machine. Open the link that the command printed, or \
+             run it again:" }
+        pre tabindex="0" { "memoir ui" }
+    };
+    parts::bare("This page opens by its link", content)
 }
 
 /// The page for a request from another machine, or under a name that another site can let point to this machine.
 pub(crate) fn elsewhere() -> Markup {
-    parts::bare(
-        "Shown on its machine only",
-        html! {
-            h1 { "Shown on its machine only" }
-            p { "The personal page is shown on this machine only, at 127.0.0.1 or localhost. Open the link as the command "
-                code { "memoir ui" } " printed it." }
-        },
-    )
+    let content = html! {
+        h1 { "Shown on its machine only" }
+        p { "The personal page is shown on this machine only, at 127.0.0.1 or localhost. Open the link as the command "
+            code { "memoir ui" } " printed it." }
+    };
+    parts::bare("Shown on its machine only", content)
 }
 
 /// The page where the installation was closed (SPEC 5.5).
 pub(crate) fn closed() -> Markup {
-    parts::bare(
-        "This installation is closed",
-        html! {
-            h1 { "This installation is closed" }
-            p { "An agent’s text is shown to that agent only. There are two ways out." }
-            ul {
-                li { "With the agent’s token in " code { "MEMOIR_TOKEN" } ", the commands show its text, such as "
-                    code { "memoir recall" } " and " code { "memoir ledger" } "." }
-                li { "The owner of this machine opens the installation again with " code { "memoir installation open" }
-                    ". Then load this page again." }
-            }
-        },
-    )
+    let content = html! {
+        h1 { "This installation is closed" }
+        p { "An agent’s text is shown to that agent only. There are two ways out." }
+        ul {
+            li { "With the agent’s token in " code { "MEMOIR_TOKEN" } ", the commands show its text, such as "
+                code { "memoir recall" } " and " code { "memoir ledger" } "." }
+            li { "The owner of this machine opens the installation again with " code { "memoir installation open" }
+                ". Then load this page again." }
+        }
+    };
+    parts::bare("This installation is closed", content)
 }
