@@ -53,6 +53,12 @@ use axum::{
 pub use host::{Admission, Host, SignInRefusal, TypedCredentials};
 pub use nothing::{nothing, wants_page};
 
+use crate::pages::{
+    access, access_request, account, activity, agent, audit, code, connect, connect_agent,
+    core_size, erase, first, fleet, memories, new_agent, password, reading, refine, rehearsal,
+    second_factor, sessions, settings, sign_in, time, tokens, undo,
+};
+
 /// What every request reaches.
 pub(crate) type Console = Arc<dyn Host>;
 
@@ -78,25 +84,13 @@ fn console_pages(host: &Console) -> Router<Console> {
         // `route_layer` skips unknown addresses: those do not ask for a sign-in.
         .route_layer(from_fn_with_state(host.clone(), browser::admit));
     let asked_by_scripts = Router::new()
-        .route("/access/{request}/state", get(pages::access_request::state))
-        .route(
-            "/agents/{agent}/connected",
-            get(pages::connect_agent::connected),
-        )
+        .route("/access/{request}/state", get(access_request::state))
+        .route("/agents/{agent}/connected", get(connect_agent::connected))
         .route_layer(from_fn_with_state(host.clone(), browser::admit_script));
     Router::new()
-        .route(
-            "/sign-in",
-            get(pages::sign_in::show).post(pages::sign_in::sign_in),
-        )
-        .route(
-            "/sign-in/code",
-            get(pages::code::show).post(pages::code::give),
-        )
-        .route(
-            "/first/{secret}",
-            get(pages::first::show).post(pages::first::create),
-        )
+        .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
+        .route("/sign-in/code", get(code::show).post(code::give))
+        .route("/first/{secret}", get(first::show).post(first::create))
         .merge(guarded)
         .merge(asked_by_scripts)
 }
@@ -148,44 +142,35 @@ fn personal_pages(host: &Console) -> Router<Console> {
 /// The list of agents, and the pages of one.
 fn agent_pages() -> Router<Console> {
     Router::new()
-        .route("/", get(pages::fleet::show))
-        .route(
-            "/agents/new",
-            get(pages::new_agent::show).post(pages::new_agent::create),
-        )
-        .route("/agents/{agent}", get(pages::agent::show))
+        .route("/", get(fleet::show))
+        .route("/agents/new", get(new_agent::show).post(new_agent::create))
+        .route("/agents/{agent}", get(agent::show))
         .route(
             "/agents/{agent}/settings",
-            get(pages::settings::show).post(pages::settings::change),
+            get(settings::show).post(settings::change),
         )
-        .route("/agents/{agent}/tokens", post(pages::tokens::make))
+        .route("/agents/{agent}/tokens", post(tokens::make))
         .route(
             "/agents/{agent}/tokens/{token}/revoke",
-            post(pages::tokens::revoke),
+            post(tokens::revoke),
         )
-        .route(
-            "/agents/{agent}/erase",
-            get(pages::erase::show).post(pages::erase::erase),
-        )
-        .route("/agents/{agent}/refine", post(pages::refine::refine))
-        .route("/agents/{agent}/pause", post(pages::agent::pause))
-        .route("/agents/{agent}/resume", post(pages::agent::resume))
-        .route("/agents/{agent}/mass", get(pages::core_size::show))
-        .route("/agents/{agent}/mass.json", get(pages::core_size::curve))
+        .route("/agents/{agent}/erase", get(erase::show).post(erase::erase))
+        .route("/agents/{agent}/refine", post(refine::refine))
+        .route("/agents/{agent}/pause", post(agent::pause))
+        .route("/agents/{agent}/resume", post(agent::resume))
+        .route("/agents/{agent}/mass", get(core_size::show))
+        .route("/agents/{agent}/mass.json", get(core_size::curve))
         .route(
             "/agents/{agent}/memories",
-            get(pages::memories::show).post(pages::memories::handle_selected),
+            get(memories::show).post(memories::handle_selected),
         )
         .route(
             "/agents/{agent}/memories/{number}/{handling}",
-            post(pages::memories::handle),
+            post(memories::handle),
         )
-        .route("/agents/{agent}/sessions", get(pages::sessions::list))
-        .route(
-            "/agents/{agent}/time",
-            get(pages::time::show).post(pages::time::go_back),
-        )
-        .route("/agents/{agent}/verify", post(pages::audit::verify))
+        .route("/agents/{agent}/sessions", get(sessions::list))
+        .route("/agents/{agent}/time", get(time::show).post(time::go_back))
+        .route("/agents/{agent}/verify", post(audit::verify))
 }
 
 /// Access requests, and what an access grant shows.
@@ -193,84 +178,75 @@ fn access_pages() -> Router<Console> {
     Router::new()
         .route(
             "/agents/{agent}/memories/{number}/shred",
-            get(pages::access::shredding).post(pages::access::ask_to_shred),
+            get(access::shredding).post(access::ask_to_shred),
         )
         .route(
             "/agents/{agent}/access",
-            get(pages::access::show).post(pages::access::ask),
+            get(access::show).post(access::ask),
         )
         .route(
             "/agents/{agent}/access/token",
-            get(pages::access::token).post(pages::access::ask_for_token),
+            get(access::token).post(access::ask_for_token),
         )
         .route(
             "/agents/{agent}/access/embeddings",
-            get(pages::access::embeddings).post(pages::access::ask_for_embeddings),
+            get(access::embeddings).post(access::ask_for_embeddings),
         )
-        .route("/access/{request}", get(pages::access_request::show))
-        .route(
-            "/access/{request}/revoke",
-            post(pages::access_request::revoke),
-        )
-        .route("/access/{request}/memories", get(pages::reading::memories))
-        .route("/access/{request}/sessions", get(pages::reading::sessions))
+        .route("/access/{request}", get(access_request::show))
+        .route("/access/{request}/revoke", post(access_request::revoke))
+        .route("/access/{request}/memories", get(reading::memories))
+        .route("/access/{request}/sessions", get(reading::sessions))
         .route(
             "/access/{request}/sessions/{session}",
-            get(pages::reading::session),
+            get(reading::session),
         )
-        .route("/access/{request}/records", get(pages::reading::records))
-        .route("/access/{request}/prompts", get(pages::reading::prompts))
+        .route("/access/{request}/records", get(reading::records))
+        .route("/access/{request}/prompts", get(reading::prompts))
 }
 
 /// Sessions, and the log.
 fn session_pages() -> Router<Console> {
     Router::new()
-        .route("/sessions/{session}", get(pages::sessions::show))
-        .route("/sessions/{session}/events", get(pages::sessions::events))
-        .route("/sessions/{session}/cancel", post(pages::sessions::cancel))
-        .route("/sessions/{session}/apply", post(pages::rehearsal::apply))
+        .route("/sessions/{session}", get(sessions::show))
+        .route("/sessions/{session}/events", get(sessions::events))
+        .route("/sessions/{session}/cancel", post(sessions::cancel))
+        .route("/sessions/{session}/apply", post(rehearsal::apply))
         .route(
             "/sessions/{session}/roll-back",
-            get(pages::undo::preview).post(pages::undo::roll_back),
+            get(undo::preview).post(undo::roll_back),
         )
-        .route("/activity", get(pages::activity::show))
-        .route("/activity/verify", post(pages::activity::verify))
-        .route("/activity/{format}", get(pages::activity::save))
-        .route("/audit", get(pages::audit::show))
-        .route("/audit/checkpoint", post(pages::audit::checkpoint))
+        .route("/activity", get(activity::show))
+        .route("/activity/verify", post(activity::verify))
+        .route("/activity/{format}", get(activity::save))
+        .route("/audit", get(audit::show))
+        .route("/audit/checkpoint", post(audit::checkpoint))
 }
 
 /// The pages about the signed-in user, and the connecting of programs.
 fn own_pages() -> Router<Console> {
     Router::new()
-        .route(
-            pages::connect::PATH,
-            get(pages::connect::show).post(pages::connect::decide),
-        )
-        .route("/account", get(pages::account::show))
+        .route(connect::PATH, get(connect::show).post(connect::decide))
+        .route("/account", get(account::show))
         .route(
             "/account/password",
-            get(pages::password::show).post(pages::password::change),
+            get(password::show).post(password::change),
         )
         .route(
             "/account/second-factor",
-            get(pages::second_factor::show).post(pages::second_factor::turn_on),
+            get(second_factor::show).post(second_factor::turn_on),
         )
         .route(
             "/account/second-factor/off",
-            get(pages::second_factor::show_off).post(pages::second_factor::turn_off),
+            get(second_factor::show_off).post(second_factor::turn_off),
         )
         .route(
             "/account/recovery-codes",
-            get(pages::second_factor::show_codes).post(pages::second_factor::renew_codes),
+            get(second_factor::show_codes).post(second_factor::renew_codes),
         )
         .route(
             "/account/sign-ins/{sign_in}/end",
-            post(pages::account::end_sign_in),
+            post(account::end_sign_in),
         )
-        .route("/sign-out", post(pages::sign_in::sign_out))
-        .route(
-            "/sign-out-everywhere",
-            post(pages::sign_in::sign_out_everywhere),
-        )
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/sign-out-everywhere", post(sign_in::sign_out_everywhere))
 }
