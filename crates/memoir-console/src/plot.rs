@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use maud::{Markup, html};
 use memoir_app::{CoreSizeHistory, Return, SessionMark};
-use memoir_domain::{Timestamp, audit::Action, session::State};
+use memoir_domain::{Timestamp, audit::Action, core_size::CoreSizePoint, session::State};
 use serde::Serialize;
 
 use crate::words;
@@ -66,6 +66,7 @@ pub(crate) struct Happening {
 /// The curve of an agent's core size over time.
 pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> PlotCurve {
     let points = &history.points;
+    let sizes = |of: fn(&CoreSizePoint) -> u64| points.iter().map(of).collect();
     let marks = happenings(history)
         .into_iter()
         .map(|(place, happened)| mark(place, happened));
@@ -75,15 +76,9 @@ pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> PlotCurve {
             // `div_euclid` rounds down for times before 1970 too.
             .map(|point| point.at.microseconds().div_euclid(1_000_000))
             .collect(),
-        core_size: points.iter().map(|point| point.core_tokens).collect(),
-        low: points
-            .iter()
-            .map(|point| point.lowest_core_tokens)
-            .collect(),
-        high: points
-            .iter()
-            .map(|point| point.highest_core_tokens)
-            .collect(),
+        core_size: sizes(|point| point.core_tokens),
+        low: sizes(|point| point.lowest_core_tokens),
+        high: sizes(|point| point.highest_core_tokens),
         line: Some(budget),
         marks: marks.collect(),
     }
@@ -273,7 +268,7 @@ fn sign(class: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{SessionId, core_size::CoreSizePoint, session::Trigger};
+    use memoir_domain::{SessionId, session::Trigger};
 
     use super::*;
 
