@@ -23,12 +23,12 @@ const AT_ONCE: u32 = 50;
 /// The form for the selected memories; their boxes are in the rows.
 const SELECTED: &str = "selected";
 /// Its acts, by the words of the addresses.
-const ACTS: [(&str, &str); 5] = [
-    ("protect", "Protect"),
-    ("unprotect", "Unprotect"),
-    ("promote", "Promote"),
-    ("discard", "Discard"),
-    ("restore", "Restore"),
+const ACTS: [(&str, &str, Handling); 5] = [
+    ("protect", "Protect", Handling::Protect),
+    ("unprotect", "Unprotect", Handling::Unprotect),
+    ("promote", "Promote", Handling::Promote),
+    ("discard", "Discard", Handling::Discard),
+    ("restore", "Restore", Handling::Restore),
 ];
 
 #[derive(Deserialize)]
@@ -161,13 +161,9 @@ pub(crate) async fn show(
 /// # Errors
 /// There is no such kind.
 pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, PageFailure> {
-    match named {
-        None => Ok(None),
-        Some("core") => Ok(Some(Kind::Core)),
-        Some("journal") => Ok(Some(Kind::Journal)),
-        Some("archival") => Ok(Some(Kind::Archival)),
-        Some(_) => Err(PageFailure::invalid("There is no such kind of memories.")),
-    }
+    let unknown = || PageFailure::invalid("There is no such kind of memories.");
+    let kind = named.map(|name| Kind::from_name(name).ok_or_else(unknown));
+    kind.transpose()
 }
 
 /// Chooses which memories are shown on the page at `path`; by their flags too, where `only` is given.
@@ -222,7 +218,7 @@ fn table(
             (parts::form_token(visitor))
             (query.fields())
             span { "Those selected:" }
-            @for (word, text) in ACTS {
+            @for (word, text, _) in ACTS {
                 button.quiet type="submit" name="act" value=(word) aria-label={ (text) " those selected" } { (text) }
             }
         }
@@ -434,15 +430,10 @@ fn button(
 /// # Errors
 /// There is none.
 pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
-    match word {
-        "protect" => Ok(Handling::Protect),
-        "unprotect" => Ok(Handling::Unprotect),
-        "discard" => Ok(Handling::Discard),
-        "restore" => Ok(Handling::Restore),
-        "promote" => Ok(Handling::Promote),
-        // The pages' buttons lead to no other address.
-        _ => Err(PageFailure::invalid("There is no action of that name.")),
-    }
+    let mut acts = ACTS.into_iter();
+    let found = acts.find_map(|(known, _, handling)| (known == word).then_some(handling));
+    // The pages' buttons lead to no other address.
+    found.ok_or_else(|| PageFailure::invalid("There is no action of that name."))
 }
 
 pub(crate) async fn handle(
