@@ -192,37 +192,30 @@ impl Store for PostgresStore {
         statements.extend(memories(&scope, &query.memories));
         let answers = self.connections.read(scope, &statements).await?;
         let mut answers = answers.iter();
-        let mut next = || answers.next().map(Vec::as_slice).unwrap_or_default();
-        let Some(agent) = first(next(), decode::agent)? else {
+        // The rows of the next statement; none where that was not sent.
+        let mut next = |is_sent: bool| match is_sent {
+            true => answers.next().map(Vec::as_slice).unwrap_or_default(),
+            false => &[],
+        };
+        let Some(agent) = first(next(true), decode::agent)? else {
             return Ok(None);
         };
-        let running_session = first(next(), |row| {
+        let running_session = first(next(true), |row| {
             Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
         })?;
-        let row_counts = next();
-        let prompts = match query.prompts {
-            true => Some(first(next(), decode::prompts)?.ok_or_else(|| {
-                Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
-            })?),
-            false => None,
-        };
-        let session = match query.session {
-            Some(_) => first(next(), decode::session)?,
-            None => None,
-        };
-        let open_requests = match query.open_requests {
-            true => all(next(), decode::access_request)?,
-            false => Vec::new(),
-        };
-        let marks = match query.marks_after {
-            Some(_) => all(next(), decode::context_mark)?,
-            None => Vec::new(),
-        };
-        let transcript = match query.transcript {
-            true => Some(transcripts::read_state([next(), next(), next()])?),
-            false => None,
-        };
-        let mut memories = all(next(), decode::memory)?;
+        let row_counts = next(true);
+        let prompts = first(next(query.prompts), decode::prompts)?;
+        if query.prompts && prompts.is_none() {
+            let problem = format!("row {} is missing", scope.agent);
+            return Err(Error::inconsistent("agent_prompts", problem));
+        }
+        let session = first(next(query.session.is_some()), decode::session)?;
+        let open_requests = all(next(query.open_requests), decode::access_request)?;
+        let marks = all(next(query.marks_after.is_some()), decode::context_mark)?;
+        let state = [(); 3].map(|()| next(query.transcript));
+        let transcript = query.transcript.then(|| transcripts::read_state(state));
+        let transcript = transcript.transpose()?;
+        let mut memories = all(next(true), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         // Last, so that an impossible row is reported by its number.
         let row_counts = Some(first(row_counts, decode::row_counts)?.unwrap_or_default());

@@ -27,19 +27,15 @@ impl Deliveries for PostgresStore {
         let enter = "INSERT INTO receivers (digest, seen_at) SELECT unnest($1), $2 \
              ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
                  closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
+        let deliveries = "DELETE FROM deliveries \
+             WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < $1)";
+        let forgotten = "DELETE FROM receivers WHERE seen_at < $1";
         // Nothing is entered for a receiver while it is being forgotten.
         let statements = [
             Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
             Statement::new(enter, values),
-            Statement::new(
-                "DELETE FROM deliveries \
-                 WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < $1)",
-                values![forget_before],
-            ),
-            Statement::new(
-                "DELETE FROM receivers WHERE seen_at < $1",
-                values![forget_before],
-            ),
+            Statement::new(deliveries, values![forget_before]),
+            Statement::new(forgotten, values![forget_before]),
         ];
         self.connections.write(Reach::Fleet, &statements).await?;
         Ok(())
@@ -109,16 +105,12 @@ impl Deliveries for PostgresStore {
     }
 
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
+        let close = "UPDATE receivers SET closed_at = $2 WHERE digest = $1";
+        let forget = "DELETE FROM deliveries WHERE receiver = $1";
         let statements = [
             Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
-            Statement::new(
-                "UPDATE receivers SET closed_at = $2 WHERE digest = $1",
-                values![receiver, now],
-            ),
-            Statement::new(
-                "DELETE FROM deliveries WHERE receiver = $1",
-                values![receiver],
-            ),
+            Statement::new(close, values![receiver, now]),
+            Statement::new(forget, values![receiver]),
         ];
         self.connections.write(Reach::Fleet, &statements).await?;
         Ok(())

@@ -71,11 +71,8 @@ impl Fleet for PostgresStore {
         ];
         let sql =
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES ($1, $2, $3, $4)";
-        let written = self
-            .connections
-            .write(account.id, &[met(sql, 1, values)])
-            .await;
-        match written {
+        let statements = [met(sql, 1, values)];
+        match self.connections.write(account.id, &statements).await {
             Err(fault) if fault.broken() == Some("accounts_by_name") => Err(Error::NameTaken),
             Err(fault) if fault.is_taken() => Err(Error::Conflict),
             written => written.map(drop).map_err(Error::from),
@@ -528,18 +525,14 @@ impl Fleet for PostgresStore {
                  AND agents.head = (SELECT record.hash FROM audit_records AS record \
                      WHERE record.agent_id = agents.id AND record.seq = agents.next_seq - 1) \
                  AND ($2 IS NULL OR agents.account_id = $2) AND ($3 IS NULL OR agents.id = $3)";
+        // The position is computed from the last one, which two concurrent transactions would both read.
+        let lock = "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE";
+        let length = "SELECT coalesce(max(position), -1) + 1 FROM log_leaves";
         let statements = [
             // One after the other: each begins where the one before it has ended.
-            Statement::new(
-                // The position is computed from the last one, which two concurrent transactions would both read.
-                "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE",
-                values![],
-            ),
+            Statement::new(lock, values![]),
             Statement::new(append, values![recorded_at, account, agent]),
-            Statement::new(
-                "SELECT coalesce(max(position), -1) + 1 FROM log_leaves",
-                values![],
-            ),
+            Statement::new(length, values![]),
         ];
         let answers = self.connections.write(reach, &statements).await?;
         let length = answers.last().map(|rows| first(rows, counted));

@@ -271,14 +271,12 @@ impl KeyRows for PostgresKeys {
 
     fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents> {
         let asked_at = Instant::now();
-        let mut statements = vec![
-            Statement::new("SELECT key_id, proof, generation FROM master", values![]),
-            Statement::new("SELECT name, created_at, wrapped FROM log_key", values![]),
-            Statement::new(
-                "SELECT is_closed, changed_at, wrapped FROM closing",
-                values![],
-            ),
+        let whole = [
+            "SELECT key_id, proof, generation FROM master",
+            "SELECT name, created_at, wrapped FROM log_key",
+            "SELECT is_closed, changed_at, wrapped FROM closing",
         ];
+        let mut statements = Vec::from(whole.map(|sql| Statement::new(sql, values![])));
         match agents {
             Agents::All => statements.push(Statement::new(AGENTS, values![])),
             Agents::These([]) => {}
@@ -332,11 +330,8 @@ impl KeyRows for PostgresKeys {
             return Ok(());
         };
         let enter = "INSERT INTO master (id, key_id, proof, generation) VALUES (1, $1, $2, 1) ON CONFLICT DO NOTHING";
-        let mut statements = vec![met(
-            enter,
-            1,
-            values![&master.key_id.as_bytes()[..], &master.proof[..]],
-        )];
+        let values = values![&master.key_id.as_bytes()[..], &master.proof[..]];
+        let mut statements = vec![met(enter, 1, values)];
         if !contents.agents.is_empty() {
             statements.push(add_agents(&contents.agents));
         }
@@ -390,11 +385,8 @@ impl KeyRows for PostgresKeys {
         let (Some(master), Some(_)) = (&contents.master, contents.changes) else {
             return Err(Error::Overtaken);
         };
-        let mut statements = vec![met(
-            "UPDATE master SET key_id = $1, proof = $2",
-            1,
-            values![&master.key_id.as_bytes()[..], &master.proof[..]],
-        )];
+        let values = values![&master.key_id.as_bytes()[..], &master.proof[..]];
+        let mut statements = vec![met("UPDATE master SET key_id = $1, proof = $2", 1, values)];
         let there = contents.agents.iter().filter(|row| row.key.is_ok());
         let there: Vec<_> = there.collect();
         if !there.is_empty() {
@@ -412,13 +404,9 @@ impl KeyRows for PostgresKeys {
                 ],
             ));
         }
-        statements.extend(contents.log.as_ref().map(|row| {
-            met(
-                "UPDATE log_key SET wrapped = $1",
-                1,
-                values![&row.wrapped[..]],
-            )
-        }));
+        let rewrap_log = "UPDATE log_key SET wrapped = $1";
+        let log = contents.log.as_ref();
+        statements.extend(log.map(|row| met(rewrap_log, 1, values![&row.wrapped[..]])));
         statements.extend(contents.closing.as_ref().map(set_closing));
         self.change(None, contents.changes, statements).map(drop)
     }
@@ -436,11 +424,8 @@ fn add_agents(rows: &[AgentKeyRow]) -> Statement<'_> {
 }
 
 fn add_log(row: &LogRow) -> Statement<'_> {
-    met(
-        ADD_LOG,
-        1,
-        values![&*row.name, row.created_at, &row.wrapped[..]],
-    )
+    let values = values![&*row.name, row.created_at, &row.wrapped[..]];
+    met(ADD_LOG, 1, values)
 }
 
 fn set_closing(row: &ClosingRow) -> Statement<'_> {
@@ -448,11 +433,8 @@ fn set_closing(row: &ClosingRow) -> Statement<'_> {
         is_closed,
         changed_at,
     } = row.closing;
-    met(
-        SET_CLOSING,
-        1,
-        values![is_closed, changed_at, &row.wrapped[..]],
-    )
+    let values = values![is_closed, changed_at, &row.wrapped[..]];
+    met(SET_CLOSING, 1, values)
 }
 
 fn agent_row(row: &Row) -> Result<AgentKeyRow> {
