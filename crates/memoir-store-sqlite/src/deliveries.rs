@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, execute},
-    decode::{Columns, SqliteRow},
+    agent::{all, execute, first},
+    decode::Columns,
     encode::one,
     error::{self, inconsistent},
     fault,
@@ -71,25 +71,21 @@ impl Deliveries for SqliteStore {
                 "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
             )?;
-            let mut look = connection.prepare_cached(
-                "SELECT agents.id, agents.account_id, deliveries.attempt \
-         FROM deliveries JOIN sessions ON sessions.id = deliveries.session_id \
-             JOIN agents ON agents.id = sessions.agent_id \
-         WHERE receiver = ?1 AND session_id = ?2",
-            )?;
+            let look = "SELECT agents.id, agents.account_id, deliveries.attempt \
+                 FROM deliveries JOIN sessions ON sessions.id = deliveries.session_id \
+                     JOIN agents ON agents.id = sessions.agent_id \
+                 WHERE receiver = ?1 AND session_id = ?2";
             let mut deliveries = Vec::new();
             for session in due(connection, &receiver, now, latest, limit)? {
                 let key = params![receiver, session.as_bytes()];
                 let claimed = params![receiver, session.as_bytes(), until.microseconds()];
                 one(claim.execute(claimed)?, "deliveries")?;
-                let mut rows = look.query(key)?;
-                let row = rows.next()?.ok_or_else(|| {
-                    inconsistent("deliveries", format!("{session} is no session"))
+                let found = first(connection, look, key, |row| {
+                    let mut columns = Columns::new(row, "deliveries");
+                    Ok((columns.scope()?, columns.count()?))
                 })?;
-                let line = SqliteRow(row);
-                let mut columns = Columns::new(&line, "deliveries");
-                let scope = columns.scope()?;
-                let attempt = columns.count()?;
+                let missing = || inconsistent("deliveries", format!("{session} is no session"));
+                let (scope, attempt) = found.ok_or_else(missing)?;
                 let attempt = u32::try_from(attempt)
                     .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
                 deliveries.push(DeliveryRow {
