@@ -140,10 +140,8 @@ impl PageFailure {
         };
         let heading = heading(self.status);
         let content = self.content(heading, self.way_back(path), FLEET);
-        page_of(
-            self.status,
-            FramedPage::new(visitor, heading, place).show(content),
-        )
+        let shown = FramedPage::new(visitor, heading, place).show(content);
+        page_of(self.status, shown)
     }
 
     /// As a page for the owner of an open installation, with links onwards.
@@ -198,13 +196,11 @@ impl From<Error> for PageFailure {
             StatusCode::INTERNAL_SERVER_ERROR => "The service could not carry this out.".to_owned(),
             _ => words::message(&error),
         };
-        Self::new(
-            status,
-            match fault {
-                Some(fault) => format!("{message} Its log has more, under `{fault}`."),
-                None => message,
-            },
-        )
+        let message = match fault {
+            Some(fault) => format!("{message} Its log has more, under `{fault}`."),
+            None => message,
+        };
+        Self::new(status, message)
     }
 }
 

@@ -101,8 +101,8 @@ impl<'a> AccessForm<'a> {
         let scope = self.scope.parse().ok();
         let minutes = self.minutes.trim().parse().ok();
         if scope.is_none() {
-            self.faults
-                .add(SCOPE.0, SCOPE.1, "is not among those to choose from");
+            let problem = "is not among those to choose from";
+            self.faults.add(SCOPE.0, SCOPE.1, problem);
         }
         if minutes.is_none() {
             let problem = format!("must be a whole number, 1 to {MINUTES_LIMIT}");
@@ -584,14 +584,10 @@ pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'sta
     };
     // An unanswered request and a grant whose time is over have the same state, `Expired`.
     let is_unanswered = request.state == AccessState::Expired && request.answered_at.is_none();
-    (
-        class,
-        if is_unanswered {
-            "no answer"
-        } else {
-            request.state.label()
-        },
-    )
+    match is_unanswered {
+        true => (class, "no answer"),
+        false => (class, request.state.label()),
+    }
 }
 
 async fn shred_page(

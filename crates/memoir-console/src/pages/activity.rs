@@ -60,12 +60,8 @@ pub(crate) async fn show(
     // With faults in the form nothing is searched: the result would not match the form.
     let found = match faults.is_empty() {
         true => {
-            let listed = load(
-                &visitor.account,
-                agent.as_ref(),
-                (&filter, before),
-                AT_ONCE + 1,
-            );
+            let wanted = (&filter, before);
+            let listed = load(&visitor.account, agent.as_ref(), wanted, AT_ONCE + 1);
             found(&query, before.is_some(), listed.await?)
         }
         false => html! {},

@@ -254,10 +254,8 @@ fn check<'a>(
     }
     let is_long = |state: &str| state.len() > LONGEST_STATE;
     if of("state").is_some_and(is_long) {
-        return Err((
-            "invalid_request",
-            "Its `state` is longer than 4,000 characters.",
-        ));
+        let problem = "Its `state` is longer than 4,000 characters.";
+        return Err(("invalid_request", problem));
     }
     // `plain` would show the secret to every reader of the address.
     if of("code_challenge_method") != Some("S256") {
@@ -283,12 +281,8 @@ fn check<'a>(
 fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     let parameters = [("error", wrong.code)];
     // A link and no redirect: otherwise any client that registers a program could redirect browsers.
-    let back = answer(
-        &wrong.address,
-        wrong.state.as_deref(),
-        &wrong.issuer,
-        &parameters,
-    );
+    let state = wrong.state.as_deref();
+    let back = answer(&wrong.address, state, &wrong.issuer, &parameters);
     let content = html! {
         h1 { "Not connected" }
         p { "The program that calls itself " strong { (wrong.client.name) }

@@ -28,12 +28,10 @@ pub(crate) async fn show(
     head: Parts,
 ) -> PageResult {
     match console.opens_first_link(&head, &secret).await {
-        Ok(true) => Ok(page(form_page(
-            &secret,
-            &SentForm::default(),
-            &Faults::default(),
-            None,
-        ))),
+        Ok(true) => {
+            let (given, faults) = (SentForm::default(), Faults::default());
+            Ok(page(form_page(&secret, &given, &faults, None)))
+        }
         Ok(false) => Ok(dead()),
         Err(refusal) => Ok(page_of(refusal.status, page(refused_page(&refusal)))),
     }

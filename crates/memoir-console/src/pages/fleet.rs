@@ -81,10 +81,9 @@ impl FleetPageQuery {
 
     /// The address of another page, or another order, of the list of that health.
     fn address(&self, health: Option<Health>, sort: &str, is_turned: bool, page: u64) -> String {
-        let page = if page > 1 {
-            page.to_string()
-        } else {
-            String::new()
+        let page = match page {
+            0 | 1 => String::new(),
+            page => page.to_string(),
         };
         form::address(
             "/",

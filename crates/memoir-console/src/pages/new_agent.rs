@@ -49,12 +49,8 @@ const MORE: [Field; 15] = [
 ];
 
 pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> PageResult {
-    Ok(page(
-        &console,
-        &visitor,
-        &SentForm::default(),
-        &Faults::default(),
-    ))
+    let (form, faults) = (SentForm::default(), Faults::default());
+    Ok(page(&console, &visitor, &form, &faults))
 }
 
 pub(crate) async fn create(

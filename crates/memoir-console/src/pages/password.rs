@@ -54,10 +54,8 @@ pub(crate) async fn change(
     // Before the proof, which would use up a code for a password that is not taken.
     check_new(&form, NEW, AGAIN, &mut faults);
     if !faults.is_empty() {
-        return Ok(page_of(
-            StatusCode::BAD_REQUEST,
-            sheet(&visitor, &faults, None),
-        ));
+        let shown = sheet(&visitor, &faults, None);
+        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
     }
     let again = |refusal: &SignInRefusal| sheet(&visitor, &faults, Some(refusal));
     let proven = match prove(&console, &head, &visitor, &form, again).await {

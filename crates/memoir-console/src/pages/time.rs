@@ -90,13 +90,8 @@ pub(crate) async fn show(
             words::number(view.history.newest_seq)
         ));
     }
-    let shown = page(
-        &visitor,
-        &agent,
-        &view,
-        problem.as_deref(),
-        query.done.as_deref(),
-    );
+    let (told, done) = (problem.as_deref(), query.done.as_deref());
+    let shown = page(&visitor, &agent, &view, told, done);
     Ok(match problem {
         Some(_) => page_of(StatusCode::BAD_REQUEST, shown),
         None => shown,

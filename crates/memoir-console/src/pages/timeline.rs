@@ -141,13 +141,8 @@ impl TimelinePage {
         let path = format!("/sessions/{}", session.id);
         let earlier = self.records.first().filter(|_| self.is_more);
         let earlier = earlier.map(|first| format!("{path}?before={}", first.seq));
-        let log = form::address(
-            "/audit",
-            &[
-                ("agent", &agent.scope().agent.to_string()),
-                ("session", &session.id.to_string()),
-            ],
-        );
+        let (agent, id) = (agent.scope().agent.to_string(), session.id.to_string());
+        let log = form::address("/audit", &[("agent", &agent), ("session", &id)]);
         html! {
             @if self.records.is_empty() {
                 p.empty { "Nothing is on the record " @if session.state.is_running() { "yet." } @else { "of it." } }

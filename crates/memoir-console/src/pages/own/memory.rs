@@ -216,14 +216,8 @@ pub(crate) async fn shredding(
     agent: OwnAgentInPath,
 ) -> PageResult {
     let memory = agent.lens().memory(number_of(&number)?).await?;
-    let nothing = SentForm::default();
-    Ok(shred_page(
-        &owner,
-        &agent,
-        &memory,
-        &nothing,
-        &Faults::default(),
-    ))
+    let (form, faults) = (SentForm::default(), Faults::default());
+    Ok(shred_page(&owner, &agent, &memory, &form, &faults))
 }
 
 fn shred_page(

@@ -486,14 +486,9 @@ fn prompt(
 }
 
 fn history(settings_view: &SettingsView) -> Markup {
-    let id = settings_view.view.id;
-    let all = form::address(
-        "/audit",
-        &[
-            ("agent", &id.to_string()),
-            ("action", Action::AgentConfigured.as_str()),
-        ],
-    );
+    let id = settings_view.view.id.to_string();
+    let action = Action::AgentConfigured.as_str();
+    let all = form::address("/audit", &[("agent", &id), ("action", action)]);
     html! {
         (parts::table("The latest changes, the newest first, without the values",
             &["When", "Who", "Settings", "Record"], &[3], html! {
