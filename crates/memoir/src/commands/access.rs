@@ -132,18 +132,14 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         kind,
         purpose: arguments.purpose,
     };
+    let grants = agent.grants();
     // A request for embeddings has only one form, so the kind in `draft` is not used for it.
     let request = match arguments.embeddings {
-        true => {
-            agent
-                .grants()
-                .request_embeddings(&draft.purpose, &actor)
-                .await?
-        }
-        false => agent.grants().request_access(&draft, &actor).await?,
+        true => grants.request_embeddings(&draft.purpose, &actor).await?,
+        false => grants.request_access(&draft, &actor).await?,
     };
     let id = request.id;
-    match agent.grants().ask_for_access(id).await? {
+    match grants.ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}
         AskOutcome::AskedAlready => {
             terminal::note("the service is asking the agent's model already");
@@ -180,12 +176,9 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
     }
     // The owner of an open installation answers in the agent's name (SPEC 5.5).
     let me = Actor::agent(agent.name());
-    let is_granted = arguments.answer == YesOrNo::Yes;
-    let request = agent
-        .grants()
-        .answer_access(id, is_granted, arguments.reason, &me)
-        .await?;
-    print(global, &request)
+    let (is_granted, reason) = (arguments.answer == YesOrNo::Yes, arguments.reason);
+    let answered = agent.grants().answer_access(id, is_granted, reason, &me);
+    print(global, &answered.await?)
 }
 
 async fn revoke(global: &Global, request: &str) -> Outcome {

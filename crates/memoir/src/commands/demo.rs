@@ -132,14 +132,8 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     }
     // Progress goes to stderr as text even with `--json`, since stdout holds one document.
     let mut watcher = ProgressPrinter::new(false);
-    let session = match drive(
-        &lens,
-        &RefineOptions::default(),
-        &mut watcher,
-        &Actor::owner(),
-    )
-    .await?
-    {
+    let (options, owner) = (RefineOptions::default(), Actor::owner());
+    let session = match drive(&lens, &options, &mut watcher, &owner).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
         Ran::NotDue | Ran::NothingToRefine(_) | Ran::Interrupted => return Ok(None),
     };

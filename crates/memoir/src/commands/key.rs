@@ -90,14 +90,9 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {
             let (new, wrapped) = store.rotate_key_file(&path).map_err(not_rotated)?;
-            (
-                new,
-                wrapped,
-                format!(
-                    "it is in `{}`; keep a copy of it apart from the database",
-                    path.display()
-                ),
-            )
+            let path = path.display();
+            let place = format!("it is in `{path}`; keep a copy of it apart from the database");
+            (new, wrapped, place)
         }
         MasterSource::Given(_) => {
             let next = keys::from_environment(keys::NEXT)?.ok_or_else(no_next)?;

@@ -20,38 +20,30 @@ pub(crate) fn reading_negatives(command: Command) -> Command {
         .mut_subcommands(reading_negatives)
 }
 
-/// The commands that are meant by words of other programs.
-const MEANT: [(&[&str], &str); 8] = [
-    (
-        &["list", "ls"],
-        "`memoir ledger` lists an agent's memories, and `memoir agent list` the agents",
-    ),
-    (
-        &["show", "get"],
-        "`memoir history AGENT NUMBER` shows a memory, `memoir session SESSION` a session, and `memoir agent show NAME` an agent",
-    ),
-    (
-        &["search", "find", "query"],
-        "`memoir recall` finds memories",
-    ),
-    (
-        &["add", "save", "store"],
-        "`memoir remember` saves a memory",
-    ),
-    (
-        &["delete", "remove", "rm", "forget"],
-        "`memoir discard` removes a memory from prompt and search, and `memoir restore` brings it back; `memoir shred` removes its text for ever",
-    ),
-    (
-        &["undo"],
-        "`memoir rollback last` undoes the last session, `memoir restore` brings a discarded memory back, and `memoir rewind` returns to a moment",
-    ),
-    (
-        &["status"],
-        "`memoir doctor` checks the installation, and `memoir stats` shows an agent's core size",
-    ),
-    (&["version"], "`memoir --version` prints the version"),
-];
+/// The commands that are meant by a word of other programs; `None` for any other word.
+fn meant(typed: &str) -> Option<&'static str> {
+    Some(match typed {
+        "list" | "ls" => {
+            "`memoir ledger` lists an agent's memories, and `memoir agent list` the agents"
+        }
+        "show" | "get" => {
+            "`memoir history AGENT NUMBER` shows a memory, `memoir session SESSION` a session, and `memoir agent show NAME` an agent"
+        }
+        "search" | "find" | "query" => "`memoir recall` finds memories",
+        "add" | "save" | "store" => "`memoir remember` saves a memory",
+        "delete" | "remove" | "rm" | "forget" => {
+            "`memoir discard` removes a memory from prompt and search, and `memoir restore` brings it back; `memoir shred` removes its text for ever"
+        }
+        "undo" => {
+            "`memoir rollback last` undoes the last session, `memoir restore` brings a discarded memory back, and `memoir rewind` returns to a moment"
+        }
+        "status" => {
+            "`memoir doctor` checks the installation, and `memoir stats` shows an agent's core size"
+        }
+        "version" => "`memoir --version` prints the version",
+        _ => return None,
+    })
+}
 
 /// Whether the word stands where a command of the first level does, after options at most, or after `help`.
 fn is_first(typed: &str, commands: &Command, words: &[OsString]) -> bool {
@@ -66,13 +58,11 @@ pub(crate) fn with_closest(
     words: &[OsString],
 ) -> clap::Error {
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, meant)) = MEANT
-            .iter()
-            .find(|(words, _)| words.contains(&typed.as_str()))
+        && let Some(meant) = meant(typed)
         && is_first(typed, commands, words)
     {
         error.remove(ContextKind::SuggestedSubcommand);
-        let meant = ContextValue::StyledStrs(vec![(*meant).into()]);
+        let meant = ContextValue::StyledStrs(vec![meant.into()]);
         error.insert(ContextKind::Suggested, meant);
         return error;
     }

@@ -41,22 +41,18 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     }
     if session.usage.calls > 0 {
         let usage = session.usage;
-        line(
-            "model",
-            &format!(
-                "{}, {} tokens sent, {} received",
-                counted(usage.calls, "call", "calls"),
-                thousands(usage.input_tokens),
-                thousands(usage.output_tokens)
-            ),
+        let calls = format!(
+            "{}, {} tokens sent, {} received",
+            counted(usage.calls, "call", "calls"),
+            thousands(usage.input_tokens),
+            thousands(usage.output_tokens)
         );
+        line("model", &calls);
     }
     let by = session.started_by.as_ref();
     let by = by.map(|actor| format!(" by {}", super::records::actor(actor)));
-    line(
-        "begun",
-        &format!("{}{}", when(session.started_at), by.unwrap_or_default()),
-    );
+    let begun = when(session.started_at) + &by.unwrap_or_default();
+    line("begun", &begun);
     if let Some(ended) = session.ended_at {
         line("ended", &when(ended));
     }

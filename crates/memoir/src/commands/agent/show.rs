@@ -35,43 +35,29 @@ fn describe(agent: &ShownAgent) -> String {
     };
     let tally = &agent.counts;
     line("health", agent.health.explanation());
-    line(
-        "core memories",
-        &format!(
-            "{}, {} of {} tokens, {} constitutional",
-            thousands(tally.core_count),
-            thousands(tally.core_tokens),
-            thousands(agent.effective_core_token_budget),
-            thousands(tally.constitutional_count)
-        ),
+    let core = format!(
+        "{}, {} of {} tokens, {} constitutional",
+        thousands(tally.core_count),
+        thousands(tally.core_tokens),
+        thousands(agent.effective_core_token_budget),
+        thousands(tally.constitutional_count)
     );
+    line("core memories", &core);
     let size = |count, tokens| format!("{}, {} tokens", thousands(count), thousands(tokens));
-    line(
-        "journal entries",
-        &size(tally.journal_count, tally.journal_tokens),
-    );
+    let journal = size(tally.journal_count, tally.journal_tokens);
+    line("journal entries", &journal);
     let archival = size(tally.archival_count, tally.archival_tokens);
     let replaced = thousands(tally.replaced_count);
-    line(
-        "archival memories",
-        &format!("{archival}; {replaced} of them replaced"),
-    );
-    line(
-        "summaries",
-        &size(tally.summary_count, tally.summary_tokens),
-    );
-    line(
-        "originals",
-        &crate::show::originals::places(tally.originals),
-    );
+    let archival = format!("{archival}; {replaced} of them replaced");
+    line("archival memories", &archival);
+    let summaries = size(tally.summary_count, tally.summary_tokens);
+    line("summaries", &summaries);
+    let originals = crate::show::originals::places(tally.originals);
+    line("originals", &originals);
     line("discarded", &thousands(tally.discarded_count));
     line("created", &when(agent.created_at));
-    line(
-        "last refined",
-        &agent
-            .last_refinement_at
-            .map_or_else(|| "never".to_owned(), when),
-    );
+    let refined = agent.last_refinement_at.map(when);
+    line("last refined", refined.as_deref().unwrap_or("never"));
     line("next session", &next(agent));
     // The first line shows the name already.
     for field in Field::ALL.into_iter().filter(|field| *field != Field::Name) {

@@ -31,14 +31,11 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
         (Field::SystemPrompt, Some(SYSTEM_PROMPT)),
         (Field::Model, Some(MODEL)),
     ];
-    account
-        .create_agent(NAME, &settings, &Actor::owner())
-        .await?;
+    let owner = Actor::owner();
+    account.create_agent(NAME, &settings, &owner).await?;
     let agent = account.agent(NAME).await?;
-    agent
-        .memories()
-        .save(&inputs(memoir.now())?, &Actor::owner())
-        .await?;
+    let inputs = inputs(memoir.now())?;
+    agent.memories().save(&inputs, &owner).await?;
     Ok(agent)
 }
 

@@ -62,9 +62,8 @@ async fn created(account: &Account) -> Result<OwnAgent, Failure> {
         (Field::Model, Some("builtin:careful")),
         (Field::LossGuard, Some("off")),
     ];
-    account
-        .create_agent(NAME, &settings, &Actor::owner())
-        .await?;
+    let owner = Actor::owner();
+    account.create_agent(NAME, &settings, &owner).await?;
     let agent = account.agent(NAME).await?;
     let agent = agent.views().seen_by(Viewer::Agent).as_agent()?;
     for text in MEMORIES {
@@ -72,7 +71,7 @@ async fn created(account: &Account) -> Result<OwnAgent, Failure> {
             content: text.into(),
             ..MemoryInput::default()
         };
-        agent.memories().save(&[input], &Actor::owner()).await?;
+        agent.memories().save(&[input], &owner).await?;
     }
     Ok(agent)
 }
