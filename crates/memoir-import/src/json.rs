@@ -377,17 +377,15 @@ fn each<'r, 'o, T, P: Iterator<Item = Result<T, BrokenJson>>>(
         out.pass_entry(place.of_part(whole.at), NoMemoryReason::InvalidField(name));
         return Ok(());
     }
-    let mut broken = None;
-    match parts(whole) {
-        Ok(parts) => {
-            for part in parts {
-                match part {
-                    Ok(part) => take(part, out)?,
-                    Err(at) => broken = Some(at),
-                }
-            }
+    let (parts, mut broken) = match parts(whole) {
+        Ok(parts) => (Some(parts), None),
+        Err(at) => (None, Some(at)),
+    };
+    for part in parts.into_iter().flatten() {
+        match part {
+            Ok(part) => take(part, out)?,
+            Err(at) => broken = Some(at),
         }
-        Err(at) => broken = Some(at),
     }
     if let Some(BrokenJson(at)) = broken {
         out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);

@@ -87,16 +87,12 @@ fn database(files: &Files) -> Result<Recognised, Error> {
                 .all(|name| columns.iter().any(|column| column == name))
         };
         if table == "history" && has(&["memory_id", "old_memory", "new_memory", "event"]) {
-            return Ok(known(
-                ImportFormat::Mem0,
-                "the table history(memory_id, new_memory, event)",
-            ));
+            let by = "the table history(memory_id, new_memory, event)";
+            return Ok(known(ImportFormat::Mem0, by));
         }
         if table == "store" && has(&["prefix", "key", "value"]) {
-            return Ok(known(
-                ImportFormat::LangGraph,
-                "the table store(prefix, key, value)",
-            ));
+            let by = "the table store(prefix, key, value)";
+            return Ok(known(ImportFormat::LangGraph, by));
         }
     }
     Err(Error::Unrecognised(DATABASE))

@@ -286,20 +286,14 @@ fn form(request: &AccessRequestFacts) -> ElicitRequestParams {
         .title("Reason")
         .description("shown to the administrator; can be left out")
         .max_length(REASON_LIMIT as u32);
-    let properties = BTreeMap::from([
-        (
-            "granted".to_owned(),
-            PrimitiveSchemaDefinition::Boolean(granted),
-        ),
-        (
-            "reason".to_owned(),
-            PrimitiveSchemaDefinition::String(reason),
-        ),
-    ]);
+    let granted = PrimitiveSchemaDefinition::Boolean(granted);
+    let reason = PrimitiveSchemaDefinition::String(reason);
+    let properties = [("granted", granted), ("reason", reason)];
+    let properties = properties.map(|(name, schema)| (name.to_owned(), schema));
     ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: question(request),
-        requested_schema: ElicitationSchema::new(properties)
+        requested_schema: ElicitationSchema::new(properties.into())
             .with_required(vec!["granted".to_owned()]),
     }
 }

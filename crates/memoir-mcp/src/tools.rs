@@ -427,10 +427,8 @@ async fn context(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
     let field = arguments.needed("field")?.parse().ok();
     field.filter(|field: &Field| field.is_own()).ok_or_else(|| {
-        Invalid::new(
-            "field",
-            format!("must be one of {}", own_fields().join(", ")),
-        )
+        let problem = format!("must be one of {}", own_fields().join(", "));
+        Invalid::new("field", problem)
     })
 }
 
