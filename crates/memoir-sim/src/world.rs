@@ -1,6 +1,7 @@
 //! A simulated installation and its time.
 
 mod erasing;
+mod keys;
 mod moving;
 mod nodes;
 

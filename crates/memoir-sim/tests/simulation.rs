@@ -79,6 +79,24 @@ async fn spec_6_1_what_is_promised_holds_on_a_disk() {
     }
 }
 
+/// Keys that are in files move into PostgreSQL and back, and the master key is rotated in both places.
+#[cfg(unix)]
+#[tokio::test]
+async fn spec_5_4_what_is_promised_holds_on_postgresql() {
+    if !memoir_testkit::Postgres::is_installed() {
+        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+        return;
+    }
+    let on_postgres = |options| Options {
+        store: StoreKind::Postgres,
+        ..options
+    };
+    let report = pass(seeds(1, 1).map(on_postgres)).await;
+    for act in ["rotate keys", "move keys into PostgreSQL", "move keys"] {
+        assert!(report.acts.contains_key(act), "{report:?}");
+    }
+}
+
 #[tokio::test]
 async fn spec_5_1_administrators_get_the_same_for_other_words() {
     let mut noted = 0;

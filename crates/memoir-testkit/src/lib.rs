@@ -46,7 +46,7 @@ pub use server::{ReceivedRequest, ScriptedServer};
 pub use step::{ModelAnswer, ServerStep};
 pub use store::empty_store;
 #[cfg(unix)]
-pub use store::postgres_store;
+pub use store::{KeyDatabase, postgres_store};
 pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,

@@ -120,6 +120,11 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    /// Whether PostgreSQL is installed.
+    pub fn is_installed() -> bool {
+        programs().is_some()
+    }
+
     /// Starts one of that unique name in this process; `None` if PostgreSQL is not installed.
     ///
     /// # Errors

@@ -10,6 +10,11 @@ use std::sync::Arc;
 
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
+#[cfg(unix)]
+use {
+    crate::Postgres, memoir_store_postgres::PostgresKeys, memoir_vault::KeyRows,
+    std::sync::OnceLock,
+};
 
 /// A store with nothing in it.
 pub async fn empty_store() -> Arc<dyn Store> {
@@ -24,24 +29,15 @@ pub async fn empty_store() -> Arc<dyn Store> {
 /// A database of its own, with all tables, on a PostgreSQL of this process.
 #[cfg(unix)]
 pub async fn postgres_store() -> Arc<dyn Store> {
-    use std::sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    };
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use memoir_store_postgres::PostgresStore;
     use tokio::sync::OnceCell;
 
-    use crate::Postgres;
-
-    // All tests of the process share one server and one migrated database, and each test gets a copy of that database.
-    static SERVER: OnceLock<Postgres> = OnceLock::new();
+    // All tests of the process share one migrated database, and each test gets a copy of it.
     static MODEL: OnceCell<()> = OnceCell::const_new();
     static COPIES: AtomicU32 = AtomicU32::new(0);
-    let server = SERVER.get_or_init(|| {
-        let server = Postgres::start("stores").unwrap();
-        server.unwrap_or_else(|| panic!("PostgreSQL is not installed; `scripts/test` does that"))
-    });
+    let server = server();
     let make = async {
         let made = "CREATE DATABASE model OWNER memoir";
         server.query("postgres", made).unwrap();
@@ -58,4 +54,44 @@ pub async fn postgres_store() -> Arc<dyn Store> {
     server.query("postgres", &copy).unwrap();
     let store = PostgresStore::open(&server.url("memoir", &name)).await;
     Arc::new(store.unwrap())
+}
+
+/// A database of its own for the keys of an installation, on the same PostgreSQL.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct KeyDatabase(String);
+
+#[cfg(unix)]
+impl KeyDatabase {
+    /// One with its tables and nothing in them.
+    pub fn empty() -> Self {
+        let url = server().database().unwrap();
+        PostgresKeys::at(&url, None).unwrap().migrate().unwrap();
+        Self(url)
+    }
+
+    /// Opens it, with connections of its own.
+    ///
+    /// # Errors
+    /// It was removed.
+    pub fn open(&self) -> memoir_vault::Result<Box<dyn KeyRows>> {
+        Ok(Box::new(PostgresKeys::open(&self.0, None)?))
+    }
+
+    /// Removes it, whoever is connected to it.
+    pub fn remove(&self) {
+        let name = self.0.rsplit('/').next().unwrap();
+        let removed = format!("DROP DATABASE {name} WITH (FORCE)");
+        server().query("postgres", &removed).unwrap();
+    }
+}
+
+/// A PostgreSQL of this process, which all its tests share.
+#[cfg(unix)]
+fn server() -> &'static Postgres {
+    static SERVER: OnceLock<Postgres> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let server = Postgres::start("stores").unwrap();
+        server.unwrap_or_else(|| panic!("PostgreSQL is not installed; `scripts/test` does that"))
+    })
 }

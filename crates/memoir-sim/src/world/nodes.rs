@@ -10,10 +10,10 @@ use memoir_domain::AgentId;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{Dice, TestInstallation, WatchedStore, keys_in_memory, settings};
-use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock};
+use memoir_vault::{KeyStore, MasterKey, MasterSource};
 use tempfile::TempDir;
 
-use super::World;
+use super::{World, keys::KeyPlace};
 use crate::{Falsification, StoreKind, Violation, process::Process, resident::own, view::ensure};
 
 /// A process, and its use cases.
@@ -27,10 +27,14 @@ pub(super) struct Node {
 pub(super) enum Storage {
     /// In stores that all processes share.
     Shared(Arc<dyn Store>, Arc<KeyStore>),
-    /// In the files of a folder, which each process opens for itself.
-    Files {
+    /// In places that each process opens for itself.
+    Apart {
+        /// It has the master key, the keys that are in a file, and the rows that are in no other store.
         folder: TempDir,
-        /// How often the keys have moved into another file.
+        /// The rows in PostgreSQL, whose connections all processes share.
+        store: Option<Arc<dyn Store>>,
+        keys: KeyPlace,
+        /// How often the keys have moved.
         moves: u64,
     },
 }
@@ -41,33 +45,47 @@ pub(super) enum Storage {
 )]
 impl Storage {
     pub(super) async fn new(kind: StoreKind) -> Self {
-        let store: Arc<dyn Store> = match kind {
-            StoreKind::Memory => Arc::new(SqliteStore::in_memory().unwrap()),
-            StoreKind::Sqlite => {
-                let folder = tempfile::tempdir().unwrap();
-                return Self::Files { folder, moves: 0 };
+        let store = match kind {
+            StoreKind::Memory => {
+                let store = Arc::new(SqliteStore::in_memory().unwrap());
+                return Self::Shared(store, keys_in_memory());
             }
+            StoreKind::Sqlite => None,
             #[cfg(unix)]
-            StoreKind::Postgres => memoir_testkit::postgres_store().await,
+            StoreKind::Postgres => Some(memoir_testkit::postgres_store().await),
             #[cfg(not(unix))]
             StoreKind::Postgres => panic!("PostgreSQL is started on Unix only"),
         };
-        Self::Shared(store, keys_in_memory())
+        let folder = tempfile::tempdir().unwrap();
+        let keys = KeyPlace::File(key_store(folder.path(), 0));
+        Self::Apart {
+            folder,
+            store,
+            keys,
+            moves: 0,
+        }
     }
 
     /// Rows and keys, as one more process opens them.
     pub(super) fn open(&self) -> (Arc<dyn Store>, Arc<KeyStore>) {
         match self {
             Self::Shared(store, keys) => (store.clone(), keys.clone()),
-            Self::Files { folder, moves } => {
+            Self::Apart {
+                folder,
+                store,
+                keys,
+                ..
+            } => {
                 let folder = folder.path();
-                let database = folder.join("memoir.db");
-                let source = MasterSource::File(key_file(folder));
-                // A database has keys: new ones could open nothing in it.
-                let must_exist = database.exists();
-                let keys = unlock(&source, &key_store(folder, *moves), must_exist);
-                let store = SqliteStore::open(&database);
-                (Arc::new(store.unwrap()), Arc::new(keys.unwrap()))
+                let master = key_file(folder);
+                // Rows were sealed under a master key that is there: new keys could open nothing in them.
+                let must_exist = master.exists();
+                let keys = keys.unlock(&MasterSource::File(master), must_exist);
+                let store: Arc<dyn Store> = match store {
+                    Some(store) => store.clone(),
+                    None => Arc::new(SqliteStore::open(&folder.join("memoir.db")).unwrap()),
+                };
+                (store, Arc::new(keys.unwrap()))
             }
         }
     }
@@ -77,7 +95,7 @@ pub(super) fn key_file(folder: &Path) -> PathBuf {
     folder.join("master.key")
 }
 
-/// Where the keys lie once they have moved so many times.
+/// The file of the keys once they have moved so many times, where they are in one.
 pub(super) fn key_store(folder: &Path, moves: u64) -> PathBuf {
     folder.join(format!("{moves}.keys"))
 }
@@ -126,11 +144,15 @@ impl World {
                 let new = MasterKey::generate().map_err(broken)?;
                 (new.key_id(), keys.rotate(&new).map_err(broken)?)
             }
-            Storage::Files { folder, moves } => {
-                let folder = folder.path();
-                let old = MasterKey::load(&key_file(folder)).map_err(broken)?;
-                let rotated = keys.rotate_key_file(&key_file(folder)).map_err(broken)?;
-                let opened = old.map(|old| KeyStore::open(&key_store(folder, *moves), &old));
+            Storage::Apart {
+                folder,
+                keys: place,
+                ..
+            } => {
+                let master = key_file(folder.path());
+                let old = MasterKey::load(&master).map_err(broken)?;
+                let rotated = keys.rotate_key_file(&master).map_err(broken)?;
+                let opened = old.map(|old| place.unlock(&MasterSource::Given(old), true));
                 let is_refused = matches!(opened, Some(Err(_)));
                 ensure!(is_refused, "5.3", "the master key before opens the keys");
                 rotated
