@@ -7,6 +7,7 @@
 //! Every step draws from numbers of its own, so that a run without some of its steps does the others as before: a
 //! failing seed shrinks to few steps, and one line repeats it.
 
+mod asking;
 mod foreign;
 mod interrupted;
 mod lexicon;

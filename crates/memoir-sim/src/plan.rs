@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     Lexicon,
+    asking::Asking,
     foreign::ForeignFile,
     lexicon::{FOREIGN, PLANTED, is_planted},
     player::Player,
@@ -44,7 +45,7 @@ pub(crate) enum Plan {
     Shred(Number, bool),
     Absorb(Vec<HandedMessage>, String),
     Reflect(Option<u64>),
-    Access(u64),
+    Access(Asking),
     Import(ForeignFile, Actor),
     UndoImport(Actor),
     Erase(Actor),
@@ -167,6 +168,10 @@ impl Plan {
                 false,
             );
         }
+        // A request that is open is answered, and what it granted is used.
+        if resident.is_asked && dice.roll(3) == 0 {
+            return Self::Access(Asking::any(resident, undoable, dice));
+        }
         let wanted = match dice.roll(108) {
             0..16 => return Self::saves(resident, lexicon, dice),
             16..20 => {
@@ -225,7 +230,7 @@ impl Plan {
                 let entry = some(dice, &|seen| seen.is_active(Kind::Journal));
                 Some(Self::Reflect(entry.map(|number| number.0)))
             }
-            97..100 => Some(Self::Access(dice.roll(6))),
+            97..100 => Some(Self::Access(Asking::any(resident, undoable, dice))),
             100..104 => {
                 let actor = if dice.roll(3) == 0 {
                     Actor::owner()

@@ -38,6 +38,8 @@ pub(crate) struct Resident {
     pub(crate) was_off: bool,
     /// Whether an import was undone: then it can be repeated.
     pub(crate) has_undone_import: bool,
+    /// Whether a request of an administrator was open after the last step about one.
+    pub(crate) is_asked: bool,
     /// Whether what administrators get of it is compared with a run in other words.
     pub(crate) is_compared: bool,
 }
@@ -67,6 +69,7 @@ impl Resident {
             is_calm: true,
             was_off: false,
             has_undone_import: false,
+            is_asked: false,
             is_compared,
         })
     }

@@ -7,10 +7,10 @@ mod nodes;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish, Viewer, sessions::RefineOptions};
+use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
     AgentId, SessionId,
-    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    access::{AccessKindName, AccessState},
     agent::{Field, LossGuard},
     audit::ActorKind,
     session::State,
@@ -272,7 +272,13 @@ impl World {
         let resident = &mut self.residents[who];
         resident.is_calm &= !plan.unsettles() && !is_off;
         resident.was_off |= is_off;
+        if matches!(plan, Plan::Access(_)) {
+            let open = resident.agent.grants().open_access().await?;
+            resident.is_asked = !open.is_empty();
+        }
         let view = View::of(&resident.agent).await?;
+        // The agent may have consented to a shredding.
+        resident.is_calm &= view.counts.shredded_count == before.counts.shredded_count;
         if matches!(plan, Plan::Import(..)) {
             resident.check_imported(&view)?;
         }
@@ -375,21 +381,28 @@ impl World {
 
     /// What an administrator gets: no text, and the same for texts of the same shape.
     async fn note_administrators(&mut self, who: usize) -> Result<(), Violation> {
-        let resident = &self.residents[who];
-        let open = resident.agent.grants().open_access().await?;
-        let has_grant = open.iter().any(|one| one.state == AccessState::Granted);
-        if !self.options.notes_administrators || has_grant {
+        if !self.options.notes_administrators {
             return Ok(());
         }
-        let account = self.node().memoir.account(resident.account).await?;
-        let view = administrators_view(&account, &resident.agent).await?;
-        let marks = BTreeSet::from([self.options.lexicon.mark(resident.place)]);
-        check_marks([view.to_string()], &marks)
-            .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
-        let identifiers = self.identifiers.get_mut();
-        let text = compared(view, identifiers);
-        self.report.administrators.push(text);
-        Ok(())
+        let resident = &self.residents[who];
+        let open = resident.agent.grants().open_access().await?;
+        let is_readable = open
+            .iter()
+            .any(|one| (one.kind, one.state) == (AccessKindName::Read, AccessState::Granted));
+        if !is_readable {
+            let account = self.node().memoir.account(resident.account).await?;
+            let view = administrators_view(&account, &resident.agent).await?;
+            let marks = BTreeSet::from([self.options.lexicon.mark(resident.place)]);
+            check_marks([view.to_string()], &marks)
+                .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
+            let identifiers = self.identifiers.get_mut();
+            let text = compared(view, identifiers);
+            self.report.administrators.push(text);
+        }
+        // A grant that ends where it is looked at is an entry of the agent's journal.
+        let resident = &mut self.residents[who];
+        let view = View::of(&resident.agent).await?;
+        resident.reconcile(view, Between::Nothing, &[])
     }
 
     /// Time passes or jumps, and what it ends is ended.
@@ -581,7 +594,10 @@ impl World {
                 self.model.set(Arc::new(answer));
                 agent.life().reflect().await?;
             }
-            Plan::Access(which) => access(resident, *which).await?,
+            Plan::Access(asking) => {
+                let act = asking.go_on(resident).await?;
+                *self.report.acts.entry(act).or_default() += 1;
+            }
             Plan::Import(file, actor) => file.import(resident, actor).await?,
             Plan::UndoImport(actor) => undo_import(resident, actor).await?,
             Plan::Erase(actor) => {
@@ -634,35 +650,4 @@ impl World {
         check_marks(found, &marks)?;
         Ok(())
     }
-}
-
-/// A request, its answer, a read under it, and its end.
-async fn access(resident: &Resident, which: u64) -> Result<(), Failure> {
-    let grants = resident.agent.grants();
-    let (administrator, agent) = (administrator(), resident.actor());
-    let open = grants.open_access().await?;
-    if let Some(request) = open.first() {
-        if request.state == AccessState::Granted {
-            let viewer = Viewer::administrator(administrator.clone());
-            let views = resident.agent.views();
-            views.seen_by(viewer).memories(false).await?;
-            grants.revoke_access(request.id, &agent).await?;
-        } else {
-            let reason = Some("as it is".into());
-            let answer = grants.answer_access(request.id, which.is_multiple_of(2), reason, &agent);
-            answer.await?;
-        }
-        return Ok(());
-    }
-    let scope = if which < 3 {
-        AccessScope::Core
-    } else {
-        AccessScope::All
-    };
-    let draft = AccessDraft {
-        kind: AccessKind::Read { scope, minutes: 5 },
-        purpose: "to see".into(),
-    };
-    grants.request_access(&draft, &administrator).await?;
-    Ok(())
 }

@@ -52,6 +52,9 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "undo",
         "rewind",
         "rotate keys",
+        "request access",
+        "read under a grant",
+        "shred with consent",
     ] {
         assert!(report.acts.contains_key(act), "`{act}` did not happen");
     }
