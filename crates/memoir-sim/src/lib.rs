@@ -8,6 +8,7 @@
 //! failing seed shrinks to few steps, and one line repeats it.
 
 mod asking;
+mod beside;
 mod foreign;
 mod interrupted;
 mod lexicon;

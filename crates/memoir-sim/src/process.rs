@@ -8,6 +8,8 @@ use memoir_testkit::{Dice, StoreWatch};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::beside::Act;
+
 /// What happens at a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -116,6 +118,8 @@ struct Plan {
 /// A process.
 pub(crate) struct Process {
     plan: Mutex<Plan>,
+    /// What another process does before the next commit.
+    beside: Mutex<Option<Act>>,
     ended: Notify,
     falsification: Option<Falsification>,
 }
@@ -124,6 +128,7 @@ impl Process {
     pub(crate) fn new(falsification: Option<Falsification>) -> Self {
         Self {
             plan: Mutex::default(),
+            beside: Mutex::default(),
             ended: Notify::new(),
             falsification,
         }
@@ -134,9 +139,22 @@ impl Process {
         self.plan.lock().armed = Some((commits, fault));
     }
 
-    /// Without any fault from now on.
+    /// Before the next commit, another process does that.
+    pub(crate) fn interrupt(&self, beside: Act) {
+        *self.beside.lock() = Some(beside);
+    }
+
+    /// Without any fault or interruption from now on.
     pub(crate) fn disarm(&self) {
         self.plan.lock().armed = None;
+        *self.beside.lock() = None;
+    }
+
+    async fn meet(&self) {
+        let beside = self.beside.lock().take();
+        if let Some(beside) = beside {
+            beside.await;
+        }
     }
 
     /// Returns once it was killed.
@@ -170,6 +188,7 @@ impl Process {
 impl StoreWatch for Process {
     async fn begin(&self, commit: &mut Commit) -> Result<()> {
         self.alive().await;
+        self.meet().await;
         match self.due() {
             Some(Fault::KilledBefore) => self.kill().await,
             Some(Fault::Busy) => return Err(Error::Busy),
@@ -198,6 +217,7 @@ impl StoreWatch for Process {
 
     async fn begin_together(&self) -> Result<()> {
         self.alive().await;
+        self.meet().await;
         match self.due() {
             Some(Fault::KilledBefore) => self.kill().await,
             // Their answer is not asked for again: one that is lost is that of a process that ended.

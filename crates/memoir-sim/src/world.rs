@@ -26,6 +26,7 @@ use serde_json::json;
 use self::nodes::{Node, Storage};
 use crate::{
     Options, Report, Violation,
+    beside::{Beside, Meeting},
     foreign::undo_import,
     interrupted::Interrupted,
     plan::{Plan, one_of_its_texts},
@@ -42,6 +43,9 @@ const RESIDENTS: [(&str, &str); 3] = [("one", "wren"), ("one", "finch"), ("two",
 
 /// What distinguishes the numbers of moves from those of the steps.
 const MOVING: u64 = 0x4D4F_5645;
+
+/// The same of meetings.
+const MEETING: u64 = 0x4D45_4554;
 
 /// A simulated installation.
 pub(crate) struct World {
@@ -198,8 +202,10 @@ impl World {
             let commits = dice.roll(6);
             self.node().process.arm(commits, Fault::any(&mut dice));
         }
+        let mut meeting = Dice::of_step(self.options.seed ^ MEETING, step);
+        let meeting = self.meeting(who, &plan, &mut meeting);
         let process = self.node().process.clone();
-        let before = self.residents[who].view.clone();
+        let mut before = self.residents[who].view.clone();
         // Of a session that began under a stricter guard that one counts; it is checked at each of its edits.
         let is_off = plan.is_session() && before.guard == LossGuard::Off;
         let performed = tokio::select! {
@@ -226,6 +232,15 @@ impl World {
         if matches!(plan, Plan::Erase(_)) && self.is_erased(who, is_killed).await? {
             return self.replace_erased(who, &mut dice).await;
         }
+        if let Some(meeting) = meeting
+            && let Some((act, after)) = meeting.reconcile(&mut self.residents[who])?
+        {
+            *self.report.acts.entry(act).or_default() += 1;
+            // What a saving replaces is judged together with what the other one replaced.
+            if !matches!(plan, Plan::Save(..)) {
+                before = after;
+            }
+        }
         Box::pin(self.reconcile(who, (&plan, is_off), &before)).await?;
         let moment = self.node().memoir.now();
         if dice.roll(4) == 0 {
@@ -238,6 +253,19 @@ impl World {
             self.residents[other].reconcile(view, Between::Nothing, &[])?;
         }
         Ok(())
+    }
+
+    /// Sometimes another process acts for the same agent between the decision of that step and its commit.
+    fn meeting(&self, who: usize, plan: &Plan, dice: &mut Dice) -> Option<Meeting> {
+        if dice.roll(4) > 0 {
+            return None;
+        }
+        let resident = &self.residents[who];
+        let beside = Beside::any(resident, plan, self.options.lexicon, dice)?;
+        let elsewhere = resident.by_node[(self.here + 1) % self.nodes.len()].clone();
+        let meeting = Meeting::new(beside);
+        self.node().process.interrupt(meeting.act(elsewhere));
+        Some(meeting)
     }
 
     async fn plan(&self, who: usize, dice: &mut Dice) -> Result<Plan, Violation> {

@@ -55,6 +55,10 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "request access",
         "read under a grant",
         "shred with consent",
+        "meanwhile save",
+        "meanwhile replace",
+        "meanwhile discard",
+        "meanwhile open a session",
     ] {
         assert!(report.acts.contains_key(act), "`{act}` did not happen");
     }
