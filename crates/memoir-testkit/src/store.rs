@@ -78,7 +78,7 @@ impl KeyDatabase {
         Ok(Box::new(PostgresKeys::open(&self.0, None)?))
     }
 
-    /// Removes it, whoever is connected to it.
+    /// Removes it, also where connections to it are open.
     pub fn remove(&self) {
         let name = self.0.rsplit('/').next().unwrap();
         let removed = format!("DROP DATABASE {name} WITH (FORCE)");

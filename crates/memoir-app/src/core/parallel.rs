@@ -123,9 +123,7 @@ pub(crate) fn long_work() -> Option<&'static Handle> {
 }
 
 /// Runs work on the runtime for long work; a panic continues in the caller's task, which responds for it.
-pub async fn run_long<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
-) -> T {
+pub async fn run_long<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     let Some(runtime) = long_work() else {
         return work.await;
     };

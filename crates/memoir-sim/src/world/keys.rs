@@ -52,7 +52,7 @@ impl KeyPlace {
         }
     }
 
-    /// Opens it whether or not it has keys; a file that is not there is made.
+    /// Opens it whether or not it has keys; a missing file is made.
     fn rows(&self) -> Result<Box<dyn KeyRows>> {
         match self {
             Self::File(path) => Ok(Box::new(SqliteKeys::open(path, true)?)),
