@@ -6,7 +6,7 @@ use memoir_domain::memory::{ArchivedBy, Kind};
 use memoir_store::{Commit, Error, Result};
 use memoir_testkit::{Dice, StoreWatch};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, task::JoinSet};
 
 use crate::beside::Act;
 
@@ -152,8 +152,15 @@ impl Process {
 
     async fn meet(&self) {
         let beside = self.beside.lock().take();
-        if let Some(beside) = beside {
-            beside.await;
+        let Some(beside) = beside else { return };
+        // On a stack of its own: the states of two use cases are larger than that of a test has room for. It ends with
+        // the step.
+        let mut task = JoinSet::new();
+        task.spawn(beside);
+        if let Some(Err(failed)) = task.join_next().await
+            && failed.is_panic()
+        {
+            std::panic::resume_unwind(failed.into_panic());
         }
     }
 
