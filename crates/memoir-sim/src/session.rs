@@ -51,6 +51,8 @@ pub(crate) struct OwnSession {
     opened: View,
     /// Whether others changed the memory since.
     pub(crate) is_disturbed: bool,
+    /// Whether it was opened by another process: its size and budget at its start are not known.
+    is_taken_up: bool,
     edits: u32,
     /// The loss guard when it was opened.
     guard: LossGuard,
@@ -70,6 +72,7 @@ impl OwnSession {
             player,
             opened: view.clone(),
             is_disturbed: is_taken_up,
+            is_taken_up,
             edits: session.edits,
             guard: session.loss_guard.unwrap_or(view.guard),
         }
@@ -132,7 +135,7 @@ impl OwnSession {
         let is_over = self.opened.counts.core_tokens > self.opened.budget;
         let budget = self.opened.budget.max(now.budget);
         let is_smaller = now.counts.core_tokens < before.counts.core_tokens;
-        if is_over && is_smaller && !is_free {
+        if is_over && is_smaller && !is_free && !self.is_taken_up {
             ensure!(
                 10 * now.counts.core_tokens >= 9 * budget,
                 "3.14",
@@ -140,7 +143,12 @@ impl OwnSession {
                 now.counts.core_tokens
             );
         }
-        let floor = if is_over { Floor::Over } else { Floor::Within };
+        let may_be_over = is_over || self.is_taken_up;
+        let floor = if may_be_over {
+            Floor::Over
+        } else {
+            Floor::Within
+        };
         check_ages(resident, &gone, floor).await
     }
 }
