@@ -2,7 +2,9 @@
 //!
 //! Requests run on the threads that serve connections. Long work runs on the process's runtime for it
 //! ([`memoir_app::run_long_work_on`]), whose threads have a lower priority: requests with a long body, and, while other
-//! parties are served, the requests of a party that has used its share of the first threads or has requests there.
+//! parties are served, the requests of a party that has used its share of the first threads or has requests there. Those
+//! are also spread over time: reading and answering a request takes the first threads in any case, and many requests that
+//! are refused at once would fill them.
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,12 @@ const SAVED_UP: f64 = 0.1;
 /// Requests that a party with less than half of [`SAVED_UP`] has on the first threads at one time, while other parties
 /// are served: how long they take is only known when they have ended.
 const AT_ONCE: u32 = 2;
+/// Requests a second that give way, of a party; later ones wait their turn.
+const PACE: f64 = 200.0;
+/// How many of them a party can save up.
+const PACE_SAVED_UP: f64 = 20.0;
+/// The longest wait for a turn.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a party counts as served after its request began.
 const SERVED: Duration = Duration::from_secs(1);
 
@@ -42,6 +50,8 @@ struct PartyUsage {
     share: Bucket,
     /// Its requests under way.
     requests: u32,
+    /// The requests that may give way now; below 0 are those that wait.
+    pace: Bucket,
 }
 
 impl PartyUsage {
@@ -66,9 +76,9 @@ impl Drop for Counted<'_> {
 }
 
 impl Foreground {
-    /// Whether a request of the party that begins at `now` is to give way to others. If not, it counts as under way
-    /// until [`Foreground::end`].
-    fn begin(&self, party: Party, now: Instant) -> bool {
+    /// How long a request of the party that begins at `now` is to wait before it gives way to others. `None` for one that
+    /// does not give way: it counts as under way until [`Foreground::end`].
+    fn begin(&self, party: Party, now: Instant) -> Option<Duration> {
         let mut usage = self.0.lock();
         let before = usage.newest.replace((party, now));
         if before
@@ -83,14 +93,18 @@ impl Foreground {
         let own = parties.of.entry(party).or_insert(PartyUsage {
             share: Bucket::new(SAVED_UP, now),
             requests: 0,
+            pace: Bucket::new(PACE_SAVED_UP, now),
         });
         let left = own.left(now);
         let is_short_of_it = left < SAVED_UP / 2.0 && own.requests >= AT_ONCE;
         if is_shared && (left <= 0.0 || is_short_of_it) {
-            return true;
+            let turns = own.pace.level(PACE, PACE_SAVED_UP, now) - 1.0;
+            own.pace = Bucket::new(turns.max(-PACE * LONGEST_PAUSE.as_secs_f64()), now);
+            let pause = Duration::from_secs_f64((-turns / PACE).max(0.0));
+            return Some(pause.min(LONGEST_PAUSE));
         }
         own.requests += 1;
-        false
+        None
     }
 
     /// Notes the end of a request of the party that did not give way, and the time that it used.
@@ -119,8 +133,11 @@ pub(crate) async fn run<T: Send + 'static>(
     is_long: bool,
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    if !is_long && !service.foreground.begin(party, Instant::now()) {
-        return service.foreground.run(party, work).await;
+    if !is_long {
+        match service.foreground.begin(party, Instant::now()) {
+            None => return service.foreground.run(party, work).await,
+            Some(pause) => tokio::time::sleep(pause).await,
+        }
     }
     memoir_app::run_long(work).await
 }
@@ -142,17 +159,17 @@ mod tests {
         let at = |milliseconds| begun + Duration::from_millis(milliseconds);
         let (greedy, modest) = (party(1), party(2));
         let gives_way = |party, now| {
-            let gives_way = foreground.begin(party, now);
+            let gives_way = foreground.begin(party, now).is_some();
             if !gives_way {
                 foreground.end(party, Duration::ZERO, now);
             }
             gives_way
         };
-        assert!(!foreground.begin(greedy, begun));
+        assert_eq!(foreground.begin(greedy, begun), None);
         foreground.end(greedy, Duration::from_millis(150), begun);
         // Alone it does not.
         assert!(!gives_way(greedy, at(1)));
-        assert!(!foreground.begin(modest, at(2)));
+        assert_eq!(foreground.begin(modest, at(2)), None);
         assert!(gives_way(greedy, at(3)));
         // The party with few requests never does.
         foreground.end(modest, Duration::from_millis(5), at(4));
@@ -171,13 +188,35 @@ mod tests {
         let (greedy, modest) = (party(1), party(2));
         // Alone it has any number, and so has a party that used little.
         for party in [greedy, modest, greedy, modest, greedy, modest] {
-            assert!(!foreground.begin(party, now));
+            assert_eq!(foreground.begin(party, now), None);
         }
         foreground.end(greedy, Duration::from_millis(60), now);
-        assert!(foreground.begin(greedy, now));
-        assert!(!foreground.begin(modest, now));
+        assert!(foreground.begin(greedy, now).is_some());
+        assert_eq!(foreground.begin(modest, now), None);
         foreground.end(greedy, Duration::ZERO, now);
-        assert!(!foreground.begin(greedy, now));
+        assert_eq!(foreground.begin(greedy, now), None);
+    }
+
+    #[test]
+    fn spec_6_1_requests_that_give_way_are_spread_over_time() {
+        let foreground = Foreground::default();
+        let (greedy, modest) = (party(1), party(2));
+        let now = Instant::now();
+        foreground.begin(greedy, now);
+        foreground.end(greedy, Duration::from_millis(150), now);
+        foreground.begin(modest, now);
+        let pauses = |count: usize, now| -> Vec<u128> {
+            let pauses = (0..count).map(|_| foreground.begin(greedy, now).unwrap());
+            pauses.map(|pause| pause.as_millis()).collect()
+        };
+        assert_eq!(pauses(20, now), [0; 20]);
+        assert_eq!(pauses(3, now), [5, 10, 15]);
+        // After 100 ms there are seventeen more, while others are served.
+        let later = now + Duration::from_millis(100);
+        foreground.begin(modest, later);
+        assert_eq!(pauses(17, later), [0; 17]);
+        // None waits for longer than a second, however many come.
+        assert_eq!(pauses(1_000, later).last(), Some(&1_000));
     }
 
     #[tokio::test]
@@ -192,19 +231,19 @@ mod tests {
             let ended = tokio::time::timeout(Duration::ZERO, work).await;
             assert!(ended.is_err());
         }
-        assert!(!foreground.begin(modest, now));
-        assert!(!foreground.begin(greedy, now));
+        assert_eq!(foreground.begin(modest, now), None);
+        assert_eq!(foreground.begin(greedy, now), None);
     }
 
     #[test]
     fn spec_6_1_a_party_alone_never_gives_way() {
         let foreground = Foreground::default();
         let begun = Instant::now();
-        assert!(!foreground.begin(party(2), begun));
+        assert_eq!(foreground.begin(party(2), begun), None);
         let later = begun + 2 * SERVED;
-        assert!(!foreground.begin(party(1), later));
+        assert_eq!(foreground.begin(party(1), later), None);
         foreground.end(party(1), Duration::from_secs(9), later);
-        assert!(!foreground.begin(party(1), later));
-        assert!(!foreground.begin(party(1), later + SERVED / 2));
+        assert_eq!(foreground.begin(party(1), later), None);
+        assert_eq!(foreground.begin(party(1), later + SERVED / 2), None);
     }
 }
