@@ -18,6 +18,8 @@ use crate::{
 
 /// The share of one processor that a party's requests take of the first threads, while other parties are served.
 const SHARE: f64 = 0.1;
+/// What reading and answering a request takes of the first threads, beside its work.
+const HANDLING: Duration = Duration::from_micros(200);
 /// How much of its share a party can save up, in seconds.
 const SAVED_UP: f64 = 0.1;
 /// Requests that a party with less than half of [`SAVED_UP`] has on the first threads at one time, while other parties
@@ -111,7 +113,7 @@ impl Foreground {
     fn end(&self, party: Party, used: Duration, now: Instant) {
         if let Some(own) = self.0.lock().parties.of.get_mut(&party) {
             own.requests = own.requests.saturating_sub(1);
-            own.share = Bucket::new(own.left(now) - used.as_secs_f64(), now);
+            own.share = Bucket::new(own.left(now) - (used + HANDLING).as_secs_f64(), now);
         }
     }
 
@@ -174,11 +176,11 @@ mod tests {
         // The party with few requests never does.
         foreground.end(modest, Duration::from_millis(5), at(4));
         assert!(!gives_way(modest, at(5)));
-        // Its share returns with time: 50 ms at a tenth.
-        gives_way(modest, at(499));
-        assert!(gives_way(greedy, at(499)));
-        gives_way(modest, at(501));
-        assert!(!gives_way(greedy, at(502)));
+        // Its share returns with time: 50 ms, and the handling of two requests, at a tenth.
+        gives_way(modest, at(502));
+        assert!(gives_way(greedy, at(503)));
+        gives_way(modest, at(504));
+        assert!(!gives_way(greedy, at(505)));
     }
 
     #[test]
