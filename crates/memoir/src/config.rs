@@ -880,6 +880,7 @@ mod tests {
             ("schedule.", "[schedule]\nx = 1"),
             ("recall.", "[recall]\nx = 1"),
             ("limits.", "[limits]\nx = 1"),
+            ("hooks.", "[hooks]\nx = 1"),
             ("telemetry.", "[telemetry]\nx = 1"),
             ("oauth.", "[oauth]\nx = 1"),
             ("oauth.clients[].", "[[oauth.clients]]\nx = 1"),
