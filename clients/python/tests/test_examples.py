@@ -62,8 +62,11 @@ def completes(turn: Any) -> list[ToolCall]:
     return [ToolCall("complete_refinement", {"summary": "Done."})]
 
 
-def test_the_python_of_the_page_of_frameworks_runs(service: Service, memory: AgentMemory) -> None:
-    names: dict[str, Any] = {"token": memory.create_token().token, "step": completes}
+def test_the_python_of_the_page_of_frameworks_runs(
+    service: Service, memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMOIR_TOKEN", memory.create_token().token)
+    names: dict[str, Any] = {"step": completes}
     run_blocks("docs/frameworks.md", service, memory, names)
     assert "Marta prefers linen thread." in names["prompt"]
     assert names["session"].state == "completed"
