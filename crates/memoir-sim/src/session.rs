@@ -98,7 +98,13 @@ impl OwnSession {
             }
             let before = resident.view.clone();
             let view = View::of(&agent).await?;
-            resident.reconcile(view, Between::Session { undone, is_off }, &[])?;
+            // Undoing what was merged under `off` discards it, also where the guard is stricter by now.
+            let may_discard = is_off || undone && self.guard == LossGuard::Off;
+            let between = Between::Session {
+                undone,
+                is_off: may_discard,
+            };
+            resident.reconcile(view, between, &[])?;
             if is_edit {
                 self.edits += 1;
                 made += 1;
