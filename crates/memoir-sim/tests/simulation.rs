@@ -22,6 +22,13 @@ async fn pass(all: impl Iterator<Item = Options>) -> Report {
     sum
 }
 
+/// That each of these acts came to pass: a simulation without them would show nothing.
+fn assert_happened(report: &Report, acts: &[&str]) {
+    for act in acts {
+        assert!(report.acts.contains_key(act), "no `{act}`: {report:?}");
+    }
+}
+
 fn seeds(first: u64, count: u64) -> impl Iterator<Item = Options> {
     (first..first + count).map(|seed| Options::new(seed, STEPS))
 }
@@ -43,7 +50,7 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
     assert!(report.kills > 3 && report.edits > 20, "{report:?}");
     assert!(report.off > 5 && report.erased > 0, "{report:?}");
     assert!(report.read_elsewhere > 100, "{report:?}");
-    for act in [
+    let acts = [
         "save",
         "recall and context",
         "promote",
@@ -59,9 +66,8 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "meanwhile replace",
         "meanwhile discard",
         "meanwhile open a session",
-    ] {
-        assert!(report.acts.contains_key(act), "`{act}` did not happen");
-    }
+    ];
+    assert_happened(&report, &acts);
 }
 
 #[tokio::test]
@@ -81,9 +87,7 @@ async fn spec_6_1_what_is_promised_holds_on_a_disk() {
         ..options
     };
     let report = pass(seeds(1, 2).map(on_disk)).await;
-    for act in ["import", "rotate keys", "move keys"] {
-        assert!(report.acts.contains_key(act), "{report:?}");
-    }
+    assert_happened(&report, &["import", "rotate keys", "move keys"]);
 }
 
 /// Keys that are in files move into PostgreSQL and back, and the master key is rotated in both places.
@@ -99,9 +103,10 @@ async fn spec_5_4_what_is_promised_holds_on_postgresql() {
         ..options
     };
     let report = pass(seeds(1, 1).map(on_postgres)).await;
-    for act in ["rotate keys", "move keys into PostgreSQL", "move keys"] {
-        assert!(report.acts.contains_key(act), "{report:?}");
-    }
+    assert_happened(
+        &report,
+        &["rotate keys", "move keys into PostgreSQL", "move keys"],
+    );
 }
 
 #[tokio::test]
