@@ -7,7 +7,7 @@
     reason = "a test that does not get what it needs ends here"
 )]
 
-use std::{net::SocketAddr, ops::Deref, pin::Pin, time::Duration};
+use std::{net::SocketAddr, pin::Pin, time::Duration};
 
 use memoir_app::Memoir;
 use reqwest::{Client, Method, RequestBuilder, Response, header::HeaderMap};
@@ -23,7 +23,9 @@ pub type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 const STOP_TIME: Duration = Duration::from_secs(60);
 
 /// A service that runs until it is stopped, or the test ends.
+#[derive(derive_more::Deref)]
 pub struct Served {
+    #[deref]
     installation: TestInstallation,
     /// Of its root: `http://127.0.0.1:PORT`.
     pub address: String,
@@ -73,14 +75,6 @@ impl TestInstallation {
             stop,
             running,
         }
-    }
-}
-
-impl Deref for Served {
-    type Target = TestInstallation;
-
-    fn deref(&self) -> &TestInstallation {
-        &self.installation
     }
 }
 

@@ -24,7 +24,6 @@ pub mod schemas;
 mod session;
 pub(crate) mod views;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use memoir_domain::{
@@ -54,22 +53,15 @@ use crate::{
 };
 
 /// A noun as every interface prints it: as one object with the fields of both parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, derive_more::Deref)]
 pub struct Shown<Facts, Words> {
     /// The part without text of the agent.
+    #[deref]
     #[serde(flatten)]
     pub facts: Facts,
     /// The text within the rights of the viewer.
     #[serde(flatten)]
     pub words: Words,
-}
-
-impl<Facts, Words> Deref for Shown<Facts, Words> {
-    type Target = Facts;
-
-    fn deref(&self) -> &Facts {
-        &self.facts
-    }
 }
 
 /// The viewer of an agent.
@@ -168,16 +160,8 @@ pub struct AgentLens<'a> {
 ///     memoir_app::OwnAgent(agent)
 /// }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Deref)]
 pub struct OwnAgent(AgentHandle);
-
-impl Deref for OwnAgent {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        &self.0
-    }
-}
 
 impl OwnAgent {
     /// The agent for itself as the viewer.

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    ops::Deref,
     path::Path,
     sync::{
         Arc,
@@ -40,17 +39,11 @@ fn model() -> ServerStep {
 }
 
 /// An agent whose memories get vectors, and the installation that it lives in.
+#[derive(derive_more::Deref)]
 struct Embedding {
+    #[deref]
     installation: TestInstallation,
     agent: AgentHandle,
-}
-
-impl Deref for Embedding {
-    type Target = TestInstallation;
-
-    fn deref(&self) -> &TestInstallation {
-        &self.installation
-    }
 }
 
 const MEMORIES: [&str; 2] = ["Rosa keeps bees", "The kiln is hot"];

@@ -2,7 +2,6 @@
 
 use std::{
     future::pending,
-    ops::Deref,
     path::Path,
     sync::{
         Arc, LazyLock,
@@ -56,17 +55,11 @@ impl Random for Counter {
 }
 
 /// The agent Wren, and the installation that it lives in.
+#[derive(derive_more::Deref)]
 pub struct TestAgent {
+    #[deref]
     pub installation: TestInstallation,
     pub agent: OwnAgent,
-}
-
-impl Deref for TestAgent {
-    type Target = TestInstallation;
-
-    fn deref(&self) -> &TestInstallation {
-        &self.installation
-    }
 }
 
 /// An installation on files, which can be closed, copied and tampered with.

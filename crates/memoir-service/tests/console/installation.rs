@@ -1,6 +1,6 @@
 //! A service in memory, agents with a past, and a browser.
 
-use std::{collections::BTreeMap, ops::Deref, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use memoir_app::{
     Account, AgentHandle, Handling, InstallationSettings, MemoryInput, OwnAgent, RecordFacts,
@@ -24,17 +24,11 @@ pub const CANARY: &str = "kanarienvogel";
 /// Of every administrator.
 pub const PASSWORD: &str = "correct horse battery";
 
+#[derive(derive_more::Deref)]
 pub struct Installation {
+    #[deref]
     served: Served,
     pub account: Account,
-}
-
-impl Deref for Installation {
-    type Target = Served;
-
-    fn deref(&self) -> &Served {
-        &self.served
-    }
 }
 
 impl Installation {

@@ -1,6 +1,6 @@
 //! A running service on files, with agents that have tokens.
 
-use std::{ops::Deref, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use memoir_app::Viewer;
 use memoir_service::ServiceOptions;
@@ -9,17 +9,11 @@ pub use memoir_testkit::{Tenant, administrator as owner};
 
 use crate::{client::Client, service::service};
 
+#[derive(derive_more::Deref)]
 pub struct Installation {
     pub folder: InstallationFolder,
+    #[deref]
     served: Served,
-}
-
-impl Deref for Installation {
-    type Target = Served;
-
-    fn deref(&self) -> &Served {
-        &self.served
-    }
 }
 
 pub fn options() -> ServiceOptions {

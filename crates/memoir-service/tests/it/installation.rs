@@ -1,6 +1,6 @@
 //! A running service with two accounts and agents that have tokens and a past.
 
-use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{Account, AgentHandle, InstallationSettings, Models};
 use memoir_domain::agent::Field;
@@ -12,18 +12,12 @@ use serde_json::{Value, json};
 
 use crate::service::service;
 
+#[derive(derive_more::Deref)]
 pub struct Installation {
+    #[deref(forward)]
     served: Arc<Served>,
     pub account: Account,
     pub other: Account,
-}
-
-impl Deref for Installation {
-    type Target = Served;
-
-    fn deref(&self) -> &Served {
-        &self.served
-    }
 }
 
 impl Installation {

@@ -1,7 +1,5 @@
 //! An installation on files that services can be started on and stopped.
 
-use std::ops::Deref;
-
 use memoir_app::{InstallationSettings, MemoryInput, Viewer};
 use memoir_domain::{agent::Field, session::Mode};
 use memoir_service::ServiceOptions;
@@ -14,17 +12,11 @@ use crate::service::service;
 pub const CANARY: &str = "canary-9b1e";
 
 /// An installation, and a process of it without a service.
+#[derive(derive_more::Deref)]
 pub struct Installation {
     folder: InstallationFolder,
+    #[deref]
     opened: TestInstallation,
-}
-
-impl Deref for Installation {
-    type Target = TestInstallation;
-
-    fn deref(&self) -> &TestInstallation {
-        &self.opened
-    }
 }
 
 impl Installation {
