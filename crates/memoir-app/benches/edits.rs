@@ -17,7 +17,7 @@ use std::{
 
 use async_trait::async_trait;
 use memoir_app::{
-    InstallationSettings, Memoir, Models, OwnAgent, import,
+    InstallationSettings, Memoir, Models, OwnAgent, Viewer, import,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -31,7 +31,7 @@ use memoir_domain::{
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn, customer, query};
+use memoir_testkit::{DiskFolder, ModelScript, Turn, customer, query};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
     seal::{Nonce, SealContext, SealedRow},
@@ -144,11 +144,7 @@ async fn agent_of(memoir: &Memoir, name: &str, lines: String, guard: &str) -> Ow
         .await
         .unwrap();
     let handle = account.agent(name).await.unwrap();
-    let handle = handle
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .as_agent()
-        .unwrap();
+    let handle = handle.views().seen_by(Viewer::Agent).as_agent().unwrap();
     let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
     // The agent's own side (SPEC 3.4).
     let own = Actor::agent("wren");
@@ -255,15 +251,8 @@ struct Record {
 
 fn raw(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
-    connection
-        .pragma_update(None, "journal_mode", "WAL")
-        .unwrap();
-    connection
-        .pragma_update(None, "synchronous", "FULL")
-        .unwrap();
-    connection
-        .pragma_update(None, "foreign_keys", true)
-        .unwrap();
+    let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
+    connection.execute_batch(pragmas).unwrap();
     connection.set_prepared_statement_cache_capacity(64);
     connection
 }
@@ -334,11 +323,8 @@ const SEAL: usize = memoir_vault::seal::OVERHEAD_BYTES;
 /// `sealed` writes the rows as they are; else as they would be without seals, hashes and versions.
 fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
     let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
-        connection
-            .prepare_cached(sql)
-            .unwrap()
-            .execute(values)
-            .unwrap();
+        let mut statement = connection.prepare_cached(sql).unwrap();
+        statement.execute(values).unwrap();
     };
     let body = |body: &[u8]| body[if sealed { 0 } else { SEAL }..].to_vec();
     run(
@@ -436,25 +422,9 @@ fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
     began.elapsed()
 }
 
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    /// Beside the build, on a real disk: a folder in memory would leave out what a commit costs.
-    fn new() -> Self {
-        let place = std::env::var_os("CARGO_TARGET_TMPDIR")
-            .map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        std::fs::create_dir_all(&place).unwrap();
-        Self(tempfile::tempdir_in(place).unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-}
-
 /// What sealing and chaining add to an edit: the work on the keys, and the longer rows, written by hand
 /// with and without them, in turns.
-async fn vault(folder: &Folder) {
+async fn vault(folder: &DiskFolder) {
     let (mut governed, mut sealed, mut plain, mut work) = (vec![], vec![], vec![], vec![]);
     let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
     for round in 0..ROUNDS {
@@ -509,7 +479,7 @@ async fn vault(folder: &Folder) {
 
 /// A database with [`AGENTS`] agents and an open session for each, and a copy of it.
 async fn prepare(
-    folder: &Folder,
+    folder: &DiskFolder,
     round: usize,
     memories: usize,
 ) -> (Vec<Agent>, PathBuf, PathBuf, SqliteStore) {
@@ -530,7 +500,7 @@ async fn prepare(
 }
 
 /// Governed and by hand in turns of an edit for each agent: what the disk does meanwhile slows both.
-async fn one_by_one(folder: &Folder) {
+async fn one_by_one(folder: &DiskFolder) {
     let (mut governed, mut by_hand, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut governed_work, mut work_by_hand) = (Duration::ZERO, Duration::ZERO);
     for round in 0..ROUNDS {
@@ -585,7 +555,7 @@ async fn one_by_one(folder: &Folder) {
     );
 }
 
-async fn together(folder: &Folder) {
+async fn together(folder: &DiskFolder) {
     let (mut governed, mut by_hand, mut shared) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let (agents, path, copy, store) = prepare(folder, 100 + round, 100).await;
@@ -646,7 +616,7 @@ async fn together(folder: &Folder) {
     );
 }
 
-async fn growth(folder: &Folder) {
+async fn growth(folder: &DiskFolder) {
     let path = folder.path("growth.db");
     let memoir = open(&path);
     let mut pairs = Vec::new();
@@ -673,7 +643,7 @@ async fn growth(folder: &Folder) {
 
 /// Edits under the default guard beside 10,000 memories: the first of a session reads all of them, and each computes how
 /// much of every age stays. Then what it takes to verify that no original is lost.
-async fn archived(folder: &Folder) {
+async fn archived(folder: &DiskFolder) {
     const MEMORIES: usize = 10_000;
     const AGENTS: usize = 5;
     let memoir = open(&folder.path("archived.db"));
@@ -737,7 +707,7 @@ async fn archived(folder: &Folder) {
 }
 
 /// Sessions that the agents open themselves beside many memories, and the undoing of sessions of ten edits.
-async fn sessions(folder: &Folder) {
+async fn sessions(folder: &DiskFolder) {
     const AGENTS: usize = 12;
     let memoir = open(&folder.path("sessions.db"));
     let (mut opened, mut undone, mut undone_beside_many) = (Vec::new(), Vec::new(), Vec::new());
@@ -779,7 +749,7 @@ async fn sessions(folder: &Folder) {
     println!("  the same beside 10,000           {beside_many:>9.1?}");
 }
 
-async fn context(folder: &Folder) {
+async fn context(folder: &DiskFolder) {
     let memoir = open(&folder.path("context.db"));
     let handle = agent(&memoir, "wren", 1_000).await;
     let mut times = Vec::new();
@@ -795,7 +765,7 @@ async fn context(folder: &Folder) {
     );
 }
 
-async fn recall(folder: &Folder) {
+async fn recall(folder: &DiskFolder) {
     let memoir = open(&folder.path("recall.db"));
     let handle = agent(&memoir, "wren", 10_000).await;
     let (mut times, mut first) = (Vec::new(), None);
@@ -804,7 +774,7 @@ async fn recall(folder: &Folder) {
         let began = Instant::now();
         let found = handle
             .views()
-            .seen_by(memoir_app::Viewer::Agent)
+            .seen_by(Viewer::Agent)
             .recall(&query)
             .await
             .unwrap();
@@ -823,7 +793,7 @@ async fn recall(folder: &Folder) {
     );
 }
 
-async fn bulk(folder: &Folder) {
+async fn bulk(folder: &DiskFolder) {
     const MEMORIES: usize = 100_000;
     let lines: String = (0..MEMORIES)
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
@@ -857,7 +827,7 @@ fn main() {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|other| other == name);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let folder = Folder::new();
+        let folder = DiskFolder::default();
         if is_wanted("one") {
             one_by_one(&folder).await;
         }

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{InstallationSettings, Memoir, MemoryInput, OwnAgent};
+use memoir_app::{InstallationSettings, Memoir, MemoryInput, OwnAgent, Viewer};
 use memoir_domain::{SessionId, agent::Field, audit::Actor, session::Mode, tools::ToolResult};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
@@ -74,11 +74,7 @@ async fn agent(memoir: &Memoir, name: &str) -> OwnAgent {
     let maker = Actor::administrator("bench");
     account.create_agent(name, &settings, &maker).await.unwrap();
     let handle = account.agent(name).await.unwrap();
-    let handle = handle
-        .views()
-        .seen_by(memoir_app::Viewer::Agent)
-        .as_agent()
-        .unwrap();
+    let handle = handle.views().seen_by(Viewer::Agent).as_agent().unwrap();
     let own = Actor::agent(name);
     for part in 0..2 {
         let half = MEMORIES / 2;

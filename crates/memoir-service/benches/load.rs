@@ -15,7 +15,7 @@ use std::{
     future::Future,
     io::{BufRead, BufReader},
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
@@ -27,7 +27,7 @@ use memoir_model::{ConnectError, Model, ModelName};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::customer;
+use memoir_testkit::{DiskFolder, customer};
 use memoir_vault::MasterSource;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 use serde_json::json;
@@ -552,22 +552,6 @@ fn by_hand(path: &Path, copy: &Path, agents: &[Agent]) -> (f64, Vec<Duration>) {
     (all.len() as f64 / began.elapsed().as_secs_f64(), times)
 }
 
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    /// Beside the build, on a real disk: a folder in memory would omit the cost of a commit.
-    fn new() -> Self {
-        let place = std::env::var_os("CARGO_TARGET_TMPDIR")
-            .map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        std::fs::create_dir_all(&place).unwrap();
-        Self(tempfile::tempdir_in(place).unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-}
-
 /// The results of the rounds.
 #[derive(Default)]
 struct Measured {
@@ -632,7 +616,7 @@ impl Measured {
         self.edit_times.extend(edits(clients, rate / 2.0).await);
     }
 
-    async fn round(&mut self, folder: &Folder, round: usize, wanted: &impl Fn(&str) -> bool) {
+    async fn round(&mut self, folder: &DiskFolder, round: usize, wanted: &impl Fn(&str) -> bool) {
         let (path, copy) = (
             folder.path(&format!("{round}.db")),
             folder.path(&format!("{round}-raw.db")),
@@ -714,7 +698,7 @@ impl Measured {
 
 /// The peak memory of the service, in MB: at rest, for a verification of [`LONG`] records, for [`ASKING`] concurrent
 /// ones, and for [`BODIES`] large bodies; each in a process of its own.
-async fn print_peaks(folder: &Folder) {
+async fn print_peaks(folder: &DiskFolder) {
     let path = folder.path("long.db");
     let agent = prepare_long(&path, LONG).await;
     let verify = "/v1/agents/long/audit/verify";
@@ -761,7 +745,7 @@ async fn print_peaks(folder: &Folder) {
 }
 
 /// The cost of a read of the past, in a process of its own.
-async fn print_looks(folder: &Folder) {
+async fn print_looks(folder: &DiskFolder) {
     let path = folder.path("past.db");
     prepare_long(&path, PAST).await;
     let looking = Command::new(std::env::current_exe().unwrap())
@@ -805,7 +789,7 @@ fn main() {
         .unwrap();
     let mut measured = Measured::default();
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        let folder = Folder::new();
+        let folder = DiskFolder::default();
         if is_wanted("peaks") {
             print_peaks(&folder).await;
         }

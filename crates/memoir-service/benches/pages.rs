@@ -31,7 +31,7 @@ use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep, customer, input, settings};
+use memoir_testkit::{DiskFolder, ScriptedServer, ServerStep, customer, input, settings};
 use memoir_vault::{MasterSource, password::Password};
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet};
@@ -217,9 +217,9 @@ fn style(page: &str) -> String {
     from[..from.find('"').unwrap()].to_owned()
 }
 
-async fn print_fleet(folder: &Path) {
+async fn print_fleet(folder: &DiskFolder) {
     let server = ScriptedServer::always(ServerStep::status(401));
-    let path = folder.join("fleet.db");
+    let path = folder.path("fleet.db");
     let memoir = open(&path, &server.base_url());
     let account = memoir.account("default").await.unwrap();
     let began = Instant::now();
@@ -276,8 +276,8 @@ async fn print_fleet(folder: &Path) {
         .await;
 }
 
-async fn print_personal(folder: &Path) {
-    let path = folder.join("personal.db");
+async fn print_personal(folder: &DiskFolder) {
+    let path = folder.path("personal.db");
     let memoir = open(&path, "http://127.0.0.1:9");
     let owner = Actor::owner();
     let account = memoir.account("default").await.unwrap();
@@ -345,10 +345,7 @@ async fn print_personal(folder: &Path) {
 async fn main() {
     // Not used, but the client asks for one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // Beside the build, on a real disk.
-    let place = std::env::var_os("CARGO_TARGET_TMPDIR").unwrap_or_else(|| "target".into());
-    std::fs::create_dir_all(&place).unwrap();
-    let folder = tempfile::tempdir_in(place).unwrap();
-    print_personal(folder.path()).await;
-    print_fleet(folder.path()).await;
+    let folder = DiskFolder::default();
+    print_personal(&folder).await;
+    print_fleet(&folder).await;
 }

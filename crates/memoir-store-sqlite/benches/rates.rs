@@ -402,12 +402,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         store.commit(begun).await.unwrap();
     });
     let connection = Connection::open(path).unwrap();
-    connection
-        .pragma_update(None, "synchronous", "FULL")
-        .unwrap();
-    connection
-        .pragma_update(None, "secure_delete", true)
-        .unwrap();
+    let pragmas = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON";
+    connection.execute_batch(pragmas).unwrap();
     let mut times = Vec::new();
     let started = Instant::now();
     let row = agent(1);
@@ -416,11 +412,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         let began = Instant::now();
         let number = (1 + round % 500) as i64;
         let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
-            connection
-                .prepare_cached(sql)
-                .unwrap()
-                .execute(values)
-                .unwrap();
+            let mut statement = connection.prepare_cached(sql).unwrap();
+            statement.execute(values).unwrap();
         };
         run("BEGIN IMMEDIATE", &[]);
         run(
@@ -442,14 +435,11 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
             &[id, &document(1).open],
         );
         let record = record(1_001 + round, number as u64);
-        connection
-            .prepare_cached(
-                "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, \
-                     action, memory, body_version, body_commitment, hash, facts, body) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            )
-            .unwrap()
-            .execute(params![
+        run(
+            "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, \
+                 action, memory, body_version, body_commitment, hash, facts, body) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            params![
                 id,
                 record.seq as i64,
                 record.recorded_at.microseconds(),
@@ -462,8 +452,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 record.hash,
                 record.facts,
                 record.body.0
-            ])
-            .unwrap();
+            ],
+        );
         run("COMMIT", &[]);
         times.push(began.elapsed());
     }

@@ -12,11 +12,13 @@ mod characters;
 mod clock;
 mod corpus;
 mod dice;
+mod disk;
 mod honest;
 mod inputs;
 mod installation;
 mod model;
 mod models;
+mod page;
 #[cfg(unix)]
 mod postgres;
 mod served;
@@ -32,6 +34,7 @@ pub use characters::{Character, Mind, Row, Score};
 pub use clock::TestClock;
 pub use corpus::Corpus;
 pub use dice::{Dice, SeededRandom};
+pub use disk::DiskFolder;
 pub use honest::Honest;
 pub use inputs::{archival, input, journal, message, query, replacing, tagged};
 pub use installation::{
@@ -39,6 +42,7 @@ pub use installation::{
 };
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;
+pub use page::compare_with_page;
 #[cfg(unix)]
 pub use postgres::{Postgres, next_migrations};
 pub use served::{HttpAnswer, Served, Serving};

@@ -4,6 +4,7 @@
 
 use std::{fs, path::PathBuf};
 
+use memoir_testkit::compare_with_page;
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -107,32 +108,11 @@ fn spec_2_8_what_is_in_front_of_the_model_is_measured_on_known_answers() {
         in_front.push((mean(any), mean(tokens)));
     }
     println!("{table}");
-    compare("evaluated", &table);
+    compare_with_page("recall.md", "evaluated", &table, "EVALUATED");
     // The figure of the last row is the one that a session of Claude Code has.
     let (share, tokens) = in_front.last().unwrap();
     assert!(
         *share >= 0.9 && *tokens <= 2_500.0 + 400.0,
         "{share} in {tokens}"
-    );
-}
-
-/// Compares a table with the page, between its two marks, or writes it there.
-fn compare(mark: &str, table: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/recall.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (begin, end) = (
-        format!("<!-- {mark}:begin -->\n"),
-        format!("<!-- {mark}:end -->"),
-    );
-    let (before, rest) = page.split_once(&begin).unwrap();
-    let (stated, after) = rest.split_once(&end).unwrap();
-    let made = format!("\n{table}\n");
-    if std::env::var("EVALUATED").is_ok_and(|value| value == "overwrite") {
-        fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
-        return;
-    }
-    assert!(
-        stated == made,
-        "docs/recall.md has other figures: EVALUATED=overwrite writes these\n{table}"
     );
 }
