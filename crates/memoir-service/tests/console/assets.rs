@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     document::{Document, ReadDocument},
-    installation::{Browser, Installation, owner},
+    installation::{Browser, Installation},
 };
 
 /// What a page loads.
@@ -33,14 +33,7 @@ async fn weight(browser: &Browser, path: &str) -> usize {
 #[tokio::test]
 async fn the_first_page_is_small() {
     let installation = Installation::open().await;
-    for number in 0..60 {
-        let name = format!("agent {number:02}");
-        installation
-            .account
-            .create_agent(&name, &[], &owner())
-            .await
-            .unwrap();
-    }
+    installation.make_agents(60).await;
     let browser = installation.ada().await;
     let bytes = weight(&browser, "/").await;
     assert!(bytes < 100_000, "{bytes}");

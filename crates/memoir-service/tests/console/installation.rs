@@ -142,6 +142,13 @@ impl Installation {
         agent
     }
 
+    /// So many agents without memories: `agent 00` and the next ones.
+    pub async fn make_agents(&self, count: u32) {
+        for number in 0..count {
+            memoir_testkit::agent(&self.account, &format!("agent {number:02}"), &[]).await;
+        }
+    }
+
     /// Wren over its budget of 1,000 tokens, with nine memories of about 300 tokens of which two are the same.
     pub async fn agent_over_budget(&self) -> OwnAgent {
         let texts = [

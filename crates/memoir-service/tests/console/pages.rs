@@ -223,14 +223,7 @@ async fn spec_5_6_what_is_anothers_is_not_there() {
 #[tokio::test]
 async fn the_fleet_is_sorted_searched_and_paged() {
     let installation = Installation::open().await;
-    for number in 0..60 {
-        let name = format!("agent {number:02}");
-        installation
-            .account
-            .create_agent(&name, &[], &owner())
-            .await
-            .unwrap();
-    }
+    installation.make_agents(60).await;
     let long = "A word. ".repeat(600);
     let heavy = installation
         .agent(&installation.account, "zzz heavy", &[&long])

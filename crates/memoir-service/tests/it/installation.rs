@@ -70,6 +70,20 @@ impl Installation {
         }
         (agent, own)
     }
+
+    /// As [`Installation::agent_with`]: these words twice, which differ in form alone, and three other memories.
+    pub async fn agent_with_duplicate(&self, name: &str, words: &str) -> Caller {
+        let other =
+            "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
+        let texts: [&str; 5] = [
+            &format!("{words}."),
+            &format!("{words}!"),
+            other,
+            &format!("{other} {other}"),
+            &format!("So {other}"),
+        ];
+        self.agent_with(name, &texts).await.1
+    }
 }
 
 /// The holder of a token.

@@ -106,15 +106,7 @@ async fn driven(own: &Caller, agent: &str, rehearsal: bool) -> Value {
 /// What two sessions used, and the tokens that the one which was no rehearsal took away.
 async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
     let words = format!("The {CANARY} sings at dawn, and the kiln is fired on Thursdays");
-    let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
-    let texts: [&str; 5] = [
-        &format!("{words}."),
-        &format!("{words}!"),
-        others,
-        &format!("{others} {others}"),
-        &format!("So {others}"),
-    ];
-    let (_, own) = installation.agent_with(CANARY, &texts).await;
+    let own = installation.agent_with_duplicate(CANARY, &words).await;
     let (mut used, mut removed) = ([0; 3], 0);
     for rehearsal in [true, false] {
         let ended = driven(&own, CANARY, rehearsal).await;

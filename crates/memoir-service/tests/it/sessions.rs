@@ -100,16 +100,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
     let installation = Installation::open().await;
     let admin = installation.administrator().await;
     let words = "The kiln is fired on Thursdays, and Ada keeps her bees by the river";
-    let others =
-        "Nothing of this is said twice: the mill, the ferry, and the road to the coast in spring.";
-    let texts: [&str; 5] = [
-        &format!("{words}."),
-        &format!("{words}!"),
-        others,
-        &format!("{others} {others}"),
-        &format!("So {others}"),
-    ];
-    let (_, own) = installation.agent_with("wren", &texts).await;
+    let own = installation.agent_with_duplicate("wren", words).await;
     let rehearse = json!({"driver": "model", "rehearsal": true});
     let begun = admin.post(PATH, rehearse).await.expect(202);
     begun.has(json!({"state": "queued", "rehearsal": true}));
