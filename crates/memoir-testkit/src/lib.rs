@@ -25,6 +25,7 @@ mod served;
 mod server;
 mod step;
 mod store;
+mod tampering;
 mod tenant;
 mod text;
 mod watched;
@@ -51,6 +52,7 @@ pub use step::{ModelAnswer, ServerStep};
 pub use store::empty_store;
 #[cfg(unix)]
 pub use store::{KeyDatabase, postgres_store};
+pub use tampering::{intrude, tamper};
 pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,

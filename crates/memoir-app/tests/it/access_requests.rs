@@ -16,12 +16,12 @@ use memoir_domain::{
     session::{FailureClass, Mode},
 };
 use memoir_model::ModelError;
-use memoir_testkit::{Turn, input, journal};
+use memoir_testkit::{Turn, input, journal, tamper};
 use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
     OWNER, TestAgent, agent_of, complete, configure_by, delete, draft, lens, new_folder, person,
-    reading, request_by, revoke_by, shred_by, shredding, tamper,
+    reading, request_by, revoke_by, shred_by, shredding,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
 use memoir_store_sqlite::{CommitFault, SqliteStore};
-use memoir_testkit::InstallationFolder;
+use memoir_testkit::{InstallationFolder, intrude, tamper};
 use memoir_vault::password::Password;
 use rusqlite::Connection;
 
-use crate::installation::{OWNER, intrude, new_folder, tamper};
+use crate::installation::{OWNER, new_folder};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";

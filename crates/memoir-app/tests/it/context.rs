@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use memoir_app::{ContextRequest, MemoryInput, Severity};
 use memoir_domain::{agent::Field, memory::Number};
-use memoir_testkit::tagged;
+use memoir_testkit::{intrude, tagged, tamper};
 
-use crate::installation::{TestAgent, intrude, new_folder, tamper};
+use crate::installation::{TestAgent, new_folder};
 
 fn note(number: usize, tags: &[&str]) -> MemoryInput {
     tagged(&format!("{number:03} {}", "wool ".repeat(30)), tags)

@@ -38,7 +38,7 @@ const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
 const KEYS: &str = "MEMOIR_TEST_CRASH_KEYS";
 
-const MEMORIES: [&str; 12] = [
+pub const MEMORIES: [&str; 12] = [
     "Marta prefers linen thread for the spine of every book.",
     "The workshop opens at nine, and Joaquín is always there first.",
     "I promised Marta to keep the ledger of orders in order.",

@@ -9,7 +9,7 @@ use memoir_domain::{
     agent::{DuplicateMatch, Field, LossGuard},
     session::{Mode, Trigger},
 };
-use memoir_testkit::InstallationFolder;
+use memoir_testkit::{InstallationFolder, intrude};
 use memoir_vault::{
     AgentKey,
     password::Password,
@@ -19,7 +19,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
 use crate::installation::{
-    OWNER, TestAgent, complete, delete, intrude, lens, new_folder, person, reading, request_by,
+    OWNER, TestAgent, complete, delete, lens, new_folder, person, reading, request_by,
 };
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.

@@ -5,8 +5,9 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
+        mpsc::{self, Sender},
     },
     time::Duration,
 };
@@ -15,11 +16,12 @@ use memoir_app::{
     AccessRequestFacts, AgentHandle, Error, Handling, InstallationSettings, RecallPage,
     RecallSettings, SessionLimits, Severity, ShredWish,
 };
-use memoir_domain::{audit::Actor, memory::Number, recall::SemanticStatus};
+use memoir_domain::{AccessRequestId, audit::Actor, memory::Number, recall::SemanticStatus};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation, input, query};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::installation::{handle_by, lens, person, revoke_by, save_by, shred_by};
 
@@ -744,11 +746,23 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
 
 impl Embedding {
     /// The agent's yes to the server that is configured.
-    async fn agree(&self) -> memoir_domain::AccessRequestId {
+    async fn agree(&self) -> AccessRequestId {
         let (id, me) = (self.request().await.unwrap().id, me());
         let answer = self.agent.grants().answer_access(id, true, None, &me);
         answer.await.unwrap();
         id
+    }
+
+    /// Revokes that consent once the server is asked and before it responds: its vectors come too late.
+    async fn revoke_meanwhile(&self, id: AccessRequestId, asked: &Notify, go_on: Sender<()>) {
+        let revoked = async {
+            asked.notified().await;
+            self.agent.grants().revoke_access(id, &me()).await.unwrap();
+            go_on.send(()).unwrap();
+        };
+        let (made, ()) = tokio::join!(self.agent.memories().make_vectors(), revoked);
+        assert!(made.unwrap().problem.is_some());
+        assert_eq!(self.vectors("lab:small").await, NONE);
     }
 
     async fn request(&self) -> Result<AccessRequestFacts, Error> {
@@ -786,18 +800,10 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
         assert_eq!(wren.ask("honey").await, (vec![], forbidden));
         assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 0);
     }
-    // Revoked while the server responds: its vectors come too late.
     let id = wren.agree().await;
     let (step, asked, go_on) = held();
     server.push(step);
-    let revoked = async {
-        asked.notified().await;
-        wren.agent.grants().revoke_access(id, &me()).await.unwrap();
-        go_on.send(()).unwrap();
-    };
-    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), revoked);
-    assert!(made.unwrap().problem.is_some());
-    assert_eq!(wren.vectors("lab:small").await, NONE);
+    wren.revoke_meanwhile(id, &asked, go_on).await;
     // Another address under the same name, without consent: the next run of a process deletes the vectors of the former
     // one.
     wren.agree().await;
@@ -809,14 +815,10 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
 }
 
 /// A step that signals its request, and responds on a signal.
-fn held() -> (
-    ServerStep,
-    Arc<tokio::sync::Notify>,
-    std::sync::mpsc::Sender<()>,
-) {
-    let asked = Arc::new(tokio::sync::Notify::new());
-    let (go_on, waits) = std::sync::mpsc::channel::<()>();
-    let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
+fn held() -> (ServerStep, Arc<Notify>, Sender<()>) {
+    let asked = Arc::new(Notify::new());
+    let (go_on, waits) = mpsc::channel::<()>();
+    let (told, waits) = (asked.clone(), Mutex::new(waits));
     let step = ServerStep::respond(move |_| {
         told.notify_one();
         waits.lock().unwrap().recv().unwrap();
@@ -908,15 +910,8 @@ async fn spec_6_4_after_a_revocation_no_further_request_of_a_batch_is_made() {
     let (step, asked, go_on) = held();
     server.push(step);
     server.push(model());
-    let revoked = async {
-        asked.notified().await;
-        wren.agent.grants().revoke_access(id, &me()).await.unwrap();
-        go_on.send(()).unwrap();
-    };
-    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), revoked);
-    assert!(made.unwrap().problem.is_some());
+    wren.revoke_meanwhile(id, &asked, go_on).await;
     assert_eq!(server.steps_left(), 1, "the next text was not sent");
-    assert_eq!(wren.vectors("lab:small").await, NONE);
 }
 
 #[tokio::test]

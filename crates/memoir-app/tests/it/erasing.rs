@@ -11,7 +11,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{InstallationFolder, Turn, input, query};
+use memoir_testkit::{InstallationFolder, Turn, input, query, tamper};
 use memoir_vault::{
     archive::{self, Passphrase},
     password::Password,
@@ -24,7 +24,7 @@ use crate::{
     archiving,
     installation::{
         OWNER, TestAgent, agent_of, complete, new_folder, own, person, rehearsal, request_by,
-        save_by, shred_by, shredding, tamper,
+        save_by, shred_by, shredding,
     },
     story::{self, first_part, second_part},
 };
@@ -639,20 +639,26 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     assert!(texts.all(|text| !text.is_empty()));
 }
 
-/// Another process reads meanwhile, so the text stays in the log of the database until the next start removes it.
-#[tokio::test]
-async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
+/// An agent on files whose memory is shredded while another process reads the database, with that reader, and what was
+/// in the database before.
+async fn shredded_while_read() -> (InstallationFolder, TestAgent, Connection, BTreeSet<Vec<u8>>) {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     wren.remember("The Zilpzalp key of the back door is 4711.")
         .await;
     let old = sealed_texts(&folder.database());
     let reader = Connection::open(folder.database()).unwrap();
-    reader.execute_batch("BEGIN").unwrap();
-    let sql = "SELECT count(*) FROM memories";
-    let count: i64 = reader.query_row(sql, [], |row| row.get(0)).unwrap();
-    assert_eq!(count, 1);
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM memories")
+        .unwrap();
     shred_by(&wren.agent, ShredWish::of(Number(1), "a key"), &person()).await;
+    (folder, wren, reader, old)
+}
+
+/// Another process reads meanwhile, so the text stays in the log of the database until the next start removes it.
+#[tokio::test]
+async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
+    let (folder, wren, reader, old) = shredded_while_read().await;
     let new = sealed_texts(&folder.database());
     let replaced: Vec<Vec<u8>> = old.difference(&new).cloned().collect();
     assert!(
@@ -674,16 +680,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
 /// A process that continues without writes removes them all the same.
 #[tokio::test]
 async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone() {
-    let folder = new_folder();
-    let wren = TestAgent::of(&folder.open()).await;
-    wren.remember("The Zilpzalp key of the back door is 4711.")
-        .await;
-    let old = sealed_texts(&folder.database());
-    let reader = Connection::open(folder.database()).unwrap();
-    reader
-        .execute_batch("BEGIN; SELECT count(*) FROM memories")
-        .unwrap();
-    shred_by(&wren.agent, ShredWish::of(Number(1), "a key"), &person()).await;
+    let (folder, wren, reader, old) = shredded_while_read().await;
     let found = wren.store.check().await.unwrap();
     assert!(found.iter().any(|one| one.problem.contains("`residues`")));
     assert!(!wren.store.finish().await.unwrap(), "held by the reader");

@@ -1,8 +1,7 @@
-//! An agent in an installation of its own, helpers for tests, and tampering with its files.
+//! An agent in an installation of its own, and helpers for tests.
 
 use std::{
     future::pending,
-    path::Path,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
@@ -34,7 +33,6 @@ use memoir_testkit::{
 };
 pub use memoir_testkit::{administrator as person, settings};
 use memoir_vault::KeyStore;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 pub const MEMORIES: [&str; 6] = memoir_testkit::SIX_MEMORIES;
@@ -429,35 +427,4 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
         lens(&agent).refine(&options, &mut |_| {}).await.unwrap();
     }
     count
-}
-
-/// Opens the database like an intruder: nothing is checked, and no trigger fires.
-pub fn intrude(path: &Path, tamper: impl FnOnce(&Connection)) {
-    let connection = Connection::open(path).unwrap();
-    connection
-        .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
-        .unwrap();
-    let triggers: Vec<(String, String)> = connection
-        .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        .unwrap()
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
-    for (name, _) in &triggers {
-        connection
-            .execute_batch(&format!("DROP TRIGGER {name}"))
-            .unwrap();
-    }
-    tamper(&connection);
-    for (_, sql) in &triggers {
-        connection.execute_batch(sql).unwrap();
-    }
-}
-
-/// The same, by statements.
-pub fn tamper(path: &Path, statements: &str) {
-    intrude(path, |connection| {
-        connection.execute_batch(statements).unwrap()
-    });
 }

@@ -11,11 +11,9 @@ use memoir_domain::{
     audit::{Actor, ActorKind},
     session::State,
 };
-use memoir_testkit::{Turn, input, journal, message};
+use memoir_testkit::{Turn, input, intrude, journal, message};
 
-use crate::installation::{
-    TestAgent, agent_of, enqueue, intrude, new_folder, person, save_by, settings,
-};
+use crate::installation::{TestAgent, agent_of, enqueue, new_folder, person, save_by, settings};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -68,13 +68,9 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
             .await,
         7
     );
-    let applied = wren.apply(driven.id).await;
+    let applied = wren.apply(driven.id).await.session;
     assert_eq!(
-        (
-            applied.session.state,
-            applied.session.edits,
-            applied.session.rehearsal
-        ),
+        (applied.state, applied.edits, applied.rehearsal),
         (State::Completed, 2, false)
     );
     assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);

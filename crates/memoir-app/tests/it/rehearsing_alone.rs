@@ -118,13 +118,9 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(over["code"], "session_over");
     assert!(wren.agent.log().verify().await.unwrap().valid);
 
-    let applied = wren.apply(id).await;
+    let applied = wren.apply(id).await.session;
     assert_eq!(
-        (
-            applied.session.state,
-            applied.session.edits,
-            applied.session.rehearsal
-        ),
+        (applied.state, applied.edits, applied.rehearsal),
         (State::Completed, 2, false)
     );
     // The merged one, 8, has its text and the saved one its place.

@@ -22,10 +22,12 @@ use memoir_domain::{
     session::{FailureClass, Mode, State},
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
-use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn, input, journal, tagged};
+use memoir_testkit::{
+    ModelScript, TestClock, TestInstallation, Turn, input, intrude, journal, tagged,
+};
 
 use crate::installation::{
-    TestAgent, agent_of, assert_ended, complete, configure_by, enqueue, handle_by, intrude, lens,
+    TestAgent, agent_of, assert_ended, complete, configure_by, enqueue, handle_by, lens,
     new_folder, person, save_by, settings,
 };
 

@@ -21,7 +21,9 @@ use memoir_domain::{
     session::{FailureClass, State},
 };
 use memoir_model::{ErrorCode, ModelError};
-use memoir_testkit::{TestedText, Turn, archival, input, journal, query, replacing};
+use memoir_testkit::{
+    TestedText, Turn, archival, input, intrude, journal, query, replacing, tamper,
+};
 use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 use tracing::{
@@ -31,8 +33,8 @@ use tracing::{
 };
 
 use crate::installation::{
-    TestAgent, complete, configure_by, delete, intrude, new_folder, own, person, rehearsal,
-    request_by, shred_by, tamper,
+    TestAgent, complete, configure_by, delete, new_folder, own, person, rehearsal, request_by,
+    shred_by,
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of

@@ -19,15 +19,17 @@ use memoir_domain::{
     memory::Number,
     session::Mode,
 };
-use memoir_testkit::{InstallationFolder, TestedText, Turn, input, query, replacing};
+use memoir_testkit::{
+    InstallationFolder, TestedText, Turn, input, intrude, query, replacing, tamper,
+};
 use rusqlite::{Connection, Row, params, types::Value};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::{
     installation::{
-        OWNER, TestAgent, agent_of, complete, handle_by, intrude, new_folder, person, rehearsal,
-        save_by, shred_by, tamper,
+        OWNER, TestAgent, agent_of, complete, handle_by, new_folder, person, rehearsal, save_by,
+        shred_by,
     },
     story::{REWRITTEN, Story, first_part, second_part},
 };

@@ -7,16 +7,10 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, handle_by, person, reading};
-
-const MEMORIES: [&str; 6] = [
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-    "The cat sleeps on the paper which was delivered in the morning.",
-    "The old press came from Lisbon and needs oil every month.",
-];
+use crate::{
+    crashing::MEMORIES,
+    installation::{TestAgent, complete, delete, handle_by, person, reading},
+};
 
 fn merge(ids: [u64; 2]) -> Turn {
     let content = "The cat sleeps on the paper that was delivered in the morning.";
@@ -28,7 +22,7 @@ fn merge(ids: [u64; 2]) -> Turn {
 
 #[tokio::test]
 async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let before = wren.memories().await;
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
@@ -72,7 +66,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let before = wren.memories().await;
     let size = async || wren.agent.views().show().await.unwrap().counts.core_tokens;
     let whole = size().await;
@@ -111,7 +105,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
 
 #[tokio::test]
 async fn spec_4_3_one_memory_is_restored() {
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     wren.refine([delete(5), complete()]).await;
     let restored = wren.handle(Number(5), Handling::Restore).await;
     assert_eq!(restored.discarded_at, None);
@@ -138,7 +132,7 @@ async fn spec_4_3_one_memory_is_restored() {
 #[tokio::test]
 async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_agents_undo() {
     let me = Actor::agent("wren");
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     let records = wren.actions().await.len();
     // The session has removed it already.
@@ -163,7 +157,7 @@ async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_ag
 /// SPEC 4.3: each act is done twice by an administrator, and the second one changes nothing.
 #[tokio::test]
 async fn spec_4_3_every_act_of_an_administrator_is_on_the_record_where_it_changes_nothing() {
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let (memories, grants) = (wren.agent.memories(), wren.agent.grants());
     let made = grants
         .create_token(Provision::Any, None, &Actor::owner())
@@ -240,7 +234,7 @@ async fn recorded_twice(wren: &TestAgent, what: &str, act: impl AsyncFn()) {
 
 #[tokio::test]
 async fn spec_4_3_a_running_session_is_rolled_back_to_what_an_administrator_confirmed() {
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let session = crate::archiving::open(&wren).await;
     let both = json!({"ids": [4, 5], "content": "The cat sleeps on the paper that was delivered, which was delivered in the morning."});
     let merged = crate::archiving::edit(&wren, session, "consolidate_memories", both).await;
@@ -259,7 +253,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
     let me = Actor::agent("wren");
     // An administrator's act on a memory that the session changed, and whether it holds.
     for change in ["protect", "discard"] {
-        let wren = TestAgent::new(&MEMORIES).await;
+        let wren = TestAgent::new(&MEMORIES[..6]).await;
         let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
         let number = Number(7);
         match change {
@@ -289,7 +283,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
 #[tokio::test]
 async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
     let me = Actor::agent("wren");
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let protect = Turn::call("protect_memory", json!({"id": 1}));
     let (driven, _) = wren.refine([protect, complete()]).await;
     let protected = wren.handle(Number(1), Handling::Protect).await;
@@ -313,7 +307,7 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
 #[tokio::test]
 async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     let me = Actor::agent("wren");
-    let wren = TestAgent::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
     let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
     wren.clock.advance(std::time::Duration::from_secs(60));
     // The second session has session tools, but has written no record yet.
@@ -328,5 +322,5 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     let refused = sessions.roll_back_last(first.id, false, &me).await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
     wren.roll_back(first.id, false).await;
-    assert_eq!(wren.kept().await.len(), MEMORIES.len());
+    assert_eq!(wren.kept().await.len(), 6);
 }

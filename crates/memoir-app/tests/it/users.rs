@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use data_encoding::BASE32_NOPAD;
 use memoir_app::{
     Account, Error, Memoir, Proof, Provision, SignIn, SignedInUser, TokenWithSecret, VerifiedUser,
 };
@@ -11,10 +12,10 @@ use memoir_domain::{
     audit::Actor,
 };
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{InstallationFolder, input};
+use memoir_testkit::{InstallationFolder, input, tamper};
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::installation::{OWNER, agent_of, draft, new_folder, request_by, save_by, tamper};
+use crate::installation::{OWNER, agent_of, draft, new_folder, request_by, save_by};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -47,16 +48,7 @@ impl Device {
 
 /// The secret that a page shows for typing.
 fn typed(text: &str) -> FactorSecret {
-    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
-    for letter in text.chars() {
-        bits = bits << 5 | LETTERS.find(letter).unwrap() as u32;
-        held += 5;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held & 0xFF) as u8);
-        }
-    }
+    let bytes = BASE32_NOPAD.decode(text.as_bytes()).unwrap();
     FactorSecret::from_bytes(&bytes).unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use data_encoding::BASE32_NOPAD;
 use memoir_service::ServiceOptions;
 use memoir_testkit::{HttpAnswer, TestedText};
 use memoir_vault::second_factor::FactorSecret;
@@ -42,18 +43,10 @@ fn code_in(installation: &Installation, secret: &FactorSecret, seconds: i64) -> 
 
 /// The secret that a page shows to be typed.
 fn typed(page: &Document) -> FactorSecret {
-    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut codes = page.all("code");
     let shown = codes.find(|code| code.attribute("class") == Some("typed"));
-    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
-    for letter in shown.unwrap().text.chars().filter(|letter| *letter != ' ') {
-        bits = bits << 5 | LETTERS.find(letter).unwrap() as u32;
-        held += 5;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held & 0xFF) as u8);
-        }
-    }
+    let text = shown.unwrap().text.replace(' ', "");
+    let bytes = BASE32_NOPAD.decode(text.as_bytes()).unwrap();
     FactorSecret::from_bytes(&bytes).unwrap()
 }
 

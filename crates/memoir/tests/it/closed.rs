@@ -1,6 +1,6 @@
 //! A closed installation: commands show an agent's texts with its token only (SPEC 5.5).
 
-use memoir_testkit::{ServerStep, TestedText};
+use memoir_testkit::{ServerStep, TestedText, tamper};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, MadeOnce, Ran, rows, script};
@@ -147,26 +147,7 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
     std::fs::write(&keys, before).unwrap();
     refused(&installation);
     std::fs::write(&keys, after).unwrap();
-    let database = rusqlite::Connection::open(&file).unwrap();
-    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
-    let triggers: Vec<(String, String)> = database
-        .prepare(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users'",
-        )
-        .unwrap()
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
-    for (name, _) in &triggers {
-        let drop = format!("DROP TRIGGER {name}");
-        database.execute_batch(&drop).unwrap();
-    }
-    database.execute("DELETE FROM users", []).unwrap();
-    for (_, sql) in &triggers {
-        database.execute_batch(sql).unwrap();
-    }
-    drop(database);
+    tamper(&file, "DELETE FROM users");
     refused(&installation);
     installation
         .with_token(&token, "context wren")
