@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     installation::{Installation, Ran, names_in, rows, wait_until},
-    serving::Running,
+    serving::{Running, served_agent},
 };
 
 /// The hook of a program's event, without a tight time limit, for a busy machine.
@@ -708,10 +708,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
 
 #[test]
 fn spec_2_3_a_service_is_asked_as_a_database_is() {
-    let installation = Installation::with_agent();
-    let token = crate::serving::agents_token(&installation);
-    let service = Running::start(&installation, &[]);
-    installation.remember(&["Ines keeps bees."]);
+    let (installation, token, service) = served_agent();
     // Another home, which has no database.
     let away = Installation::new();
     let url = format!("http://{}", service.address);
@@ -942,10 +939,7 @@ fn spec_6_4_an_unencrypted_service_is_reported_once() {
 
 #[test]
 fn spec_6_4_no_proxy_sees_what_is_sent_to_a_service_in_the_open() {
-    let installation = Installation::with_agent();
-    let token = crate::serving::agents_token(&installation);
-    let service = Running::start(&installation, &[]);
-    installation.remember(&["Ines keeps bees."]);
+    let (_installation, token, service) = served_agent();
     let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     proxy.set_nonblocking(true).unwrap();
     let away = Installation::new();

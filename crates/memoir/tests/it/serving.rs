@@ -212,6 +212,15 @@ pub(crate) fn agents_token(installation: &Installation) -> String {
     token(installation, &["--role", "agent", "--agent", "wren"])
 }
 
+/// An installation with an agent that keeps one memory, the agent's token, and the service of the installation.
+pub(crate) fn served_agent() -> (Installation, String, Running) {
+    let installation = Installation::with_agent();
+    let token = agents_token(&installation);
+    let service = Running::start(&installation, &[]);
+    installation.remember(&["Ines keeps bees."]);
+    (installation, token, service)
+}
+
 pub(crate) const MEMORIES: &str = "/v1/agents/wren/memories";
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     hooks::{begin_in, event_of},
     installation::{Installation, Ran, rows},
-    serving::Running,
+    serving::{Running, served_agent},
     users::browse,
 };
 
@@ -322,10 +322,7 @@ fn spec_6_2_setup_replaces_no_file_that_was_changed_since_it_was_read() {
 
 #[test]
 fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file() {
-    let installation = Installation::with_agent();
-    let token = crate::serving::agents_token(&installation);
-    let service = Running::start(&installation, &[]);
-    installation.remember(&["Ines keeps bees."]);
+    let (_installation, token, service) = served_agent();
     let away = Installation::new();
     let url = format!("http://{}", service.address);
     let setup = format!("setup claude-code --url {url} --agent wren --yes");
