@@ -36,6 +36,13 @@ use crate::Store;
 /// A scenario on a fresh store, in a runtime of tokio.
 pub type StoreStory = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// The scenario of that name.
+pub fn story(name: &str) -> StoreStory {
+    let mut stories = STORIES.iter();
+    let (_, story) = stories.find(|(known, _)| *known == name).unwrap();
+    *story
+}
+
 macro_rules! stories {
     ($($module:ident::$name:ident,)*) => {
         /// Every scenario under the name of its rule.
@@ -43,10 +50,15 @@ macro_rules! stories {
             $((stringify!($name), |store| Box::pin($module::$name(store))),)*
         ];
 
-        /// Calls the macro `make` with the name of every scenario, so that each can be a test of its own.
+        /// Makes every scenario a test of its own, which calls the function `run` with it.
         #[macro_export]
         macro_rules! each_story {
-            ($make:ident) => { $($make! { $name })* };
+            ($run:ident) => { $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    $run($crate::conformance::story(stringify!($name))).await;
+                }
+            )* };
         }
     };
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use memoir_store::{Store, conformance::STORIES};
+use memoir_store::{
+    Store,
+    conformance::{STORIES, StoreStory},
+};
 use memoir_store_postgres::PostgresStore;
 
 use crate::common;
 
-async fn run(name: &str) {
-    let (_, story) = STORIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .expect("a story of that name");
+async fn run(story: StoreStory) {
     let database = or_skip!(common::database());
     let store = common::migrated(&database.url).await;
     story(Arc::new(store) as Arc<dyn Store>).await;
@@ -29,13 +28,4 @@ async fn spec_6_1_the_same_stories_are_true_where_statements_are_prepared() {
     }
 }
 
-macro_rules! story {
-    ($name:ident) => {
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $name() {
-            run(stringify!($name)).await;
-        }
-    };
-}
-
-memoir_store::each_story!(story);
+memoir_store::each_story!(run);

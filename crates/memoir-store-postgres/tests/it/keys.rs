@@ -2,7 +2,10 @@
 
 use memoir_store_postgres::{PostgresKeys, PostgresStore};
 use memoir_vault::{
-    Error, KeyStore, MasterKey, MasterSource, conformance::STORIES, rows::KeyRows, unlock_rows,
+    Error, KeyStore, MasterKey, MasterSource,
+    conformance::{KeyStoreStory, STORIES},
+    rows::KeyRows,
+    unlock_rows,
 };
 
 use crate::common::{self, scope};
@@ -21,25 +24,12 @@ fn key_database() -> Option<common::TestDatabase> {
     Some(database)
 }
 
-fn run(name: &str) {
-    let (_, story) = STORIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .expect("a story of that name");
+fn run(story: KeyStoreStory) {
     let database = or_skip!(key_database());
     story(&|| Box::new(PostgresKeys::open(&database.url, None).unwrap()) as Box<dyn KeyRows>);
 }
 
-macro_rules! story {
-    ($name:ident) => {
-        #[test]
-        fn $name() {
-            run(stringify!($name));
-        }
-    };
-}
-
-memoir_vault::each_key_story!(story);
+memoir_vault::each_key_story!(run);
 
 #[test]
 fn the_same_stories_are_true_of_keys_behind_a_pooler() {

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_store::{Store, conformance::STORIES};
+use memoir_store::{Store, conformance::StoreStory};
 use memoir_store_sqlite::SqliteStore;
 
-async fn run(name: &str) {
-    let (_, story) = STORIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .expect("a story of that name");
+async fn run(story: StoreStory) {
     let folder = tempfile::tempdir().unwrap();
     let file = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
     story(Arc::new(file) as Arc<dyn Store>).await;
@@ -17,13 +13,4 @@ async fn run(name: &str) {
     story(Arc::new(memory) as Arc<dyn Store>).await;
 }
 
-macro_rules! story {
-    ($name:ident) => {
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $name() {
-            run(stringify!($name)).await;
-        }
-    };
-}
-
-memoir_store::each_story!(story);
+memoir_store::each_story!(run);

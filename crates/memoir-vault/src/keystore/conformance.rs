@@ -28,15 +28,27 @@ pub type Open<'place> = &'place (dyn Fn() -> Box<dyn KeyRows> + Sync);
 /// A scenario in an empty place.
 pub type KeyStoreStory = fn(Open<'_>);
 
+/// The scenario of that name.
+pub fn story(name: &str) -> KeyStoreStory {
+    let mut stories = STORIES.iter();
+    let (_, story) = stories.find(|(known, _)| *known == name).unwrap();
+    *story
+}
+
 macro_rules! stories {
     ($($name:ident,)*) => {
         /// Every scenario under the name of its rule.
         pub const STORIES: &[(&str, KeyStoreStory)] = &[$((stringify!($name), $name),)*];
 
-        /// Calls the macro `make` with the name of every scenario, so that each can be a test of its own.
+        /// Makes every scenario a test of its own, which calls the function `run` with it.
         #[macro_export]
         macro_rules! each_key_story {
-            ($make:ident) => { $($make! { $name })* };
+            ($run:ident) => { $(
+                #[test]
+                fn $name() {
+                    $run($crate::conformance::story(stringify!($name)));
+                }
+            )* };
         }
     };
 }
