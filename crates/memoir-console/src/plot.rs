@@ -273,9 +273,7 @@ mod tests {
     use super::*;
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_microseconds(0)
-            .unwrap()
-            .plus_seconds(seconds)
+        Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
     }
 
     fn session(ended_at: i64, state: State) -> SessionMark {

@@ -128,6 +128,15 @@ pub enum EventMeaning {
     },
 }
 
+/// The label of [`EventMeaning::Saved`] for people.
+pub fn saved_as(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Core => "saved",
+        Kind::Journal => "saved as a journal entry",
+        Kind::Archival => "saved as an archival memory",
+    }
+}
+
 /// Builds the histories of all memories from `log`, the agent's whole log, oldest first. With `only`, those of this
 /// memory, of all its direct and indirect sources, and of its successors.
 pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {

@@ -181,9 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_microseconds(0)
-            .unwrap()
-            .plus_seconds(seconds)
+        Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
     }
 
     proptest! {

@@ -291,16 +291,7 @@ fn spec_3_16_an_end_that_left_nothing_behind_writes_no_entry() {
 
 #[test]
 fn spec_3_16_every_end_has_its_wire_name() {
-    for state in [
-        State::Queued,
-        State::Asking,
-        State::Open,
-        State::Completed,
-        State::RolledBack,
-        State::Declined,
-        State::Abandoned,
-        State::Failed,
-    ] {
+    for state in State::ALL {
         assert_eq!(json!(state), state.as_str());
         let ended = !matches!(state, State::Queued | State::Asking | State::Open);
         assert_eq!(state.is_running(), !ended);

@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     agent::{Agent, Field, Threshold},
-    audit::{Action, Change, Facts, Record},
+    audit::{Action, Change, Record},
     draft::Draft,
     lifecycle,
     memory::{Memory, Number, Place},
@@ -141,20 +141,9 @@ fn spec_3_12_a_record_by_which_an_original_is_lost_is_named() {
     let lost = |number: u64, action: Action, change: fn(&mut Memory)| {
         let mut world = World::with(&["secret tea", "secret wool", "^secret linen"]);
         world.open(Mode::Full);
-        let before = world.memory(number).clone();
-        let mut after = before.clone();
-        change(&mut after);
         let session = world.last_session().clone();
-        let mut draft = Draft::for_session(world.agent.clone(), session, world.now);
-        let changes: Vec<_> = draft.alter(before, &after).into_iter().collect();
-        draft.record(
-            &admin(),
-            action,
-            Some(Number(number)),
-            Facts::default(),
-            changes,
-        );
-        world.apply(draft.finish());
+        let draft = Draft::for_session(world.agent.clone(), session, world.now);
+        world.alter_in(draft, number, action, change);
         Replay::of(&world.log)
             .err()
             .map(|mismatch| mismatch.problem)

@@ -243,10 +243,21 @@ impl World {
 
     /// A change by an administrator, outside of any session, that no rule makes.
     pub(crate) fn alter(&mut self, number: u64, action: Action, change: impl FnOnce(&mut Memory)) {
+        let draft = Draft::for_agent(self.agent.clone(), self.now);
+        self.alter_in(draft, number, action, change);
+    }
+
+    /// As [`World::alter`], in that draft.
+    pub(crate) fn alter_in(
+        &mut self,
+        mut draft: Draft,
+        number: u64,
+        action: Action,
+        change: impl FnOnce(&mut Memory),
+    ) {
         let before = self.memory(number).clone();
         let mut after = before.clone();
         change(&mut after);
-        let mut draft = Draft::for_agent(self.agent.clone(), self.now);
         let changes = draft.alter(before, &after).into_iter();
         let changes = changes.collect::<Vec<_>>();
         draft.record(

@@ -185,17 +185,7 @@ pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
 }
 
 pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
-    let states = [
-        State::Queued,
-        State::Asking,
-        State::Open,
-        State::Completed,
-        State::RolledBack,
-        State::Declined,
-        State::Abandoned,
-        State::Failed,
-    ];
-    for (number, state) in states.into_iter().enumerate() {
+    for (number, state) in State::ALL.into_iter().enumerate() {
         // An agent each, since only one session of an agent may run.
         let mut author = Author::new(&store, 1, number as u128).await;
         let plain = SessionRow {

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt::Write};
 use memoir_domain::{
     PrivateText,
     audit::Action,
-    history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
-    memory::{Kind, Memory, Number, Place},
+    history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory, saved_as},
+    memory::{Memory, Number, Place},
 };
 
 use super::{diff::diff, moment, numbers, records::actor};
@@ -141,12 +141,7 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
     let plain = |what: &str| (what.to_owned(), String::new());
     match &event.what {
         EventMeaning::Saved { kind, content } => {
-            let kind = match kind {
-                Kind::Core => "saved",
-                Kind::Journal => "saved as a journal entry",
-                Kind::Archival => "saved as an archival memory",
-            };
-            (kind.to_owned(), change(None, content))
+            (saved_as(*kind).to_owned(), change(None, content))
         }
         EventMeaning::Merged { from, content } => (
             format!("merged from {}", numbers(from)),

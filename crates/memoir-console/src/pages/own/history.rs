@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use memoir_domain::{
     PrivateText,
-    history::{EventMeaning, MemoryEvent, MemoryHistory},
-    memory::{Kind, Memory, Number, Place},
+    history::{EventMeaning, MemoryEvent, MemoryHistory, saved_as},
+    memory::{Memory, Number, Place},
 };
 
 use super::{
@@ -85,14 +85,7 @@ impl Tree<'_> {
         let linked =
             |text: &str, of: &[Number]| html! { (text) " " (numbers(of, Some(self.path))) };
         match &event.what {
-            EventMeaning::Saved { kind, content } => {
-                let kind = match kind {
-                    Kind::Core => "saved",
-                    Kind::Journal => "saved as a journal entry",
-                    Kind::Archival => "saved as an archival memory",
-                };
-                (html! { (kind) }, Some(content))
-            }
+            EventMeaning::Saved { kind, content } => (html! { (saved_as(*kind)) }, Some(content)),
             EventMeaning::Merged { from, content } => {
                 (linked("written in place of", from), Some(content))
             }
