@@ -1,4 +1,4 @@
-//! A store in front of another one, whose commits a test watches, disturbs or falsifies.
+//! A store in front of another one, whose calls a test watches, disturbs or falsifies.
 
 use std::sync::Arc;
 
@@ -16,9 +16,15 @@ use memoir_store::{
     UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
 
-/// What happens around each commit.
+/// What happens around each call, and each commit.
 #[async_trait]
 pub trait StoreWatch: Send + Sync {
+    /// Before each call, commits included: may refuse it, as where the store cannot be reached. Renewals of leases are
+    /// left out, since their number depends on the real clock.
+    fn reach(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Before it: may alter it, refuse it, or never return, as where the process ends.
     async fn begin(&self, _commit: &mut Commit) -> Result<()> {
         self.alive().await;
@@ -72,6 +78,7 @@ macro_rules! pass_on {
         #[async_trait]
         impl $trait for WatchedStore {
             $(async fn $name(&self, $($value: $kind),*) -> $answer {
+                self.watch.reach()?;
                 self.inner.$name($($value),*).await
             })*
             $($own)*
@@ -119,6 +126,7 @@ pass_on! {
         agent: Option<AgentId>,
         since: Timestamp,
     ) -> Result<StoredUsage> {
+        self.watch.reach()?;
         self.watch.counting(agent);
         self.inner.usage(account, agent, since).await
     }
@@ -231,19 +239,28 @@ pass_on! {
         ) -> Result<Vec<AccessRow>>;
         fn open_requests(scope: AgentScope) -> Result<Vec<AccessRow>>;
         fn records_at(scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
-        fn renew_lease(
-            scope: AgentScope, session: SessionId, holder: u64, until: Timestamp
-        ) -> Result<bool>;
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.inner.renew_lease(scope, session, holder, until).await
     }
 
     /// Decisions that are written together are not watched one by one.
     async fn commit_all(&self, commits: Commits) -> Result<()> {
+        self.watch.reach()?;
         self.watch.begin_together().await?;
         self.inner.commit_all(commits).await?;
         self.watch.written_together().await
     }
 
     async fn commit(&self, mut commit: Commit) -> Result<()> {
+        self.watch.reach()?;
         self.watch.begin(&mut commit).await?;
         let answer = self.watch.is_answer_lost().then(|| commit.clone());
         self.inner.commit(commit).await?;
