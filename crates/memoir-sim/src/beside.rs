@@ -1,5 +1,5 @@
 //! Two steps at one moment: what another process does for the same agent once a step is decided, and before that is
-//! written. The step is then decided anew.
+//! written. The step is then decided anew. Or it is written, and the other process acts before the late response.
 
 use std::{future::Future, pin::Pin, slice, sync::Arc};
 
@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use crate::{
     Lexicon, Violation,
     plan::{Plan, one_of_its_texts},
+    process::Moment,
     resident::Resident,
     session::Failure,
     view::{Between, View},
@@ -124,13 +125,15 @@ impl Beside {
 /// An act that may come to pass beside a step.
 pub(crate) struct Meeting {
     beside: Beside,
+    moment: Moment,
     met: Arc<Mutex<Option<Met>>>,
 }
 
 impl Meeting {
-    pub(crate) fn new(beside: Beside) -> Self {
+    pub(crate) fn new(beside: Beside, moment: Moment) -> Self {
         Self {
             beside,
+            moment,
             met: Arc::default(),
         }
     }
@@ -144,19 +147,30 @@ impl Meeting {
         })
     }
 
-    /// Where it came to pass: what it was, and the memory after it. Before it nothing of the step was written.
+    /// Where it came to pass: what it was, and the memory after it. Before it nothing of the step was written, or its
+    /// first commit alone. `is_off` says whether a session of the step may have the guard `off`.
     pub(crate) fn reconcile(
         self,
         resident: &mut Resident,
+        (plan, is_off): (&Plan, bool),
     ) -> Result<Option<(&'static str, View)>, Violation> {
         let met = self.met.lock().take();
         let Some(met) = met else {
             return Ok(None);
         };
         let (before, after) = met?;
-        resident.reconcile(before, Between::Nothing, &[])?;
+        let name = match self.moment {
+            Moment::BeforeCommit => {
+                resident.reconcile(before, Between::Nothing, &[])?;
+                self.beside.name()
+            }
+            Moment::BeforeResponse => {
+                resident.reconcile(before, plan.between(false, is_off), &plan.texts())?;
+                "late response"
+            }
+        };
         let texts = self.beside.texts();
         resident.reconcile(after.clone(), self.beside.between(), &texts)?;
-        Ok(Some((self.beside.name(), after)))
+        Ok(Some((name, after)))
     }
 }

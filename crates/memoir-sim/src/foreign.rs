@@ -153,7 +153,7 @@ impl ForeignFile {
 pub(crate) async fn undo_import(resident: &Resident, actor: &Actor) -> Result<(), Failure> {
     let agent = &resident.agent;
     let undone = agent.memories().undo_import(actor, false).await?;
-    let after = View::of(agent).await?;
+    let after = View::of(&resident.elsewhere).await?;
     let before = resident.view.memories.iter();
     let gone = before.filter(|(number, old)| {
         let new = after.memories.get(number);

@@ -1,8 +1,8 @@
 //! Whole installations in one process, by a seed: the use cases of `memoir-app`, two or three times as so many nodes
 //! over one store, in memory, on a disk or on PostgreSQL. The seed gives the clock, identifiers, models and faults.
-//! Agents live, administrators act, honest and hostile models refine, nodes are killed amid a session. After each step
-//! all that the specification promises is checked as far as it is cheap, by any node; at each session's end the log is
-//! verified and replayed.
+//! Agents live, administrators act, honest and hostile models refine, nodes are killed amid a session or cut off from the
+//! store. After each step all that the specification promises is checked as far as it is cheap, by any node; at each
+//! session's end the log is verified and replayed.
 //!
 //! Every step draws from numbers of its own, so that a run without some of its steps does the others as before: a
 //! failing seed shrinks to few steps, and one line repeats it.

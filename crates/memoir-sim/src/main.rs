@@ -15,8 +15,8 @@ Simulates whole installations by seeds, and checks what must hold after each ste
 two or three nodes over one store; agents that save, recall, absorb, reflect and
 refine, with honest, hostile and senseless models and with each loss guard; owners
 and administrators; agents that are erased, and others that take their names; nodes
-that are killed or lose responses; and clocks that jump. Agents import with the
-stores sqlite and postgres
+that are killed, cut off from the store, or get responses late or never; and clocks
+that jump. Agents import with the stores sqlite and postgres
 
 Usage: memoir-sim [OPTIONS]
 

@@ -108,6 +108,22 @@ impl Plan {
         }
     }
 
+    /// Whether it is one decision, without a read after it: refused as `busy`, it changed nothing.
+    pub(crate) fn is_one_decision(&self) -> bool {
+        matches!(
+            self,
+            Self::Save(..)
+                | Self::Handle(..)
+                | Self::Configure(..)
+                | Self::Undo(..)
+                | Self::Apply(_)
+                | Self::Cancel
+                | Self::Rewind(_)
+                | Self::Shred(..)
+                | Self::UndoImport(_)
+        )
+    }
+
     /// Whether a session may change the memory in it.
     pub(crate) fn is_session(&self) -> bool {
         matches!(self, Self::Own(..) | Self::Refine { .. } | Self::Apply(_))

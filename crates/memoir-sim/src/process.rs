@@ -1,5 +1,5 @@
-//! One process of the simulated installation: it can be killed at any commit, lose the answer to one, or have a store
-//! that writes something else than what was decided.
+//! One process of the simulated installation: it can be killed at any commit, lose the answer to one or get it late, be
+//! cut off from the store, or have a store that writes something else than what was decided.
 
 use async_trait::async_trait;
 use memoir_domain::memory::{ArchivedBy, Kind};
@@ -10,7 +10,13 @@ use tokio::{sync::Notify, task::JoinSet};
 
 use crate::beside::Act;
 
-/// What happens at a commit.
+/// The most calls that a cut lasts.
+const LONGEST_CUT: u64 = 5;
+
+/// The attempts at an act that is refused as `busy`: one more than a cut can refuse.
+pub(crate) const ATTEMPTS: u64 = LONGEST_CUT + 1;
+
+/// What happens at a commit, or to calls of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The process ends before it is written.
@@ -23,10 +29,12 @@ pub(crate) enum Fault {
     LostUnwritten,
     /// Others keep the database locked.
     Busy,
+    /// So many calls do not reach the store, reads and commits alike.
+    Cut(u64),
 }
 
 impl Fault {
-    const ALL: [Self; 5] = [
+    const AT_COMMITS: [Self; 5] = [
         Self::KilledBefore,
         Self::KilledAfter,
         Self::LostWritten,
@@ -34,9 +42,27 @@ impl Fault {
         Self::Busy,
     ];
 
+    /// One at a commit.
     pub(crate) fn any(dice: &mut Dice) -> Self {
-        Self::ALL[dice.roll(Self::ALL.len() as u64) as usize]
+        Self::AT_COMMITS[dice.roll(Self::AT_COMMITS.len() as u64) as usize]
     }
+
+    /// A cut of any length.
+    pub(crate) fn cut(dice: &mut Dice) -> Self {
+        Self::Cut(dice.roll(LONGEST_CUT) + 1)
+    }
+}
+
+/// When another process acts during the next commit.
+///
+/// The response to a read that comes late needs no moment of its own: what is decided on it is decided on a former
+/// state, as where another process acts before the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// After the decision, before it is written.
+    BeforeCommit,
+    /// After it was written, before its late response.
+    BeforeResponse,
 }
 
 /// A rule that the store breaks: the invariants must notice each.
@@ -108,18 +134,20 @@ impl Falsification {
 
 #[derive(Default)]
 struct Plan {
-    /// The fault, and how many commits are before it.
+    /// The fault, and how many commits are before it; before a cut, how many calls.
     armed: Option<(u64, Fault)>,
     /// A fault of the commit that is being written.
     after: Option<Fault>,
+    /// Whether a call did not reach the store.
+    is_cut: bool,
     is_dead: bool,
 }
 
 /// A process.
 pub(crate) struct Process {
     plan: Mutex<Plan>,
-    /// What another process does before the next commit.
-    beside: Mutex<Option<Act>>,
+    /// What another process does during the next commit.
+    beside: Mutex<Option<(Moment, Act)>>,
     ended: Notify,
     falsification: Option<Falsification>,
 }
@@ -134,25 +162,27 @@ impl Process {
         }
     }
 
-    /// After so many commits, that fault.
-    pub(crate) fn arm(&self, commits: u64, fault: Fault) {
-        self.plan.lock().armed = Some((commits, fault));
+    /// After so many commits, that fault; a cut after so many calls.
+    pub(crate) fn arm(&self, before: u64, fault: Fault) {
+        self.plan.lock().armed = Some((before, fault));
     }
 
-    /// Before the next commit, another process does that.
-    pub(crate) fn interrupt(&self, beside: Act) {
-        *self.beside.lock() = Some(beside);
+    /// At that moment of the next commit, another process does that.
+    pub(crate) fn interrupt(&self, moment: Moment, beside: Act) {
+        *self.beside.lock() = Some((moment, beside));
     }
 
-    /// Without any fault or interruption from now on.
-    pub(crate) fn disarm(&self) {
-        self.plan.lock().armed = None;
+    /// Without any fault or interruption from now on. Returns whether it was cut off from the store.
+    pub(crate) fn disarm(&self) -> bool {
         *self.beside.lock() = None;
+        let mut plan = self.plan.lock();
+        plan.armed = None;
+        std::mem::take(&mut plan.is_cut)
     }
 
-    async fn meet(&self) {
-        let beside = self.beside.lock().take();
-        let Some(beside) = beside else { return };
+    async fn meet(&self, now: Moment) {
+        let beside = self.beside.lock().take_if(|(moment, _)| *moment == now);
+        let Some((_, beside)) = beside else { return };
         // On a stack of its own: the states of two use cases are larger than that of a test has room for. It ends with
         // the step.
         let mut task = JoinSet::new();
@@ -172,6 +202,8 @@ impl Process {
     fn due(&self) -> Option<Fault> {
         let mut plan = self.plan.lock();
         match plan.armed {
+            // It is counted by calls.
+            Some((_, Fault::Cut(_))) | None => None,
             Some((0, fault)) => {
                 plan.armed = None;
                 Some(fault)
@@ -180,7 +212,6 @@ impl Process {
                 plan.armed = Some((left - 1, fault));
                 None
             }
-            None => None,
         }
     }
 
@@ -193,9 +224,28 @@ impl Process {
 
 #[async_trait]
 impl StoreWatch for Process {
+    fn reach(&self) -> Result<()> {
+        let mut plan = self.plan.lock();
+        let Some((before, Fault::Cut(calls))) = plan.armed else {
+            return Ok(());
+        };
+        if let Some(before) = before.checked_sub(1) {
+            plan.armed = Some((before, Fault::Cut(calls)));
+            return Ok(());
+        }
+        let left = calls.checked_sub(1).filter(|left| *left > 0);
+        plan.armed = left.map(|left| (0, Fault::Cut(left)));
+        plan.is_cut = true;
+        // As a server that is down, or behind a network that is.
+        Err(Error::Unreachable {
+            location: "simulated".to_owned(),
+            problem: "it is cut off".to_owned(),
+        })
+    }
+
     async fn begin(&self, commit: &mut Commit) -> Result<()> {
         self.alive().await;
-        self.meet().await;
+        self.meet(Moment::BeforeCommit).await;
         match self.due() {
             Some(Fault::KilledBefore) => self.kill().await,
             Some(Fault::Busy) => return Err(Error::Busy),
@@ -215,6 +265,7 @@ impl StoreWatch for Process {
     }
 
     async fn written(&self) -> Result<()> {
+        self.meet(Moment::BeforeResponse).await;
         let after = self.plan.lock().after.take();
         if after == Some(Fault::KilledAfter) {
             self.kill().await;
@@ -224,7 +275,7 @@ impl StoreWatch for Process {
 
     async fn begin_together(&self) -> Result<()> {
         self.alive().await;
-        self.meet().await;
+        self.meet(Moment::BeforeCommit).await;
         match self.due() {
             Some(Fault::KilledBefore) => self.kill().await,
             // Their answer is not asked for again: one that is lost is that of a process that ended.
@@ -232,7 +283,7 @@ impl StoreWatch for Process {
                 self.plan.lock().after = Some(Fault::KilledAfter);
             }
             Some(Fault::Busy | Fault::LostUnwritten) => return Err(Error::Busy),
-            None => {}
+            Some(Fault::Cut(_)) | None => {}
         }
         Ok(())
     }

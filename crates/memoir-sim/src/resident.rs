@@ -20,6 +20,8 @@ pub(crate) struct Resident {
     pub(crate) name: &'static str,
     /// By the process that serves now.
     pub(crate) agent: OwnAgent,
+    /// By another process, whose store can be reached while that of the first one cannot.
+    pub(crate) elsewhere: OwnAgent,
     /// By each process.
     pub(crate) by_node: Vec<OwnAgent>,
     /// Its memory after the last step.
@@ -60,6 +62,7 @@ impl Resident {
             account,
             name,
             view: View::of(&agent).await?,
+            elsewhere: agent.clone(),
             agent,
             by_node,
             texts: BTreeMap::new(),
@@ -119,6 +122,34 @@ impl Resident {
             );
         }
         self.view = view;
+        Ok(())
+    }
+
+    /// That an act which was refused as `busy` changed nothing (SPEC 6.2).
+    pub(crate) async fn check_unchanged(&mut self) -> Result<(), Violation> {
+        let view = View::of(&self.elsewhere).await?;
+        let is_same = (view.guard, view.budget) == (self.view.guard, self.view.budget);
+        ensure!(is_same, "6.2", "an act refused as `busy` changed settings");
+        let compared = self.reconcile(view, Between::Nothing, &[]);
+        compared.map_err(|broken| {
+            let detail = format!("by an act refused as `busy`: {}", broken.detail);
+            Violation::new("6.2", detail)
+        })
+    }
+
+    /// That each text of a saving was saved once at most, however often it was attempted (SPEC 6.2). `view` is the
+    /// memory after it.
+    pub(crate) fn check_saved_once(&self, view: &View, texts: &[String]) -> Result<(), Violation> {
+        let known = self.view.memories.len() as u64;
+        let new = view.memories.range(known + 1..);
+        let saved = new.filter(|(_, seen)| is_among(texts, &seen.content));
+        let saved = saved.count();
+        ensure!(
+            saved <= texts.len(),
+            "6.2",
+            "of {} texts {saved} were saved",
+            texts.len()
+        );
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     Violation,
     player::Player,
+    process::ATTEMPTS,
     resident::Resident,
     view::{Between, View, ensure},
 };
@@ -85,9 +86,7 @@ impl OwnSession {
         // The stricter one counts, of its opening and of now (SPEC 3.14).
         let is_off = self.guard.max(resident.view.guard) == LossGuard::Off;
         for (tool, arguments) in self.player.calls() {
-            let agent = resident.agent.clone();
-            let result = agent.call_tool(self.id, tool, Some(&arguments)).await?;
-            let result = serde_json::to_value(result).unwrap_or(Value::Null);
+            let result = self.call(resident, tool, &arguments).await?;
             let kind = result["type"].as_str().unwrap_or_default().to_owned();
             results.push(result);
             let is_edit = ["consolidated", "updated", "deleted"].contains(&kind.as_str());
@@ -97,7 +96,7 @@ impl OwnSession {
                 continue;
             }
             let before = resident.view.clone();
-            let view = View::of(&agent).await?;
+            let view = View::of(&resident.elsewhere).await?;
             // Undoing what was merged under `off` discards it, also where the guard is stricter by now.
             let may_discard = is_off || undone && self.guard == LossGuard::Off;
             let between = Between::Session {
@@ -120,6 +119,24 @@ impl OwnSession {
         }
         self.player.learn(&results);
         Ok(made)
+    }
+
+    /// Makes one call, again and again while it is refused as `busy`: then it changed nothing.
+    async fn call(
+        &self,
+        resident: &mut Resident,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<Value, Failure> {
+        for _ in 0..ATTEMPTS {
+            let agent = &resident.agent;
+            let called = agent.call_tool(self.id, tool, Some(arguments)).await;
+            match called.map_err(Failure::from) {
+                Err(Failure::Refused("busy")) => resident.check_unchanged().await?,
+                called => return Ok(serde_json::to_value(called?).unwrap_or(Value::Null)),
+            }
+        }
+        Err(Failure::Refused("busy"))
     }
 
     /// That a rollback returned every memory to what it was, but for those that are new (SPEC 3.13, 3.19).
@@ -176,7 +193,7 @@ pub(crate) async fn check_ages(
     if gone.is_empty() || !resident.is_calm {
         return Ok(());
     }
-    let lens = resident.agent.lens();
+    let lens = resident.elsewhere.lens();
     let memories = lens.memories(true).await?;
     let records = lens.records(&RecordFilter::default()).await?;
     for age in Ages::new(&memories, &records).ages {

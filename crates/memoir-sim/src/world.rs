@@ -31,7 +31,7 @@ use crate::{
     interrupted::Interrupted,
     plan::{Plan, one_of_its_texts},
     player::Player,
-    process::Fault,
+    process::{ATTEMPTS, Fault, Moment},
     resident::{Resident, own},
     session::{Failure, OwnSession, check_ages, gone, mode},
     transcript::{Identifiers, administrators_view, compared},
@@ -46,6 +46,18 @@ const MOVING: u64 = 0x4D4F_5645;
 
 /// The same of meetings.
 const MEETING: u64 = 0x4D45_4554;
+
+/// The same of cuts between a process and the store.
+const CUTTING: u64 = 0x4355_5453;
+
+/// What became of a step.
+enum Outcome {
+    Done,
+    /// With that code.
+    Refused(&'static str),
+    /// Its process was killed.
+    Killed,
+}
 
 /// A simulated installation.
 pub(crate) struct World {
@@ -202,29 +214,21 @@ impl World {
             let commits = dice.roll(6);
             self.node().process.arm(commits, Fault::any(&mut dice));
         }
+        self.cut(step);
         let mut meeting = Dice::of_step(self.options.seed ^ MEETING, step);
         let meeting = self.meeting(who, &plan, &mut meeting);
-        let process = self.node().process.clone();
         let mut before = self.residents[who].view.clone();
         // Of a session that began under a stricter guard that one counts; it is checked at each of its edits.
         let is_off = plan.is_session() && before.guard == LossGuard::Off;
-        let performed = tokio::select! {
-            biased;
-            () = process.ended() => None,
-            // On the heap: the states of all use cases are larger than the stack of a test has room for.
-            performed = Box::pin(self.perform(who, &mut plan)) => Some(performed),
-        };
-        self.node().process.disarm();
-        let is_killed = performed.is_none();
-        if is_killed {
-            self.restart().await?;
+        let outcome = Box::pin(self.carry_out(who, &mut plan, meeting.is_none())).await?;
+        if self.node().process.disarm() {
+            *self.report.acts.entry("cut off").or_default() += 1;
         }
-        match performed {
-            Some(Err(Failure::Broken(violation))) => return Err(violation),
-            Some(Err(Failure::Refused(code))) => {
-                *self.report.refused.entry(code).or_default() += 1;
-            }
-            Some(Ok(())) | None => {}
+        let is_killed = matches!(outcome, Outcome::Killed);
+        match outcome {
+            Outcome::Killed => self.restart().await?,
+            Outcome::Refused(code) => *self.report.refused.entry(code).or_default() += 1,
+            Outcome::Done => {}
         }
         // What one process did is there for each of the others.
         self.go_to(reading);
@@ -233,7 +237,8 @@ impl World {
             return self.replace_erased(who, &mut dice).await;
         }
         if let Some(meeting) = meeting
-            && let Some((act, after)) = meeting.reconcile(&mut self.residents[who])?
+            && let Some((act, after)) =
+                meeting.reconcile(&mut self.residents[who], (&plan, is_off))?
         {
             *self.report.acts.entry(act).or_default() += 1;
             // What a saving replaces is judged together with what the other one replaced.
@@ -255,16 +260,63 @@ impl World {
         Ok(())
     }
 
-    /// Sometimes another process acts for the same agent between the decision of that step and its commit.
+    /// In one step of forty the process that acts is cut off from the store for some calls, most often early.
+    fn cut(&self, step: u64) {
+        let mut dice = Dice::of_step(self.options.seed ^ CUTTING, step);
+        // Not in a comparison for administrators: how many calls a step makes depends on whether texts are equal.
+        if self.options.notes_administrators || dice.roll(40) > 0 {
+            return;
+        }
+        let most = [4, 40][dice.roll(2) as usize];
+        let calls = dice.roll(most);
+        self.node().process.arm(calls, Fault::cut(&mut dice));
+    }
+
+    /// Does a step, and repeats it where it is refused as `busy`, as while the store cannot be reached. Then one decision
+    /// has changed nothing, and what consists of several goes on from where it was (SPEC 6.2). `is_alone` says that no
+    /// other process acts for the same agent meanwhile.
+    async fn carry_out(
+        &mut self,
+        who: usize,
+        plan: &mut Plan,
+        is_alone: bool,
+    ) -> Result<Outcome, Violation> {
+        let process = self.node().process.clone();
+        for _ in 0..ATTEMPTS {
+            let performed = tokio::select! {
+                biased;
+                () = process.ended() => return Ok(Outcome::Killed),
+                // On the heap: the states of all use cases are larger than the stack of a test has room for.
+                performed = Box::pin(self.perform(who, plan)) => performed,
+            };
+            match performed {
+                Ok(()) => return Ok(Outcome::Done),
+                Err(Failure::Broken(violation)) => return Err(violation),
+                Err(Failure::Refused("busy")) => {}
+                Err(Failure::Refused(code)) => return Ok(Outcome::Refused(code)),
+            }
+            if is_alone && plan.is_one_decision() {
+                self.residents[who].check_unchanged().await?;
+            }
+        }
+        Ok(Outcome::Refused("busy"))
+    }
+
+    /// Sometimes another process acts for the same agent between the decision of that step and its commit, or between
+    /// that and its response.
     fn meeting(&self, who: usize, plan: &Plan, dice: &mut Dice) -> Option<Meeting> {
         if dice.roll(4) > 0 {
             return None;
         }
         let resident = &self.residents[who];
         let beside = Beside::any(resident, plan, self.options.lexicon, dice)?;
-        let elsewhere = resident.by_node[(self.here + 1) % self.nodes.len()].clone();
-        let meeting = Meeting::new(beside);
-        self.node().process.interrupt(meeting.act(elsewhere));
+        let moment = match dice.roll(5) {
+            0 => Moment::BeforeResponse,
+            _ => Moment::BeforeCommit,
+        };
+        let meeting = Meeting::new(beside, moment);
+        let act = meeting.act(resident.elsewhere.clone());
+        self.node().process.interrupt(moment, act);
         Some(meeting)
     }
 
@@ -311,7 +363,11 @@ impl World {
             resident.check_imported(&view)?;
         }
         resident.has_undone_import |= matches!(plan, Plan::UndoImport(_));
-        resident.reconcile(view, plan.between(undone, is_off), &plan.texts())?;
+        let texts = plan.texts();
+        if matches!(plan, Plan::Save(..)) {
+            resident.check_saved_once(&view, &texts)?;
+        }
+        resident.reconcile(view, plan.between(undone, is_off), &texts)?;
         if let Plan::Configure(_, _, actor) = plan
             && *actor == resident.actor()
         {
@@ -541,7 +597,7 @@ impl World {
                     Some(opened) => opened,
                     None => agent.open_own(mode(is_dedup_only)).await?,
                 };
-                let view = View::of(&agent).await?;
+                let view = View::of(&resident.elsewhere).await?;
                 let between = Between::Session {
                     undone: false,
                     is_off: false,
@@ -570,7 +626,8 @@ impl World {
             Plan::Save(inputs, actor) => {
                 let saved = agent.memories().save(inputs, actor).await?;
                 for (input, saved) in inputs.iter().zip(&saved) {
-                    let seen = agent.lens().memory(saved.memory.number).await?;
+                    let lens = resident.elsewhere.lens();
+                    let seen = lens.memory(saved.memory.number).await?;
                     let is_there = seen.content() == input.content.expose().trim();
                     ensure!(is_there, "6.2", "an acknowledged save is missing");
                 }
@@ -642,7 +699,7 @@ impl World {
             } => {
                 if let Some(player) = player.take() {
                     let script = player.driven(dice.clone());
-                    let elsewhere = &resident.by_node[(self.here + 1) % self.nodes.len()];
+                    let elsewhere = &resident.elsewhere;
                     let model: Arc<dyn Model> = match meanwhile.clone() {
                         Some(saving) => {
                             Arc::new(Interrupted::new(script, saving, elsewhere.clone()))

@@ -66,6 +66,8 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "meanwhile replace",
         "meanwhile discard",
         "meanwhile open a session",
+        "late response",
+        "cut off",
     ];
     assert_happened(&report, &acts);
 }
@@ -155,5 +157,7 @@ async fn a_seed_is_the_same_in_each_run() {
     let options = Options::new(5, STEPS);
     let (one, _) = run(&options).await;
     let (other, _) = run(&options).await;
+    // Whatever call a node is cut off at.
+    assert_happened(&one, &["cut off"]);
     assert_eq!(one, other);
 }

@@ -180,7 +180,9 @@ impl World {
     pub(super) fn go_to(&mut self, node: usize) {
         self.here = node;
         for resident in &mut self.residents {
-            resident.agent = resident.by_node[node].clone();
+            let by_node = &resident.by_node;
+            resident.agent = by_node[node].clone();
+            resident.elsewhere = by_node[(node + 1) % by_node.len()].clone();
         }
     }
 
