@@ -1,4 +1,4 @@
-//! Gives the binary the commit of its build, where that is known, and the limits of its allocator.
+//! Gives the binary the commit of its build, where that is known.
 
 use std::process::Command;
 
@@ -12,20 +12,6 @@ fn main() {
     let commit = is_release.then(last_commit).flatten();
     let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
     println!("cargo::rustc-env=MEMOIR_COMMIT={commit}");
-    limit_allocator();
-}
-
-/// With glibc only. In C: `mallopt` is not called through any safe function of Rust.
-fn limit_allocator() {
-    let target = ["OS", "ENV"].map(|part| std::env::var(format!("CARGO_CFG_TARGET_{part}")));
-    if !matches!(target, [Ok(os), Ok(env)] if os == "linux" && env == "gnu") {
-        return;
-    }
-    cc::Build::new()
-        .file("src/allocator.c")
-        // No function of it is called, so that the linker would leave it out.
-        .link_lib_modifier("+whole-archive")
-        .compile("memoir_allocator");
 }
 
 /// The commit and its date; `None` outside of a repository.

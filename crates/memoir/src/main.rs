@@ -46,8 +46,9 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-// musl's own makes threads wait for each other (`docs/packages.md` has figures); glibc's is limited in `allocator.c`.
-#[cfg(target_env = "musl")]
+// Those of glibc and musl make threads wait for each other: short requests would wait for long work, which is interrupted
+// while it holds a lock (`docs/packages.md` has figures).
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
