@@ -26,6 +26,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::{
     Problem, Service,
     limits::{self, HeldRoom, Party},
+    priority::TokenHash,
 };
 
 /// The caller of a request. Clones share it.
@@ -52,6 +53,7 @@ impl std::ops::Deref for Caller {
 /// What a request holds while it runs: a place among those of its party, and the room of its body.
 pub(crate) struct Turn {
     pub(crate) party: Party,
+    pub(crate) token: TokenHash,
     /// Whether its body is long, or does not state its length.
     pub(crate) is_long: bool,
     _held: (OwnedSemaphorePermit, HeldRoom),
@@ -154,6 +156,7 @@ impl Caller {
         let (body, room) = read.await?;
         let turn = Turn {
             party,
+            token: service.foreground.hash(headers.get(header::AUTHORIZATION)),
             is_long,
             _held: (place, room),
         };

@@ -175,7 +175,7 @@ pub(crate) struct ServiceParts {
     pub(crate) bodies: limits::BodyRoom,
     /// The running requests of each agent.
     pub(crate) shares: limits::Shares,
-    pub(crate) foreground: priority::Foreground,
+    pub(crate) foreground: Arc<priority::Foreground>,
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
@@ -222,7 +222,7 @@ impl Service {
             strangers: limits::Limiter::new(limits::STRANGERS_PER_SECOND),
             bodies: limits::BodyRoom::new(&options),
             shares: limits::Shares::default(),
-            foreground: priority::Foreground::default(),
+            foreground: Arc::default(),
             requests: requests::Requests::default(),
             first: first::FirstLink::new(options.first_link.clone()),
             options,

@@ -2,75 +2,95 @@
 //!
 //! Requests run on the threads that serve connections. Long work runs on the process's runtime for it
 //! ([`memoir_app::run_long_work_on`]), whose threads have a lower priority: requests with a long body, and, while other
-//! parties are served, the requests of a party that has used its share of the first threads or has requests there. Those
-//! are also spread over time: reading and answering a request takes the first threads in any case, and many requests that
-//! are refused at once would fill them.
+//! parties are served, the requests of a party that has used its share of a processor.
+//! Reading and answering a request takes the first threads in any case, and many requests that are refused at once would
+//! fill them: the connections of such a party end with their response, and its next ones are served as long work from
+//! their first byte, where that names a known token.
 
-use std::time::{Duration, Instant};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use axum::{
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
 use memoir_app::WorkMeter;
 use parking_lot::Mutex;
 
 use crate::{
     Service,
+    caller::Turn,
     limits::{Bucket, Party, RecentByKey},
 };
 
-/// The share of one processor that a party's requests take of the first threads, while other parties are served.
+/// The share of one processor that a party's requests take before they give way, while other parties are served.
 const SHARE: f64 = 0.1;
-/// What reading and answering a request takes of the first threads, beside its work.
+/// What reading and answering a request takes, beside its work.
 const HANDLING: Duration = Duration::from_micros(200);
+/// What a new connection takes.
+const CONNECTION: Duration = Duration::from_micros(300);
 /// How much of its share a party can save up, in seconds.
 const SAVED_UP: f64 = 0.1;
-/// Requests that a party with less than half of [`SAVED_UP`] has on the first threads at one time, while other parties
-/// are served: how long they take is only known when they have ended.
-const AT_ONCE: u32 = 2;
-/// Requests a second that give way, of a party; later ones wait their turn.
-const PACE: f64 = 200.0;
-/// How many of them a party can save up.
-const PACE_SAVED_UP: f64 = 20.0;
-/// The longest wait for a turn.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How much more a party can use than its share, in seconds: its work counts also where it gives way, so that a party
+/// that never rests is never served first.
+const MOST_OVERUSED: f64 = 0.5;
+/// Headers of a request in which its token is looked for.
+const MOST_HEADERS: usize = 64;
 /// How long a party counts as served after its request began.
 const SERVED: Duration = Duration::from_secs(1);
 
-/// The processor time that each party's requests used at the normal priority, on all threads.
+/// The processor time that each party's requests used, on all threads.
 #[derive(Default)]
-pub(crate) struct Foreground(Mutex<Usage>);
+pub(crate) struct Foreground {
+    usage: Mutex<Usage>,
+    /// For hashes of tokens: with a random key, so that no client can choose a token with the hash of another.
+    hashes: RandomState,
+}
 
 #[derive(Default)]
 struct Usage {
-    parties: RecentByKey<Party, PartyUsage>,
+    /// What of its share each party has left, in seconds.
+    parties: RecentByKey<Party, Bucket>,
+    /// The tokens of parties that gave way, by their hashes. They decide a priority, and never an access.
+    tokens: RecentByKey<TokenHash, Party>,
     /// The party whose request began last.
     newest: Option<(Party, Instant)>,
     /// When a request began last whose party was not the one of the request before.
     changed_at: Option<Instant>,
 }
 
-/// What a party has of the first threads.
-struct PartyUsage {
-    share: Bucket,
-    /// Its requests under way.
-    requests: u32,
-    /// The requests that may give way now; below 0 are those that wait.
-    pace: Bucket,
-}
+/// The hash of the header that carries a token, in this process.
+pub(crate) type TokenHash = u64;
 
-impl PartyUsage {
-    /// What of its share it has left at `now`, in seconds.
-    fn left(&self, now: Instant) -> f64 {
-        self.share.level(SHARE, SAVED_UP, now)
+impl Usage {
+    /// Notes that a request of the party begins; whether others are served at the time.
+    fn note(&mut self, party: Party, now: Instant) -> bool {
+        let is_recent = |at: Instant| now.saturating_duration_since(at) < SERVED;
+        let before = self.newest.replace((party, now));
+        if before.is_some_and(|(other, at)| other != party && is_recent(at)) {
+            self.changed_at = Some(now);
+        }
+        self.changed_at.is_some_and(is_recent)
     }
 }
 
-/// A request on the first threads. Its end is noted when this is dropped, also where its connection was closed.
-struct Counted<'a> {
-    foreground: &'a Foreground,
+/// What a share has left at `now`, after `used` of it.
+fn taken(share: &Bucket, used: Duration, now: Instant) -> Bucket {
+    let left = share.level(SHARE, SAVED_UP, now) - used.as_secs_f64();
+    Bucket::new(left.max(-MOST_OVERUSED), now)
+}
+
+/// A request. Its end is noted when this is dropped, also where its connection was closed.
+struct Counted {
+    foreground: Arc<Foreground>,
     party: Party,
     meter: WorkMeter,
 }
 
-impl Drop for Counted<'_> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.foreground
             .end(self.party, self.meter.used(), Instant::now());
@@ -78,70 +98,100 @@ impl Drop for Counted<'_> {
 }
 
 impl Foreground {
-    /// How long a request of the party that begins at `now` is to wait before it gives way to others. `None` for one that
-    /// does not give way: it counts as under way until [`Foreground::end`].
-    fn begin(&self, party: Party, now: Instant) -> Option<Duration> {
-        let mut usage = self.0.lock();
-        let before = usage.newest.replace((party, now));
-        if before
-            .is_some_and(|(other, at)| other != party && now.saturating_duration_since(at) < SERVED)
-        {
-            usage.changed_at = Some(now);
-        }
-        let changed_at = usage.changed_at;
-        let is_shared = changed_at.is_some_and(|at| now.saturating_duration_since(at) < SERVED);
-        let parties = &mut usage.parties;
-        parties.look_over(|party| party.requests > 0 || party.left(now) < SAVED_UP);
-        let own = parties.of.entry(party).or_insert(PartyUsage {
-            share: Bucket::new(SAVED_UP, now),
-            requests: 0,
-            pace: Bucket::new(PACE_SAVED_UP, now),
-        });
-        let left = own.left(now);
-        let is_short_of_it = left < SAVED_UP / 2.0 && own.requests >= AT_ONCE;
-        if is_shared && (left <= 0.0 || is_short_of_it) {
-            let turns = own.pace.level(PACE, PACE_SAVED_UP, now) - 1.0;
-            own.pace = Bucket::new(turns.max(-PACE * LONGEST_PAUSE.as_secs_f64()), now);
-            let pause = Duration::from_secs_f64((-turns / PACE).max(0.0));
-            return Some(pause.min(LONGEST_PAUSE));
-        }
-        own.requests += 1;
-        None
+    /// The hash of the header that carries a request's token.
+    pub(crate) fn hash(&self, header: Option<&HeaderValue>) -> TokenHash {
+        self.hashes.hash_one(header.map(HeaderValue::as_bytes))
     }
 
-    /// Notes the end of a request of the party that did not give way, and the time that it used.
+    /// Whether a new connection, of which `head` came first, gives way to others. False without a known token.
+    pub(crate) fn connection_gives_way(&self, head: &[u8], now: Instant) -> bool {
+        let token = self.hashes.hash_one(token_in(head));
+        let mut usage = self.usage.lock();
+        let Some(&party) = usage.tokens.of.get(&token) else {
+            return false;
+        };
+        let is_shared = usage.note(party, now);
+        let Some(own) = usage.parties.of.get_mut(&party) else {
+            return false;
+        };
+        let gives_way = is_shared && own.level(SHARE, SAVED_UP, now) <= 0.0;
+        // Before its end: many connections can begin before the first request ends.
+        *own = taken(own, CONNECTION, now);
+        gives_way
+    }
+
+    /// Whether a request of the party that begins at `now` gives way to others.
+    fn gives_way(&self, party: Party, token: TokenHash, now: Instant) -> bool {
+        let mut usage = self.usage.lock();
+        let is_shared = usage.note(party, now);
+        let Usage {
+            parties, tokens, ..
+        } = &mut *usage;
+        parties.look_over(|share| share.level(SHARE, SAVED_UP, now) < SAVED_UP);
+        let own = parties.of.entry(party);
+        let own = own.or_insert(Bucket::new(SAVED_UP, now));
+        let gives_way = is_shared && own.level(SHARE, SAVED_UP, now) <= 0.0;
+        if gives_way {
+            tokens.look_over(|party| parties.of.contains_key(party));
+            tokens.of.insert(token, party);
+        }
+        gives_way
+    }
+
+    /// Notes the end of a request of the party, and the time that it used.
     fn end(&self, party: Party, used: Duration, now: Instant) {
-        if let Some(own) = self.0.lock().parties.of.get_mut(&party) {
-            own.requests = own.requests.saturating_sub(1);
-            own.share = Bucket::new(own.left(now) - (used + HANDLING).as_secs_f64(), now);
+        if let Some(own) = self.usage.lock().parties.of.get_mut(&party) {
+            *own = taken(own, used + HANDLING, now);
         }
     }
 
-    /// Runs a request that does not give way, and counts its time.
-    async fn run<T>(&self, party: Party, work: impl Future<Output = T>) -> T {
+    /// Runs a request of which [`Foreground::gives_way`] was asked, and counts its time.
+    fn count<T>(
+        self: Arc<Self>,
+        party: Party,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = T> {
+        // Made before the first poll: a request that is dropped without one has ended too.
         let counted = Counted {
             foreground: self,
             party,
             meter: WorkMeter::default(),
         };
-        counted.meter.around(work).await
+        async move { counted.meter.around(work).await }
     }
 }
 
-/// Runs a request of the party where it delays no other.
-pub(crate) async fn run<T: Send + 'static>(
+/// Runs a request where it delays no other party, and holds its turn until it has ended.
+pub(crate) async fn run<R: IntoResponse>(
     service: &Service,
-    party: Party,
-    is_long: bool,
-    work: impl Future<Output = T> + Send + 'static,
-) -> T {
-    if !is_long {
-        match service.foreground.begin(party, Instant::now()) {
-            None => return service.foreground.run(party, work).await,
-            Some(pause) => tokio::time::sleep(pause).await,
-        }
+    turn: Turn,
+    work: impl Future<Output = R> + Send + 'static,
+) -> Response {
+    let foreground = service.foreground.clone();
+    let gives_way = foreground.gives_way(turn.party, turn.token, Instant::now());
+    // Boxed: a request's state is large, and would be in this one twice.
+    let counted = foreground.count(turn.party, async move { work.await.into_response() });
+    let counted = Box::pin(counted);
+    if !gives_way && !turn.is_long {
+        return counted.await;
     }
-    memoir_app::run_long(work).await
+    let mut response = memoir_app::run_long(counted).await;
+    if gives_way {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
+/// The header of a request's head that carries the token; `None` where the head is not complete.
+fn token_in(head: &[u8]) -> Option<&[u8]> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let is_complete = request.parse(head).ok()?.is_complete();
+    let mut headers = is_complete.then_some(request.headers)?.iter();
+    let name = header::AUTHORIZATION.as_str();
+    let found = headers.find(|header| header.name.eq_ignore_ascii_case(name));
+    found.map(|header| header.value)
 }
 
 #[cfg(test)]
@@ -150,102 +200,95 @@ mod tests {
 
     use super::*;
 
-    fn party(of: u8) -> Party {
-        Party::Token(TokenId::from_bytes([of; 16]))
+    fn greedy() -> Party {
+        Party::Token(TokenId::from_bytes([1; 16]))
+    }
+
+    fn modest() -> Party {
+        Party::Token(TokenId::from_bytes([2; 16]))
+    }
+
+    impl Foreground {
+        /// Begins a request with a token of the party's own; whether it gives way.
+        fn begin(&self, party: Party, now: Instant) -> bool {
+            let token = HeaderValue::from_str(&format!("{party:?}")).unwrap();
+            self.gives_way(party, self.hash(Some(&token)), now)
+        }
+
+        /// The greedy party uses so much of the first threads, beside a request of the other.
+        fn used(milliseconds: u64, now: Instant) -> Self {
+            let foreground = Self::default();
+            assert!(!foreground.begin(greedy(), now));
+            foreground.end(greedy(), Duration::from_millis(milliseconds), now);
+            assert!(!foreground.begin(modest(), now));
+            foreground
+        }
     }
 
     #[test]
     fn spec_6_1_a_party_that_used_its_share_gives_way_while_others_are_served() {
-        let foreground = Foreground::default();
         let begun = Instant::now();
         let at = |milliseconds| begun + Duration::from_millis(milliseconds);
-        let (greedy, modest) = (party(1), party(2));
-        let gives_way = |party, now| {
-            let gives_way = foreground.begin(party, now).is_some();
-            if !gives_way {
-                foreground.end(party, Duration::ZERO, now);
-            }
-            gives_way
-        };
-        assert_eq!(foreground.begin(greedy, begun), None);
-        foreground.end(greedy, Duration::from_millis(150), begun);
-        // Alone it does not.
-        assert!(!gives_way(greedy, at(1)));
-        assert_eq!(foreground.begin(modest, at(2)), None);
-        assert!(gives_way(greedy, at(3)));
+        let foreground = Foreground::used(150, begun);
+        assert!(foreground.begin(greedy(), at(3)));
         // The party with few requests never does.
-        foreground.end(modest, Duration::from_millis(5), at(4));
-        assert!(!gives_way(modest, at(5)));
-        // Its share returns with time: 50 ms, and the handling of two requests, at a tenth.
-        gives_way(modest, at(502));
-        assert!(gives_way(greedy, at(503)));
-        gives_way(modest, at(504));
-        assert!(!gives_way(greedy, at(505)));
-    }
-
-    #[test]
-    fn spec_6_1_a_party_has_few_requests_on_the_first_threads_while_others_are_served() {
-        let foreground = Foreground::default();
-        let now = Instant::now();
-        let (greedy, modest) = (party(1), party(2));
-        // Alone it has any number, and so has a party that used little.
-        for party in [greedy, modest, greedy, modest, greedy, modest] {
-            assert_eq!(foreground.begin(party, now), None);
-        }
-        foreground.end(greedy, Duration::from_millis(60), now);
-        assert!(foreground.begin(greedy, now).is_some());
-        assert_eq!(foreground.begin(modest, now), None);
-        foreground.end(greedy, Duration::ZERO, now);
-        assert_eq!(foreground.begin(greedy, now), None);
-    }
-
-    #[test]
-    fn spec_6_1_requests_that_give_way_are_spread_over_time() {
-        let foreground = Foreground::default();
-        let (greedy, modest) = (party(1), party(2));
-        let now = Instant::now();
-        foreground.begin(greedy, now);
-        foreground.end(greedy, Duration::from_millis(150), now);
-        foreground.begin(modest, now);
-        let pauses = |count: usize, now| -> Vec<u128> {
-            let pauses = (0..count).map(|_| foreground.begin(greedy, now).unwrap());
-            pauses.map(|pause| pause.as_millis()).collect()
-        };
-        assert_eq!(pauses(20, now), [0; 20]);
-        assert_eq!(pauses(3, now), [5, 10, 15]);
-        // After 100 ms there are seventeen more, while others are served.
-        let later = now + Duration::from_millis(100);
-        foreground.begin(modest, later);
-        assert_eq!(pauses(17, later), [0; 17]);
-        // None waits for longer than a second, however many come.
-        assert_eq!(pauses(1_000, later).last(), Some(&1_000));
+        foreground.end(modest(), Duration::from_millis(5), at(4));
+        assert!(!foreground.begin(modest(), at(5)));
+        // Its share returns with time: 50 ms, and the handling of a request, at a tenth.
+        foreground.begin(modest(), at(501));
+        assert!(foreground.begin(greedy(), at(501)));
+        foreground.begin(modest(), at(503));
+        assert!(!foreground.begin(greedy(), at(503)));
+        // Alone it never does.
+        foreground.end(greedy(), Duration::from_secs(9), at(504));
+        assert!(!foreground.begin(greedy(), at(1_600)));
     }
 
     #[tokio::test]
-    async fn spec_6_1_a_request_that_is_dropped_is_no_longer_under_way() {
-        let foreground = Foreground::default();
-        let (greedy, modest) = (party(1), party(2));
+    async fn spec_6_1_a_request_that_is_dropped_counts() {
         let now = Instant::now();
-        foreground.begin(greedy, now);
-        foreground.end(greedy, Duration::from_millis(60), now);
-        for _ in 0..AT_ONCE {
-            let work = foreground.run(greedy, std::future::pending::<()>());
-            let ended = tokio::time::timeout(Duration::ZERO, work).await;
-            assert!(ended.is_err());
+        let foreground = Arc::new(Foreground::used(99, now));
+        for gives_way in [false, true] {
+            assert_eq!(foreground.begin(greedy(), now), gives_way);
+            foreground.begin(modest(), now);
+            for _ in 0..5 {
+                let work = std::future::pending::<()>();
+                drop(foreground.clone().count(greedy(), work));
+            }
         }
-        assert_eq!(foreground.begin(modest, now), None);
-        assert_eq!(foreground.begin(greedy, now), None);
     }
 
     #[test]
-    fn spec_6_1_a_party_alone_never_gives_way() {
-        let foreground = Foreground::default();
+    fn spec_6_1_new_connections_of_a_party_that_used_its_share_give_way() {
         let begun = Instant::now();
-        assert_eq!(foreground.begin(party(2), begun), None);
-        let later = begun + 2 * SERVED;
-        assert_eq!(foreground.begin(party(1), later), None);
-        foreground.end(party(1), Duration::from_secs(9), later);
-        assert_eq!(foreground.begin(party(1), later), None);
-        assert_eq!(foreground.begin(party(1), later + SERVED / 2), None);
+        let at = |milliseconds| begun + Duration::from_millis(milliseconds);
+        let foreground = Foreground::used(150, begun);
+        let gives_way = |party: Party, now| {
+            let head = format!("GET / HTTP/1.1\r\nAUTHORIZATION: {party:?} \r\n\r\n");
+            foreground.connection_gives_way(head.as_bytes(), now)
+        };
+        // Its token is known once one of its requests gave way.
+        assert!(!gives_way(greedy(), begun));
+        assert!(foreground.begin(greedy(), begun));
+        assert!(gives_way(greedy(), begun));
+        assert!(!gives_way(modest(), begun));
+        // Requests of others are noticed also where its own are connections that give way.
+        foreground.begin(modest(), at(400));
+        assert!(gives_way(greedy(), at(401)));
+        // 10 ms of its share have returned: as many connections are served at once as that is enough for.
+        foreground.begin(modest(), at(603));
+        let served = (0..100).take_while(|_| !gives_way(greedy(), at(603)));
+        assert_eq!(served.count(), 32);
+        // Alone it does not give way.
+        assert!(!gives_way(greedy(), at(1_700)));
+    }
+
+    #[test]
+    fn spec_6_1_the_token_of_a_head_is_read_where_it_is_complete() {
+        let head = "GET / HTTP/1.1\r\nAuthorization: Bearer a \r\nHost: m\r\n\r\n";
+        assert_eq!(token_in(head.as_bytes()), Some(&b"Bearer a"[..]));
+        for length in 0..head.len() {
+            assert_eq!(token_in(&head.as_bytes()[..length]), None);
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -35,11 +35,13 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use crate::{Problem, Service, ServiceOptions, routes, webhooks, workers};
+use crate::{Problem, Service, ServiceOptions, priority::Foreground, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
 // A question of a recall is in the head (`LONGEST_QUESTION` in `routes/memories.rs` depends on this).
 const HEAD_BYTES: usize = 64 << 10;
+/// Bytes of a connection's first request in which its token is looked for.
+const PEEKED_BYTES: usize = 2 << 10;
 /// Once the service stops: how long a client may accept no part of a response, and how long a request's head may still
 /// take.
 // A small part of `stop_time`, since a silent client takes time from sessions that are released.
@@ -136,6 +138,7 @@ struct ConnectionServer {
     router: Router,
     head_time: Duration,
     answer_time: Duration,
+    foreground: Arc<Foreground>,
     /// Held by every request while it runs.
     running: mpsc::Sender<()>,
     stopped: watch::Receiver<bool>,
@@ -149,6 +152,7 @@ impl ConnectionServer {
             router: routes::router(service),
             head_time: service.options.head_time,
             answer_time: service.options.answer_time(),
+            foreground: service.foreground.clone(),
             running,
             stopped,
         };
@@ -194,14 +198,35 @@ impl ConnectionServer {
             spoken = spoken => spoken.is_ok(),
             _ = self.stopped.wait_for(|stopped| *stopped) => false,
         };
-        if is_spoken_to {
-            self.connection(stream, peer, watcher).await;
+        if !is_spoken_to {
+            return;
+        }
+        // Boxed, for the room of the waiting task.
+        let gives_way = Box::pin(self.gives_way(&stream)).await;
+        let served = self.connection((stream, peer), watcher, gives_way);
+        match gives_way {
+            true => memoir_app::run_long(served).await,
+            false => served.await,
         }
     }
 
+    /// Whether the connection gives way to those of other parties, by what has come of its first request.
+    async fn gives_way(&self, stream: &TcpStream) -> bool {
+        let mut head = [0; PEEKED_BYTES];
+        let length = stream.peek(&mut head).await.unwrap_or_default();
+        let head = &head[..length];
+        self.foreground.connection_gives_way(head, Instant::now())
+    }
+
     /// The connection after its first byte. It is created outside the waiting task, whose future would otherwise
-    /// reserve room for each of its parts, on thousands of connections.
-    fn connection(self, stream: TcpStream, peer: Peer, watcher: Watcher) -> Wait {
+    /// reserve room for each of its parts, on thousands of connections. One that gives way has a single request, so that
+    /// the next one is judged anew.
+    fn connection(
+        self,
+        (stream, peer): (TcpStream, Peer),
+        watcher: Watcher,
+        gives_way: bool,
+    ) -> Wait {
         let head_time = self.head_time;
         let stream = WriteTimeoutStream::new(stream, self.answer_time, self.stopped.clone());
         let is_answering = stream.is_answering.clone();
@@ -226,6 +251,7 @@ impl ConnectionServer {
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
+            .keep_alive(!gives_way)
             .header_read_timeout(head_time)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
@@ -456,6 +482,7 @@ mod tests {
             router,
             head_time: Duration::from_secs(1),
             answer_time: Duration::from_millis(200),
+            foreground: Arc::default(),
             running,
             stopped: watch::channel(false).1,
         };

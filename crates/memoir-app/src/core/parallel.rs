@@ -124,7 +124,8 @@ pub(crate) fn long_work() -> Option<&'static Handle> {
 
 /// Runs work on the runtime for long work; a panic continues in the caller's task, which responds for it.
 pub async fn run_long<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
-    let Some(runtime) = long_work() else {
+    let elsewhere = long_work().filter(|runtime| runtime.id() != Handle::current().id());
+    let Some(runtime) = elsewhere else {
         return work.await;
     };
     match runtime.spawn(work.in_current_span()).await {

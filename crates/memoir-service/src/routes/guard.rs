@@ -31,14 +31,14 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
     let own = service.clone();
-    priority::run(service, turn.party, turn.is_long, async move {
+    let handled = async move {
         // A repeated read is harmless, and its response is not stored.
         if request.method().is_safe() {
             return Ok(next.run(request).await);
         }
         replies::once(&own, &caller, (request, body), next).await
-    })
-    .await
+    };
+    Ok(priority::run(service, turn, handled).await)
 }
 
 /// Refuses query parameters that the request does not have: a misspelt filter would otherwise return too much.

@@ -31,7 +31,7 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
         Ok(admitted) => admitted,
         Err(problem) => return challenged(&service, problem.into_response(), has_token),
     };
-    priority::run(&service, turn.party, turn.is_long, async move {
+    priority::run(&service, turn, async move {
         match readable(request).await {
             Ok(request) => next.run(request).await,
             Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),

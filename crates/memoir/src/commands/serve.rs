@@ -13,7 +13,7 @@ use memoir_store_postgres::PostgresStore;
 use memoir_vault::token::TokenSecret;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
 };
 
 use crate::{
@@ -28,6 +28,9 @@ use crate::{
     webhooks,
 };
 
+/// Connections that wait to be accepted.
+// One that finds no room is tried again by its client after a second: a burst of one client must leave room for others.
+const BACKLOG: u32 = 4_096;
 /// The time limit of a probe; a container's supervisor repeats it.
 const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
@@ -99,7 +102,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     installation::finish(&memoir).await?;
     let connections = raise_file_limit();
     let hint = "give another address with `--listen ADDRESS:PORT`";
-    let (listener, address) = listen(arguments.listen, hint).await?;
+    let (listener, address) = listen(arguments.listen, hint)?;
     // A reader of the printed address may end the service immediately.
     let stop = interrupt::listening().await;
     let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
@@ -124,13 +127,24 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// Listens on an address, and returns the one that it is: with port 0 the system chooses the port.
-pub(super) async fn listen(
+pub(super) fn listen(
     address: SocketAddr,
     hint: &str,
 ) -> Result<(TcpListener, SocketAddr), Failure> {
-    let listener = TcpListener::bind(address)
-        .await
-        .map_err(|error| Failure::new(format!("cannot listen on {address}: {error}")).hint(hint))?;
+    let listening = || {
+        let socket = match address.is_ipv4() {
+            true => TcpSocket::new_v4(),
+            false => TcpSocket::new_v6(),
+        }?;
+        // A service that is started again need not wait for the connections of the one before.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    let listener = listening().map_err(|error: io::Error| {
+        Failure::new(format!("cannot listen on {address}: {error}")).hint(hint)
+    })?;
     let address = listener.local_addr();
     let address = address.map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
     Ok((listener, address))

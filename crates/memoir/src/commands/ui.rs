@@ -54,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Err(installation.closed("the personal page shows the text of agents"));
     }
     let hint = "give another address with `--listen`, or none for a free port";
-    let (listener, address) = super::serve::listen(address, hint).await?;
+    let (listener, address) = super::serve::listen(address, hint)?;
     // A reader of the printed link may end the process immediately.
     let stop = interrupt::listening().await;
     let memoir = installation.memoir;
