@@ -2,10 +2,10 @@
 //!
 //! Requests run on the threads that serve connections. Long work runs on the process's runtime for it
 //! ([`memoir_app::run_long_work_on`]), whose threads have a lower priority: requests with a long body, and, while other
-//! parties are served, the requests of a party that has used its share of a processor.
-//! Reading and answering a request takes the first threads in any case, and many requests that are refused at once would
-//! fill them: the connections of such a party end with their response, and its next ones are served as long work from
-//! their first byte, where that names a known token.
+//! parties are served, the requests of a party that has used its share of a processor. Reading and answering a request
+//! takes the first threads in any case, and many requests that are refused at once would fill them: the connections of
+//! such a party end with their response, and its next ones are long work from their first byte, where their first part
+//! has a known token.
 
 use std::{
     hash::{BuildHasher, RandomState},

@@ -47,7 +47,7 @@ mod watch;
 mod webhooks;
 
 // Those of glibc and musl make threads wait for each other: short requests would wait for long work, which is interrupted
-// while it holds a lock (`docs/packages.md` has figures).
+// while it holds a lock (`docs/decisions/10-libraries.md` has figures).
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
