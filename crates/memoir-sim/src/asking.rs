@@ -76,7 +76,8 @@ impl Asking {
                 if !self.is_kept {
                     let agent = resident.actor();
                     let grants = resident.agent.grants();
-                    grants.revoke_access(request.id, &agent).await?;
+                    let revoked = grants.revoke_access(request.id, &agent).await;
+                    decided(revoked, resident, request).await?;
                 }
                 Ok("read under a grant")
             }
@@ -100,10 +101,10 @@ impl Asking {
     ) -> Result<&'static str, Failure> {
         let agent = &resident.agent;
         let reason = Some("as it is".into());
-        let answered = agent
-            .grants()
-            .answer_access(request.id, self.is_granted, reason, &resident.actor())
-            .await?;
+        let actor = &resident.actor();
+        let grants = agent.grants();
+        let answered = grants.answer_access(request.id, self.is_granted, reason, actor);
+        let answered = decided(answered.await, resident, request).await?;
         let is_shred = request.kind == AccessKindName::Shred;
         let (state, act) = match (self.is_granted, is_shred) {
             (false, _) => (AccessState::Refused, "refuse access"),
@@ -130,6 +131,26 @@ impl Asking {
         }
         Ok(act)
     }
+}
+
+/// The result of a decision about that request. One that was refused as `busy` was not made.
+async fn decided<Decided>(
+    decided: memoir_app::Result<Decided>,
+    resident: &Resident,
+    request: &AccessRequestFacts,
+) -> Result<Decided, Failure> {
+    let decided = decided.map_err(Failure::from);
+    if matches!(decided, Err(Failure::Refused("busy"))) {
+        let lens = resident.elsewhere.lens();
+        let state = lens.access_request(request.id).await?.state;
+        ensure!(
+            state == request.state || state == AccessState::Expired,
+            "6.2",
+            "a decision refused as `busy` made a request {}",
+            state.as_str()
+        );
+    }
+    decided
 }
 
 /// One token is made under a grant, and a second one needs another grant.

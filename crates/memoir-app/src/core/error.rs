@@ -216,6 +216,11 @@ impl Error {
         )
     }
 
+    /// Whether a retry may succeed: the database or the key store is busy, or cannot be reached.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.is_unreachable() || self.code() == "busy"
+    }
+
     /// The error for a caller on another machine: without the database's location.
     pub fn public_message(&self) -> String {
         match self.is_unreachable() {

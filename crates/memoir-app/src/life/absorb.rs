@@ -493,11 +493,20 @@ impl Life<'_> {
             Err(_) => self.after(reading.failures),
         };
         let released = self.release(claim, again_at, reading.failures).await;
-        // The first error is the informative one.
-        read?;
-        released?;
         let mut absorbed = reading.absorbed;
-        absorbed.pending = self.memoir.store.transcript(self.scope).await?.pending;
+        // The first error is the informative one.
+        match read.and(released) {
+            // Chunks were saved before, and this error would say that nothing was changed.
+            Err(error) if absorbed.chunks > 0 && error.is_passing() => {
+                let problem = "the store could not be reached; the rest waits, and is read later";
+                absorbed.failure = Some(problem.to_owned());
+            }
+            read => read?,
+        }
+        absorbed.pending = match self.memoir.store.transcript(self.scope).await {
+            Ok(row) => row.pending,
+            Err(_) => absorbed.pending.saturating_sub(absorbed.messages),
+        };
         Ok(absorbed)
     }
 

@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    access::{self, AccessRefusal},
+    access::{self, AccessRefusal, AccessRequest},
     audit::{Actor, Record},
     draft::Decision,
     memories::AllMemories,
@@ -139,7 +139,7 @@ impl Memories<'_> {
         number: Number,
         derived: bool,
         consent: Consent,
-    ) -> Result<Shredded> {
+    ) -> Result<(Shredded, AccessRequest)> {
         let query = AgentQuery::of_memories(Selection::All).with_transcript();
         self.decide_again(|| async {
             let (loaded, request, now) = self.grants().load_access(consent.request, &query).await?;
@@ -157,13 +157,15 @@ impl Memories<'_> {
             )?;
             // Another process wrote the same decision meanwhile.
             let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
+            let answered = answer.access.first().cloned().unwrap_or(request.clone());
             let wish = ShredWish {
                 number,
                 reason: request.purpose.expose(),
                 derived,
             };
-            self.attempt_shred(loaded, wish, &request.asked_by, Some(answer), now)
-                .await
+            let actor = &request.asked_by;
+            let shredded = self.attempt_shred(loaded, wish, actor, Some(answer), now);
+            Ok((shredded.await?, answered))
         })
         .await
     }

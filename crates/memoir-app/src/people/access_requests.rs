@@ -238,9 +238,8 @@ impl Grants<'_> {
             return Err(Invalid::new("reason", problem).into());
         }
         let request = self.end_if_over(id).await?;
-        let mut summaries = None;
-        let mut transcript = None;
-        if let (AccessKind::Shred { number, derived }, AccessState::Asked, true) =
+        let mut shredded = None;
+        let request = if let (AccessKind::Shred { number, derived }, AccessState::Asked, true) =
             (request.kind, request.state, is_granted)
         {
             let consent = Consent {
@@ -250,9 +249,9 @@ impl Grants<'_> {
                 actor: actor.clone(),
             };
             let memories = self.memories();
-            let shredded = memories.shred_as_asked(number, derived, consent).await?;
-            summaries = Some(shredded.summaries);
-            transcript = shredded.transcript;
+            let (shred, request) = memories.shred_as_asked(number, derived, consent).await?;
+            shredded = Some(shred);
+            request
         } else {
             self.decide_access(id, |loaded, request, now| {
                 let answer = access::AgentAnswer {
@@ -262,18 +261,19 @@ impl Grants<'_> {
                 };
                 Ok(access::answer(loaded.agent, request, answer, actor, now)?)
             })
-            .await?;
+            .await?
+        };
+        // After the refusal is written: if the process dies or the store fails in between, the others go on waiting, and
+        // are decided separately. An error would say that nothing was decided.
+        if !is_granted && let Err(error) = self.end_alike(request.kind).await {
+            tracing::warn!(agent = %self.scope.agent, %error, "requests for as much as a refused one go on waiting");
         }
-        // After the refusal is written: if the process dies in between, the others go on waiting, and are decided
-        // separately.
-        if !is_granted {
-            self.end_alike(request.kind).await?;
-        }
-        let request = self.end_if_over(id).await?;
         // Only the agent can decide, so `actor` is the agent and may read its own text.
         let mut shown = ShownAccessRequest::with_words(&self.name, request);
-        shown.words.summaries = summaries;
-        shown.words.transcript = transcript;
+        if let Some(shredded) = shredded {
+            shown.words.summaries = Some(shredded.summaries);
+            shown.words.transcript = shredded.transcript;
+        }
         Ok(shown)
     }
 
@@ -294,13 +294,16 @@ impl Grants<'_> {
         id: AccessRequestId,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
-        self.decide_access(id, |loaded, request, now| {
+        let revoked = self.decide_access(id, |loaded, request, now| {
             Ok(access::revoke(loaded.agent, request, actor, now)?)
-        })
-        .await?;
-        let request = self.end_if_over(id).await?;
-        if matches!(request.kind, AccessKind::Embeddings { .. }) {
-            self.memories().forget_vectors_not_allowed(true).await?;
+        });
+        let request = revoked.await?;
+        // The revocation is written, and an error would say that it is not. Until they are deleted, by the upkeep of
+        // vectors or a repetition, the vectors are not used.
+        if matches!(request.kind, AccessKind::Embeddings { .. })
+            && let Err(error) = self.memories().forget_vectors_not_allowed(true).await
+        {
+            tracing::error!(agent = %self.scope.agent, %error, "vectors were not deleted after a revocation");
         }
         Ok(AccessRequestFacts::new(&self.name, request))
     }
@@ -317,24 +320,25 @@ impl Grants<'_> {
         row.map(|row| row.id).ok_or_else(unknown)
     }
 
-    /// Decides about a request that has not ended, or had ended before. A decision of `None` writes nothing.
+    /// Decides about a request that has not ended, or had ended before, and returns it after that. A decision of `None`
+    /// writes nothing. Nothing is read after the commit: an error means that nothing was decided (SPEC 6.2).
     async fn decide_access(
         self,
         id: AccessRequestId,
         decide: impl Fn(Loaded, &AccessRequest, Timestamp) -> Result<Option<Decision>>,
-    ) -> Result<()> {
+    ) -> Result<AccessRequest> {
         again(|| async {
             let (loaded, request, now) = self.load_access(id, &AgentQuery::default()).await?;
             let base = loaded.base.clone();
             match decide(loaded, &request, now)? {
-                None => {}
+                None => Ok(request),
                 // Only the record of an act that changes nothing.
                 Some(decision) if decision.access.is_empty() => {
                     self.commit(&base, decision).await?;
+                    Ok(request)
                 }
-                Some(decision) => drop(self.write_access(&base, decision).await?),
+                Some(decision) => self.write_access(&base, decision).await,
             }
-            Ok(())
         })
         .await
     }
