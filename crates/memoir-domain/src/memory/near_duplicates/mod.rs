@@ -11,7 +11,7 @@ mod differences;
 mod join;
 mod looks;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{borrow::Cow, cell::OnceCell, collections::HashMap};
 
 use serde::Serialize;
 
@@ -69,8 +69,17 @@ pub struct NearDuplicate<M = Number> {
 /// A text under comparison.
 struct ComparedText<'a> {
     memory: &'a Memory,
+    how: DuplicateMatch,
     look: Vec<u32>,
-    exact_form: String,
+    exact_form: OnceCell<Cow<'a, str>>,
+}
+
+impl ComparedText<'_> {
+    /// Equal for exact duplicates. Made when it is first needed: most texts are near no other.
+    fn exact_form(&self) -> &str {
+        let form = || text::duplicate_key(self.memory.content.expose(), self.how);
+        self.exact_form.get_or_init(form)
+    }
 }
 
 /// Searches for pairs among the active core memories of `memories`. At most `limit` are listed, and each memory in at
@@ -89,8 +98,9 @@ pub fn near_duplicates<'a>(
         .zip(looks)
         .map(|(memory, look)| ComparedText {
             memory,
+            how,
             look,
-            exact_form: text::duplicate_key(memory.content.expose(), how).into_owned(),
+            exact_form: OnceCell::new(),
         })
         .collect();
     let alike = Alike::among(&entries);
@@ -145,19 +155,16 @@ impl Alike {
 
 /// The places of the texts by their coarse form, one class each. Within a class, equal texts are adjacent.
 fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
-    let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
-    for (place, entry) in entries.iter().enumerate() {
-        let look = entry.look.as_slice();
-        if !look.is_empty() {
-            classes.entry((look.len(), look)).or_default().push(place);
-        }
-    }
-    let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
-    for members in &mut classes {
-        // The pairs that are listed are those of neighbours.
-        members.sort_by_key(|place| (&entries[*place].exact_form, *place));
-    }
-    classes
+    let look = |place: &usize| entries[*place].look.as_slice();
+    let mut places: Vec<usize> = (0..entries.len()).collect();
+    places.retain(|place| !look(place).is_empty());
+    // The pairs that are listed are those of neighbours. Of equal texts the earlier one stays first.
+    places.sort_by(|one, other| {
+        let by_look = (look(one).len(), look(one)).cmp(&(look(other).len(), look(other)));
+        by_look.then_with(|| entries[*one].exact_form().cmp(entries[*other].exact_form()))
+    });
+    let classes = places.chunk_by(|one, other| look(one) == look(other));
+    classes.map(<[usize]>::to_vec).collect()
 }
 
 /// The listed pairs, the most similar first.
@@ -167,7 +174,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         .into_iter()
         .map(|(one, other)| {
             let (left, right) = (one.min(other), one.max(other));
-            let exact = entries[left].exact_form == entries[right].exact_form;
+            let exact = entries[left].exact_form() == entries[right].exact_form();
             let similarity = similarity(&entries[left].look, &entries[right].look);
             (exact, similarity, left, right)
         })
@@ -191,12 +198,8 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
-        pairs.push(near_duplicate_of(
-            &entries[left],
-            &entries[right],
-            exact,
-            similarity,
-        ));
+        let pair = [&entries[left], &entries[right]];
+        pairs.push(near_duplicate_of(pair, exact, similarity));
     }
     NearDuplicates {
         more: alike.found.saturating_sub(pairs.len() as u64),
@@ -215,21 +218,15 @@ fn similarity(one: &[u32], other: &[u32]) -> f64 {
     shared as f64 / all as f64
 }
 
-fn near_duplicate_of(
-    left: &ComparedText<'_>,
-    right: &ComparedText<'_>,
-    exact: bool,
-    similarity: f64,
-) -> NearDuplicate {
-    let (differences, more_differences) = if exact {
-        (Vec::new(), 0)
-    } else {
-        let contents = [left, right].map(|entry| entry.memory.content.expose());
-        differences::between(contents[0], contents[1])
+fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool, similarity: f64) -> NearDuplicate {
+    let [left, right] = pair.map(|entry| entry.memory);
+    let (differences, more_differences) = match exact {
+        true => (Vec::new(), 0),
+        false => differences::between(left.content.expose(), right.content.expose()),
     };
     NearDuplicate {
-        left: left.memory.number,
-        right: right.memory.number,
+        left: left.number,
+        right: right.number,
         similarity,
         exact,
         differences,
