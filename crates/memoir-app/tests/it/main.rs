@@ -13,6 +13,7 @@ mod ahead;
 mod archiving;
 mod authoring;
 mod carrying;
+mod connecting;
 mod context;
 mod counting;
 mod crashing;
