@@ -195,6 +195,13 @@ pub struct TokenWithSecret {
     pub secret: TokenSecret,
 }
 
+/// A token of an account that is to be written with its record.
+pub(crate) struct UnwrittenToken<'a> {
+    pub(crate) made: TokenWithSecret,
+    pub(crate) row: TokenRow,
+    pub(crate) note: Note<'a>,
+}
+
 /// An administrator who signed in with a browser.
 pub struct SignedInUser {
     /// The account.
@@ -593,18 +600,24 @@ impl Account {
         actor: &Actor,
     ) -> Result<TokenWithSecret> {
         let note = Note::new(Action::TokenCreated, actor);
-        self.write_token(None, expires_at, TokenSecret::generate()?, note)
-            .await
+        let new = self.new_token(None, expires_at, TokenSecret::generate()?, note);
+        self.write_token(new.await?).await
     }
 
-    /// Writes a token of the account, for the user who signed in, with its record.
-    pub(crate) async fn write_token(
+    /// Writes a token of the account with its record.
+    pub(crate) async fn write_token(&self, new: UnwrittenToken<'_>) -> Result<TokenWithSecret> {
+        self.record(&new.note, &[new.row]).await?;
+        Ok(new.made)
+    }
+
+    /// A token of the account, for the user who signed in.
+    pub(crate) async fn new_token<'a>(
         &self,
         sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
-        note: Note<'_>,
-    ) -> Result<TokenWithSecret> {
+        note: Note<'a>,
+    ) -> Result<UnwrittenToken<'a>> {
         let memoir = &self.memoir;
         let token = memoir.new_token((self.id, None), sign_in, expires_at, secret.digest())?;
         let key = memoir.account_key(self.id).await?;
@@ -613,9 +626,12 @@ impl Account {
             facts = facts.time("expires_at", at);
         }
         let row = token.row(&memoir.sealer(&key))?;
-        self.record(&Note { facts, ..note }, &[row]).await?;
         let view = token.into();
-        Ok(TokenWithSecret { view, secret })
+        Ok(UnwrittenToken {
+            made: TokenWithSecret { view, secret },
+            row,
+            note: Note { facts, ..note },
+        })
     }
 
     /// The account's tokens, oldest first.

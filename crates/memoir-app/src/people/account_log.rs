@@ -32,7 +32,10 @@ use crate::{
         replies,
     },
     log::verify::Mismatch,
-    people::users::{self, User},
+    people::{
+        access::UnwrittenToken,
+        users::{self, User},
+    },
     shown::{ShownRecord, Viewer},
 };
 
@@ -117,27 +120,39 @@ impl Account {
         .await
     }
 
-    /// The commit that records an event of a user, to be written with the user's row, and the place of that record.
-    pub(crate) async fn with_record(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
+    /// The commit that records an event of a user and a sign-in that begins with it, to be written with the user's row,
+    /// and the place of the event's record.
+    pub(crate) async fn with_record(
+        &self,
+        note: &Note<'_>,
+        sign_in: Option<&UnwrittenToken<'_>>,
+    ) -> Result<(Commit, u64)> {
         let memoir = &self.memoir;
         let loaded = self.load_log().await?;
-        let seq = loaded.agent.next_seq;
-        let decision = account::notify(loaded.agent, note, memoir.now());
-        let (commit, _) = memoir.sealed_commit(&loaded.base, decision)?;
+        let (seq, now) = (loaded.agent.next_seq, memoir.now());
+        let mut writing = Writing::from(account::notify(loaded.agent, note, now));
+        if let Some(new) = sign_in {
+            let next = account::notify(writing.decision.agent.clone(), &new.note, now);
+            writing.decision = writing.decision.then(next);
+            writing.tokens.push(new.row.clone());
+        }
+        let (commit, _) = memoir.sealed_commit(&loaded.base, writing)?;
         Ok((commit, seq))
     }
 
-    /// Counts a failed attempt to sign in, and records many.
-    pub(crate) async fn note_failure(&self, user: UserId) -> Result<()> {
+    /// Counts a failed attempt to sign in, and records many. The attempt is refused whether or not they are recorded.
+    pub(crate) async fn note_failure(&self, user: UserId) {
         let Some(count) = self.memoir.state::<Failures>().add(user) else {
-            return Ok(());
+            return;
         };
         let system = Actor::system();
         let note = Note {
             facts: Facts::default().user(user).count("failures", count),
             ..Note::new(Action::SignInFailed, &system)
         };
-        self.record(&note, &[]).await
+        if let Err(error) = self.record(&note, &[]).await {
+            tracing::error!(%user, %error, "failed sign-ins are not recorded");
+        }
     }
 
     /// Resets and returns the count of failed sign-ins before a success.

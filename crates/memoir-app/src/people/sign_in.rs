@@ -32,8 +32,10 @@ pub use memoir_vault::second_factor::RecoveryCodes;
 use crate::{
     core::{Account, Error, Memoir, Result, again},
     people::{
-        access::{HeldToken, SignedInUser, TokenSignIn, TokenWithSecret, time_bytes},
-        users::{self, User},
+        access::{
+            HeldToken, SignedInUser, TokenSignIn, TokenWithSecret, UnwrittenToken, time_bytes,
+        },
+        users::{self, User, UserAct},
     },
 };
 
@@ -379,6 +381,19 @@ impl Account {
         by_browser: bool,
         expires_at: Option<Timestamp>,
     ) -> Result<TokenWithSecret> {
+        let actor = user.actor();
+        let new = self.new_sign_in(user, &actor, by_browser, expires_at);
+        self.write_token(new.await?).await
+    }
+
+    /// A sign-in of the user, who is the actor.
+    async fn new_sign_in<'a>(
+        &self,
+        user: &User,
+        actor: &'a Actor,
+        by_browser: bool,
+        expires_at: Option<Timestamp>,
+    ) -> Result<UnwrittenToken<'a>> {
         let sign_in = TokenSignIn {
             user: user.id,
             generation: user.open.generation,
@@ -389,7 +404,6 @@ impl Account {
         } else {
             TokenSecret::generate()
         };
-        let actor = user.actor();
         // The count is taken before the write. A failing write loses it, which is harmless, since no decision uses it.
         let failures = self.take_failures(user.id);
         let mut facts = Facts::default().user(user.id);
@@ -399,9 +413,9 @@ impl Account {
         }
         let note = Note {
             facts,
-            ..Note::new(Action::SignedIn, &actor)
+            ..Note::new(Action::SignedIn, actor)
         };
-        self.write_token(Some(sign_in), expires_at, secret?, note)
+        self.new_token(Some(sign_in), expires_at, secret?, note)
             .await
     }
 
@@ -421,10 +435,9 @@ impl Account {
         self.write_sign_in(&found, true, Some(expires_at)).await
     }
 
-    /// Marks all sign-ins of earlier generations as ended in the list of tokens; they are invalid in any case. Returns
-    /// their number.
-    pub(crate) async fn revoke_sign_ins(&self, user: &User, actor: &Actor) -> Result<usize> {
-        let rows = self.memoir.store.tokens(self.id).await?;
+    /// Marks all sign-ins of earlier generations as ended in the list of tokens. They are invalid in any case: an error
+    /// would say that the change that ended them was not made.
+    pub(crate) async fn revoke_sign_ins(&self, user: &User, actor: &Actor) {
         let now = self.memoir.now();
         let is_open = |row: &TokenRow| {
             // One that cannot be read is invalid.
@@ -434,12 +447,16 @@ impl Account {
                 sign_in.user == user.id && sign_in.generation < user.open.generation
             })
         };
-        let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
-        let count = open.len();
-        for row in open {
-            self.memoir.revoke(row, actor).await?;
+        let marking = async {
+            let rows = self.memoir.store.tokens(self.id).await?;
+            for row in rows.into_iter().filter(is_open) {
+                self.memoir.revoke(row, actor).await?;
+            }
+            Ok::<_, Error>(())
+        };
+        if let Err(error) = marking.await {
+            tracing::error!(user = %user.id, %error, "sign-ins are not marked as ended");
         }
-        Ok(count)
     }
 }
 
@@ -466,22 +483,23 @@ impl SignedInUser {
     }
 
     /// As [`SignedInUser::sign_out`], for all sign-ins of this administrator, complete or not: other browsers, and
-    /// tokens too. Returns their number.
+    /// tokens too.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn sign_out_everywhere(&self) -> Result<usize> {
+    pub async fn sign_out_everywhere(&self) -> Result<()> {
         let user = again(|| async {
             let mut user = self.user_now().await?;
             user.end_sign_ins();
             let actor = user.actor();
-            let act = (Action::SignInsEnded, &actor);
+            let act = (Action::SignInsEnded, &actor, None);
             self.account.write_user(&mut user, Some(act)).await?;
             Ok(user)
         })
         .await?;
         let actor = user.actor();
-        self.account.revoke_sign_ins(&user, &actor).await
+        self.account.revoke_sign_ins(&user, &actor).await;
+        Ok(())
     }
 
     /// The administrator's sign-ins, newest first.
@@ -664,7 +682,9 @@ impl SignedInUser {
             return Ok(None);
         };
         let codes = factor.renew_recovery()?;
-        self.write(&mut user, Action::RecoveryCodesRenewed).await?;
+        let actor = user.actor();
+        let act = (Action::RecoveryCodesRenewed, &actor, None);
+        self.write(&mut user, act).await?;
         Ok(Some(codes))
     }
 
@@ -674,9 +694,8 @@ impl SignedInUser {
         user.ok_or(Error::Changed)
     }
 
-    async fn write(&self, user: &mut User, action: Action) -> Result<()> {
-        let actor = user.actor();
-        match self.account.write_user(user, Some((action, &actor))).await {
+    async fn write(&self, user: &mut User, act: UserAct<'_>) -> Result<()> {
+        match self.account.write_user(user, Some(act)).await {
             Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
             written => written,
         }
@@ -684,15 +703,15 @@ impl SignedInUser {
 
     /// Writes the user, ends all sign-ins, and signs this browser in again with the same expiry.
     async fn begin_anew(&self, mut user: User, action: Action) -> Result<TokenWithSecret> {
-        // The user first: from then on no earlier sign-in is valid, even if this process ends before their rows are
+        // In one write: from then on no earlier sign-in is valid, even if this process ends before their rows are
         // revoked. It fails if another process changed the user, before any secret is returned.
         user.end_sign_ins();
-        self.write(&mut user, action).await?;
-        let account = &self.account;
-        let made = account.write_sign_in(&user, true, self.ends_at).await?;
-        let actor = user.actor();
-        self.account.revoke_sign_ins(&user, &actor).await?;
-        Ok(made)
+        let (account, actor) = (&self.account, user.actor());
+        let next = account.new_sign_in(&user, &actor, true, self.ends_at);
+        let next = next.await?;
+        self.write(&mut user, (action, &actor, Some(&next))).await?;
+        account.revoke_sign_ins(&user, &actor).await;
+        Ok(next.made)
     }
 
     fn seconds(&self) -> i64 {

@@ -23,9 +23,12 @@ use memoir_vault::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::core::{
-    Account, CONFLICT, Error, Memoir, Result, again,
-    codec::{Sealer, document},
+use crate::{
+    core::{
+        Account, CONFLICT, Error, Memoir, Result, again,
+        codec::{Sealer, document},
+    },
+    people::access::UnwrittenToken,
 };
 
 /// What precedes a user's name in the name of the actor.
@@ -68,6 +71,9 @@ impl UserPlace {
         }
     }
 }
+
+/// The action that is recorded with a change of a user, its actor, and the user's sign-in that begins with it.
+pub(crate) type UserAct<'a> = (Action, &'a Actor, Option<&'a UnwrittenToken<'a>>);
 
 /// A user whose row Memoir wrote.
 pub(crate) struct User {
@@ -334,7 +340,7 @@ impl Account {
             true => UserPlace::First,
             false => UserPlace::New,
         };
-        let made = self.write_with_record(&mut user, place, &note).await;
+        let made = self.write_with_record(&mut user, place, &note, None).await;
         let is_made = made.map_err(|error| match error {
             Error::Store(memoir_store::Error::NameTaken) => Error::NameTaken(view.name.clone()),
             error => error,
@@ -396,7 +402,7 @@ impl Account {
         let id = self.user_id(name).await?;
         // Once, before the decision, which may be repeated: it is slow on purpose.
         let hash = hash_of(password).await?;
-        let act = (Action::PasswordChanged, actor);
+        let act = (Action::PasswordChanged, actor, None);
         let change = |user: &mut User| user.sealed.password_hash.clone_from(&hash);
         self.change_user(id, open, act, change).await
     }
@@ -407,7 +413,7 @@ impl Account {
     /// As [`Account::set_password`].
     pub async fn reset_second_factor(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
-        let act = (Action::SecondFactorRemoved, actor);
+        let act = (Action::SecondFactorRemoved, actor, None);
         self.change_user(id, open, act, |user| user.sealed.second_factor = None)
             .await
     }
@@ -425,7 +431,7 @@ impl Account {
         let any = |key: &AgentKey, row: &UserRow| {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
-        let act = (Action::UserRemoved, actor);
+        let act = (Action::UserRemoved, actor, None);
         // The row first: from then on it signs no user in, and anything that a crash leaves opens nothing, since
         // sign-ins and connections check the user each time.
         let changed = self.change_user(id, any, act, |user| {
@@ -470,7 +476,7 @@ impl Account {
             return Ok(None);
         };
         if !fits {
-            self.note_failure(user.id).await?;
+            self.note_failure(user.id).await;
             return Ok(None);
         }
         // A row that changed during the check of the password was not put back.
@@ -517,7 +523,7 @@ impl Account {
         &self,
         id: UserId,
         read: impl Fn(&AgentKey, &UserRow) -> Result<User>,
-        act: (Action, &Actor),
+        act: UserAct<'_>,
         change: impl Fn(&mut User),
     ) -> Result<UserView> {
         let key = self.memoir.account_key(self.id).await?;
@@ -532,17 +538,13 @@ impl Account {
             Ok(user)
         })
         .await?;
-        self.revoke_sign_ins(&user, act.1).await?;
+        self.revoke_sign_ins(&user, act.1).await;
         Ok(user.view())
     }
 
-    /// Writes a user over the version that it was read at, and records what was done and by whom. It is a conflict
-    /// where another process changed the user meanwhile, and [`Error::LastUser`] for the last one.
-    pub(crate) async fn write_user(
-        &self,
-        user: &mut User,
-        act: Option<(Action, &Actor)>,
-    ) -> Result<()> {
+    /// Writes a user over the version that it was read at, with the act. It is a conflict where another process changed
+    /// the user meanwhile, and [`Error::LastUser`] for the last one.
+    pub(crate) async fn write_user(&self, user: &mut User, act: Option<UserAct<'_>>) -> Result<()> {
         let store = &self.memoir.store;
         let read_at = user.version;
         user.version += 1;
@@ -552,10 +554,11 @@ impl Account {
                     .put_user(&self.memoir.user_row(user).await?, None)
                     .await?
             }
-            Some((action, actor)) => {
+            Some((action, actor, sign_in)) => {
                 let note = Note::of_user(action, user.id, user.version, actor);
                 let place = UserPlace::Over(read_at);
-                self.write_with_record(user, place, &note).await?
+                let written = self.write_with_record(user, place, &note, sign_in);
+                written.await?
             }
         };
         match is_written {
@@ -564,9 +567,9 @@ impl Account {
         }
     }
 
-    /// Writes a user's row, which names the place of its record, and that record, both or neither. Retries after
-    /// another write in the log, which is no change of the user. Returns whether it was written: not a first user where
-    /// there is one, nor the removal of the last.
+    /// Writes a user's row, which names the place of its record, with that record and the sign-in, all or nothing.
+    /// Retries after another write in the log, which is no change of the user. Returns whether it was written: not a
+    /// first user where there is one, nor the removal of the last.
     ///
     /// # Errors
     /// A conflict, where another process changed the user meanwhile; the name is taken; the store fails.
@@ -575,12 +578,13 @@ impl Account {
         user: &mut User,
         place: UserPlace,
         note: &Note<'_>,
+        sign_in: Option<&UnwrittenToken<'_>>,
     ) -> Result<bool> {
         let store = &self.memoir.store;
         // Not by `again`: a conflict is retried only where it came from the log. After a change of the user's row the
         // decision is outdated, and the caller must decide anew.
         for _ in 0..crate::core::ATTEMPTS {
-            let (commit, seq) = self.with_record(note).await?;
+            let (commit, seq) = self.with_record(note, sign_in).await?;
             user.open.seq = seq;
             let row = self.memoir.user_row(user).await?;
             let written = match place {
@@ -625,11 +629,11 @@ impl Account {
             // Nothing was checked, so nothing is counted or used up.
             if !matches!(verdict, Verdict::Wait { .. }) {
                 let actor = user.actor();
-                let act = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));
+                let act = is_recovery.then_some((Action::RecoveryCodeUsed, &actor, None));
                 self.write_user(&mut user, act).await?;
             }
             if verdict == Verdict::Wrong {
-                self.note_failure(id).await?;
+                self.note_failure(id).await;
             }
             Ok((verdict, Some(user)))
         })

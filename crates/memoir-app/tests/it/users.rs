@@ -11,7 +11,7 @@ use memoir_domain::{
     access::{AccessKind, AccessState},
     audit::Actor,
 };
-use memoir_store_sqlite::SqliteStore;
+use memoir_store_sqlite::{CommitFault, SqliteStore};
 use memoir_testkit::{InstallationFolder, input, tamper};
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
@@ -67,6 +67,20 @@ impl Site {
             made.await.unwrap();
         }
         site
+    }
+
+    /// With the store, to be disturbed.
+    async fn on_store() -> (Self, Arc<SqliteStore>) {
+        let Self { folder, .. } = Self::new().await;
+        let store = Arc::new(SqliteStore::open(&folder.database()).unwrap());
+        let memoir = folder.open_store(store.clone()).memoir;
+        let account = memoir.account("default").await.unwrap();
+        let site = Self {
+            folder,
+            memoir,
+            account,
+        };
+        (site, store)
     }
 
     fn ends(&self) -> Timestamp {
@@ -340,15 +354,7 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
 
 #[tokio::test]
 async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
-    let Site { folder, .. } = Site::new().await;
-    let store = Arc::new(SqliteStore::open(&folder.database()).unwrap());
-    let memoir = folder.open_store(store.clone()).memoir;
-    let account = memoir.account("default").await.unwrap();
-    let site = Site {
-        folder,
-        memoir,
-        account,
-    };
+    let (site, store) = Site::on_store().await;
     let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
@@ -366,8 +372,31 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
     let refuse = "CREATE TEMP TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON main.tokens \
          BEGIN SELECT RAISE(ABORT, 'no'); END";
     store.put_between(refuse).await.unwrap();
-    assert!(visitor.sign_out_everywhere().await.is_err());
+    visitor.sign_out_everywhere().await.unwrap();
     assert!(!enters(&token).await && enters(&theirs).await);
+}
+
+#[tokio::test]
+async fn spec_6_2_a_change_of_a_user_and_the_sign_in_that_goes_on_are_one_write() {
+    let (site, store) = Site::on_store().await;
+    let visitor = site.ada().await;
+    let proven = proven(&visitor, "").await;
+    // The next decision marks the earlier sign-in.
+    store.disturb_commits(&[CommitFault::Busy]);
+    let changed = visitor.change_password(proven, &OTHER.into()).await;
+    let next = site.enters(&changed.unwrap()).await.unwrap();
+    assert!(!visitor.is_still_let_in().await.unwrap());
+    assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
+    store.disturb_commits(&[CommitFault::Busy]);
+    next.sign_out_everywhere().await.unwrap();
+    assert!(!next.is_still_let_in().await.unwrap());
+    store.disturb_commits(&[CommitFault::Busy]);
+    let set = site.account.set_password("Ada", password(PASSWORD), &OWNER);
+    set.await.unwrap();
+    store.disturb_commits(&[]);
+    assert!(is_in(&site.by_browser("Ada", PASSWORD).await));
+    let verified = site.memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid));
 }
 
 #[tokio::test]
