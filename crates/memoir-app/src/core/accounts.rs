@@ -22,11 +22,14 @@ impl Memoir {
     /// Makes an account, whose log begins with that.
     ///
     /// # Errors
-    /// The name is not allowed, or is taken; the store or the key store fails.
+    /// The name is not allowed, or is taken; the store fails.
     pub async fn create_account(&self, name: &str, actor: &Actor) -> Result<AccountView> {
-        // If the process dies between these two steps, the next record of the account begins the log (`load_log`).
         let made = self.new_account(name).await?;
-        self.account_at(made.id).begin_log(actor).await?;
+        // If this fails, the next record of the account begins the log (`load_log`). An error would say that the account
+        // was not made.
+        if let Err(error) = self.account_at(made.id).begin_log(actor).await {
+            tracing::error!(account = %made.id, %error, "the log of a new account has not begun");
+        }
         Ok(made)
     }
 

@@ -345,8 +345,11 @@ impl Account {
             Error::Store(memoir_store::Error::NameTaken) => Error::NameTaken(view.name.clone()),
             error => error,
         })?;
-        // If the process dies before this, `Memoir::finish` does it; until then the user's row has the same effect.
-        self.memoir.close_where_unsaid().await?;
+        // If this fails, `Memoir::finish` does it; until then the user's row has the same effect. An error would say that
+        // the user was not made.
+        if let Err(error) = self.memoir.close_where_unsaid().await {
+            tracing::error!(%error, "the installation is not marked as closed");
+        }
         Ok(is_made.then_some(view))
     }
 
@@ -442,7 +445,13 @@ impl Account {
         let view = changed.await?;
         let access = self.end_access_of(&view.actor()).await;
         let connections = self.end_connections_of(view.id, actor).await;
-        access.and(connections)?;
+        match access.and(connections) {
+            // This error would say that the user was not removed.
+            Err(error) if error.code() == "busy" => {
+                tracing::error!(user = %view.id, %error, "access of a removed user was not ended");
+            }
+            ended => ended?,
+        }
         Ok(view)
     }
 

@@ -272,6 +272,22 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
 }
 
 #[tokio::test]
+async fn spec_6_2_an_account_is_made_though_its_log_cannot_be_begun() {
+    let log = AccountLog::new().await;
+    let store = SqliteStore::open(&log.folder.database()).unwrap();
+    let memoir = log.folder.open_store(Arc::new(store.clone())).memoir;
+    store.disturb_commits(&[CommitFault::Busy]);
+    let made = memoir.create_account("lab", &OWNER).await.unwrap();
+    let lab = memoir.account("lab").await.unwrap();
+    assert_eq!(lab.id(), made.id);
+    // The next record begins it.
+    lab.create_token(None, &OWNER).await.unwrap();
+    let records = lab.own_records(&RecordFilter::default()).await.unwrap();
+    let told: Vec<Action> = records.iter().map(|record| record.action).collect();
+    assert_eq!(told, [Action::AccountCreated, Action::TokenCreated]);
+}
+
+#[tokio::test]
 async fn spec_5_5_guessing_fills_no_log() {
     let log = AccountLog::new().await;
     let before = log.told().await.len();

@@ -534,6 +534,22 @@ async fn the_last_administrator_stays_and_a_removed_one_is_signed_out() {
     theirs.remove_user("Ivo", &OWNER).await.unwrap();
 }
 
+#[tokio::test]
+async fn spec_6_2_a_user_is_removed_though_the_store_is_busy_afterwards() {
+    let (site, store) = Site::on_store().await;
+    let wren = agent_of(&site.memoir, "wren").await;
+    save_by(&wren, &[input("Tea is at four.")], &wren.as_actor()).await;
+    let token = draft(AccessKind::Token { expires_at: None });
+    let ada = Actor::administrator("user Ada");
+    let request = request_by(&wren, &token, &ada).await;
+    // The next decision revokes the request.
+    store.disturb_commits(&[CommitFault::Busy]);
+    site.account.remove_user("Ada", &OWNER).await.unwrap();
+    let state = wren.lens().access_request(request.id).await.unwrap().state;
+    assert_eq!(state, AccessState::Asked);
+    assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
+}
+
 /// An agent that is damaged keeps no request to another agent, and the one that is left is of no use to the next user of
 /// that name.
 #[tokio::test]
