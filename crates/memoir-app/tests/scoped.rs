@@ -47,7 +47,7 @@ has_no!(AgentHandle: context, near_duplicates, history, export, archive, own_set
 has_no!(AgentHandle: open_own, rehearse_own, take_up_own, call_tool, recall, records, access_requests, access_request);
 has_no!(Memories<'_>: context, near_duplicates, export, recall);
 has_no!(AgentLog<'_>: history, archive, records);
-has_no!(AgentSettings<'_>: own_setting, setting_history);
+has_no!(AgentSettings<'_>: own_setting, undo_own_setting, setting_history);
 has_no!(Life<'_>: read_part);
 has_no!(Sessions<'_>: open_own, rehearse_own, take_up_own, call_tool);
 has_no!(Views<'_>: recall, records, access_requests, access_request);
@@ -118,6 +118,7 @@ async fn of_its_own(
 ) -> memoir_app::Result<()> {
     agent.archive(passphrase).await?;
     agent.own_setting(Field::SystemPrompt).await?;
+    agent.undo_own_setting(Field::SystemPrompt).await?;
     agent.setting_history(Field::SystemPrompt).await?;
     agent.read_part().await?;
     agent.open_own(Mode::Full).await?;

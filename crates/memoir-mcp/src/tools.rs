@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
-    Error, Handling, MemoryInput, OwnAgent, Result, ShownMemory, ShownSession,
+    Error, Handling, MemoryInput, OwnAgent, OwnSetting, Result, ShownMemory, ShownSession,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
@@ -432,8 +432,7 @@ fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
     })
 }
 
-async fn config(agent: &OwnAgent, field: Field, warnings: Vec<PrivateText>) -> Result<Value> {
-    let own = agent.own_setting(field).await?;
+fn config(own: &OwnSetting, field: Field, warnings: &[PrivateText]) -> Result<Value> {
     let mut shown_config = json!({
         "type": "config",
         "field": field.as_str(),
@@ -450,7 +449,7 @@ async fn config(agent: &OwnAgent, field: Field, warnings: Vec<PrivateText>) -> R
 async fn view_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["field", "history"])?;
     let field = own_field(&arguments)?;
-    let mut shown_config = config(agent, field, Vec::new()).await?;
+    let mut shown_config = config(&agent.own_setting(field).await?, field, &[])?;
     if arguments.flag("history")? {
         shown_config["history"] = shown(&agent.setting_history(field).await?)?;
     }
@@ -465,12 +464,8 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         arguments.flag("default")?,
         arguments.is_given("value"),
     );
-    let warnings = match wanted {
-        (true, false, false) => {
-            let settings = agent.settings();
-            settings.undo_setting(field, &agent.as_actor()).await?;
-            Vec::new()
-        }
+    let (set, warnings) = match wanted {
+        (true, false, false) => (agent.undo_own_setting(field).await?, Vec::new()),
         (false, true, false) => agent.author(field, None).await?,
         // A value of null returns to the default too.
         (false, false, true) => agent.author(field, arguments.whole_text("value")?).await?,
@@ -484,7 +479,7 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
             return Err(Invalid::new("value", problem).into());
         }
     };
-    config(agent, field, warnings).await
+    config(&set, field, &warnings)
 }
 
 async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {

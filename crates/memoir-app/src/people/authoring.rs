@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     PrivateJson, PrivateText,
-    agent::{self, Field},
+    agent::{self, Agent, Field},
     audit::{Action, Actor, ActorKind},
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt, RecordedSetting},
 };
@@ -36,14 +36,9 @@ pub struct OwnSetting {
     pub agent: String,
 }
 
-impl OwnAgent {
-    /// One setting of the agent's own, with the effective value.
-    ///
-    /// # Errors
-    /// The agent is gone, or the store fails.
-    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
-        let query = AgentQuery::default().with_prompts();
-        let agent = self.load(&query).await?.agent;
+impl OwnSetting {
+    /// The setting of an agent that has its prompts.
+    fn of(agent: &Agent, field: Field) -> Self {
         let set = agent::field_value(&agent.name, &agent.settings, field);
         let is_default = set.is_null();
         let value = match field {
@@ -56,45 +51,71 @@ impl OwnAgent {
             _ if is_default => authoring::default_prompt(&agent.name, field).into(),
             _ => set,
         };
-        Ok(OwnSetting {
+        Self {
             value: PrivateJson::new(value),
             is_default,
-            agent: agent.name,
-        })
+            agent: agent.name.clone(),
+        }
+    }
+}
+
+impl OwnAgent {
+    /// One setting of the agent's own, with the effective value.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
+        let query = AgentQuery::default().with_prompts();
+        Ok(OwnSetting::of(&self.load(&query).await?.agent, field))
     }
 
-    /// Sets one of the agent's own settings, as the agent.
+    /// Sets one of the agent's own settings, as the agent. Returns it as set, and warnings about an unusual value.
     ///
     /// # Errors
     /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
     /// it. A value that is not allowed; a name that is taken; the store fails.
-    ///
-    /// Returns warnings about an unusual value.
-    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
+    pub async fn author(
+        &self,
+        field: Field,
+        value: Option<&str>,
+    ) -> Result<(OwnSetting, Vec<PrivateText>)> {
         // Outside of the decision: a question that is asked meanwhile is about another text, or is asked again.
         let questions = self.recent_questions(field).await?;
         // Before and after are written to the log, each about as long as the value.
         let bytes = value.map_or(0, |value| value.len() as u64 * 2);
         self.check_daily_quota(bytes).await?;
         let author = |loaded: Loaded, now| {
+            let unchanged = OwnSetting::of(&loaded.agent, field);
             let authored = authoring::author(loaded.agent, field, value, &questions, now)?;
             Ok(match authored {
-                Authored::Unchanged => (None, None),
-                Authored::Set(decision) => (Some(*decision), None),
-                Authored::Questioned(doubt, decision) => (Some(*decision), Some(doubt)),
+                Authored::Unchanged => (None, Ok(unchanged)),
+                Authored::Set(decision) => {
+                    let set = OwnSetting::of(&decision.agent, field);
+                    (Some(*decision), Ok(set))
+                }
+                Authored::Questioned(doubt, decision) => (Some(*decision), Err(doubt)),
             })
         };
-        let doubt: Option<Doubt> = self
+        let set: Result<OwnSetting, Doubt> = self
             .decide(&AgentQuery::default().with_prompts(), author)
             .await
             .map_err(|error| name_taken(error, &[(field, value)]))?;
-        match doubt {
-            None => Ok(placeholder_warnings(&[(field, value)])),
-            Some(doubt) => {
+        match set {
+            Ok(set) => Ok((set, placeholder_warnings(&[(field, value)]))),
+            Err(doubt) => {
                 let field = field.as_str();
                 Err(Error::Unconfirmed { field, doubt })
             }
         }
+    }
+
+    /// As [`AgentSettings::undo_setting`], as the agent. Returns the setting after it.
+    ///
+    /// # Errors
+    /// As for it.
+    pub async fn undo_own_setting(&self, field: Field) -> Result<OwnSetting> {
+        let undone = self.settings().revert(field, &self.as_actor()).await?;
+        Ok(undone.1)
     }
 
     /// The latest questions to the agent within the hour; empty for settings without confirmation.
@@ -179,6 +200,11 @@ impl AgentSettings<'_> {
     /// # Errors
     /// Its former name is taken; the store fails.
     pub async fn undo_setting(self, field: Field, actor: &Actor) -> Result<bool> {
+        Ok(self.revert(field, actor).await?.0)
+    }
+
+    /// As [`AgentSettings::undo_setting`], with the setting after it.
+    async fn revert(self, field: Field, actor: &Actor) -> Result<(bool, OwnSetting)> {
         let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {
             // Based on the log as it was read: a change of the setting since then is a conflict.
@@ -190,9 +216,11 @@ impl AgentSettings<'_> {
             {
                 return Err(Error::Changed);
             }
+            let unchanged = OwnSetting::of(&agent, field);
             let decision = authoring::revert(agent, field, &versions, actor, now)?;
-            let is_any = decision.is_some();
-            Ok((decision, is_any))
+            let set = decision.as_ref().map(|it| OwnSetting::of(&it.agent, field));
+            let undone = (set.is_some(), set.unwrap_or(unchanged));
+            Ok((decision, undone))
         };
         let old = versions
             .last()

@@ -46,10 +46,10 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
         .author(Field::RefinementThreshold, Some("0.9"))
         .await
         .unwrap();
-    agent
-        .author(Field::RefinementThreshold, Some("0.8"))
-        .await
-        .unwrap();
+    let authored = agent.author(Field::RefinementThreshold, Some("0.8")).await;
+    let (set, warnings) = authored.unwrap();
+    let own = agent.own_setting(Field::RefinementThreshold).await.unwrap();
+    assert!(set == own && warnings.is_empty());
     let history = agent.setting_history(Field::RefinementThreshold).await;
     let history = history.unwrap();
     let values: Vec<f64> = history
@@ -60,6 +60,8 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
     assert!(undone(agent, Field::RefinementThreshold, &person()).await);
     let own = agent.own_setting(Field::RefinementThreshold).await.unwrap();
     assert_eq!(own.value.expose().as_f64(), Some(0.9));
+    let set = agent.undo_own_setting(Field::RefinementThreshold).await;
+    assert_eq!(set.unwrap().value.expose().as_f64(), Some(0.8));
     assert!(!undone(agent, Field::RefinementPrompt, &person()).await);
     assert!(matches!(
         agent.author(Field::RefinementThreshold, Some("high")).await,

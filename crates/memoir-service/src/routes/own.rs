@@ -1,7 +1,7 @@
 //! `/v1/agents/{agent}/self/{field}`: the agent's own settings (SPEC 2.7).
 
 use axum::response::{IntoResponse, Response};
-use memoir_app::OwnAgent;
+use memoir_app::OwnSetting;
 use memoir_domain::{PrivateJson, PrivateText, Timestamp, agent::Field, audit::Actor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,16 +66,12 @@ pub(crate) async fn show(
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
-    shown(&own, field(&name)?, Vec::new()).await
+    let field = field(&name)?;
+    Ok(shown(own.own_setting(field).await?, field, Vec::new()))
 }
 
-async fn shown(
-    agent: &OwnAgent,
-    field: Field,
-    warnings: Vec<PrivateText>,
-) -> Result<Response, Problem> {
-    let own = agent.own_setting(field).await?;
-    Ok(axum::Json(SettingAnswer {
+fn shown(own: OwnSetting, field: Field, warnings: Vec<PrivateText>) -> Response {
+    axum::Json(SettingAnswer {
         kind: "config",
         field: field.as_str(),
         value: own.value,
@@ -83,7 +79,7 @@ async fn shown(
         agent: own.agent,
         warnings,
     })
-    .into_response())
+    .into_response()
 }
 
 /// Sets one setting of the agent's own. The change is on the record with its before and after.
@@ -113,8 +109,8 @@ pub(crate) async fn change(
             ));
         }
     };
-    let warnings = own.author(field, text).await?;
-    shown(&own, field, warnings).await
+    let (set, warnings) = own.author(field, text).await?;
+    Ok(shown(set, field, warnings))
 }
 
 /// A value that a setting had.
@@ -169,6 +165,5 @@ pub(crate) async fn undo(
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
-    own.settings().undo_setting(field, &own.as_actor()).await?;
-    shown(&own, field, Vec::new()).await
+    Ok(shown(own.undo_own_setting(field).await?, field, Vec::new()))
 }
