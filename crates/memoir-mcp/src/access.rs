@@ -207,8 +207,9 @@ async fn written(
         None => request,
         // A refusal after a grant revokes it.
         Some((false, _)) if request.state == AccessState::Granted => {
-            agent.grants().revoke_access(id, &me).await?;
-            agent.lens().access_request(id).await?
+            let facts = agent.grants().revoke_access(id, &me).await?;
+            let words = request.words;
+            ShownAccessRequest { facts, words }
         }
         Some((is_granted, reason)) => {
             let grants = agent.grants();

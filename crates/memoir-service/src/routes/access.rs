@@ -189,8 +189,9 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;
-    agent.grants().revoke_access(id, actor).await?;
-    // The request is read again through the caller's lens: the agent's answer is shown by the caller's rights,
-    // whichever caller revokes the request.
-    Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
+    // Read before the change: once that is made, no failing read may say otherwise. The agent's answer is shown by the
+    // caller's rights, whichever caller revokes the request.
+    let words = reached.lens().access_request(id).await?.words;
+    let facts = agent.grants().revoke_access(id, actor).await?;
+    Ok(axum::Json(ShownAccessRequest { facts, words }).into_response())
 }

@@ -139,20 +139,27 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         false => grants.request_access(&draft, &actor).await?,
     };
     let id = request.id;
-    match grants.ask_for_access(id).await? {
-        AskOutcome::Answered | AskOutcome::NotByModel => {}
-        AskOutcome::AskedAlready => {
+    match grants.ask_for_access(id).await {
+        Ok(AskOutcome::Answered | AskOutcome::NotByModel) => {}
+        Ok(AskOutcome::AskedAlready) => {
             terminal::note("the service is asking the agent's model already");
         }
-        AskOutcome::Failed(problem) => {
+        Ok(AskOutcome::Failed(problem)) => {
             // The request stays open, so that the agent's own client can answer it.
             terminal::note(&format!("the agent's model did not answer: {problem}"));
+        }
+        // The error itself may say that nothing was changed.
+        Err(error) => {
+            terminal::note(&format!(
+                "the agent's model was not asked ({})",
+                error.code()
+            ));
         }
     }
     // The request is read as its requester, since the agent's reason is for that administrator alone.
     let lens = agent.views().seen_by(Viewer::administrator(actor));
-    let request = lens.access_request(id).await?;
-    print(global, &request)
+    let read = lens.access_request(id).await;
+    print(global, &read.unwrap_or_else(|_| request.into()))
 }
 
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
@@ -185,9 +192,11 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
     let installation = Installation::existing(global).await?;
     let (agent, id) = installation.account.access_agent(request).await?;
     let actor = installation.actor(&agent).await?;
-    agent.grants().revoke_access(id, &actor).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
-    print(global, &lens.access_request(id).await?)
+    // Read before the change: once that is made, no failing read may say otherwise.
+    let words = lens.access_request(id).await?.words;
+    let facts = agent.grants().revoke_access(id, &actor).await?;
+    print(global, &ShownAccessRequest { facts, words })
 }
 
 fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
