@@ -1,6 +1,6 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
-use memoir_app::{HandedMessage, OwnAgent, Result};
+use memoir_app::{HandedMessage, OwnAgent, Result, UnreadPart};
 use memoir_domain::{absorption::CoreNote, audit::ActorKind, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,7 +67,14 @@ pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
             return Err(Invalid::new("part", problem).into());
         }
     };
-    let next = agent.read_part().await?;
+    let next = match (agent.read_part().await, &noted) {
+        // The notes are saved, and an error would say that they are not. Another call shows what waits.
+        (Err(_), Some(noted)) => UnreadPart {
+            waiting: noted.waiting,
+            ..UnreadPart::default()
+        },
+        (next, _) => next?,
+    };
     let mut answer = json!({"type": "messages", "waiting": next.waiting});
     if let Some(noted) = noted {
         (answer["read"], answer["saved"]) = (noted.messages.into(), noted.saved.into());

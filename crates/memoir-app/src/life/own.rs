@@ -29,7 +29,7 @@ const MESSAGE_TOKENS: u64 = 20_000;
 const KNOWN_TOKENS: u64 = 4_000;
 
 /// Waiting messages, as they are shown to the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct UnreadPart {
     /// Instructions, and the messages.
     pub text: PrivateText,
@@ -46,6 +46,8 @@ pub struct UnreadPart {
 pub struct NotedPart {
     /// Messages that were read.
     pub messages: u64,
+    /// How many still wait.
+    pub waiting: u64,
     /// Memories that were saved.
     pub saved: u64,
     /// The core memories that they replaced.
@@ -147,6 +149,7 @@ impl OwnAgent {
             let (decision, saved) = absorption::absorb(agent, notes, &mut replacing, count, now);
             let mut noted = NotedPart {
                 messages: count as u64,
+                waiting: loaded.transcript.pending.saturating_sub(count as u64),
                 saved: saved.len() as u64,
                 replaced: Vec::new(),
                 not_replaced: Vec::new(),

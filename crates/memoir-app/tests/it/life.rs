@@ -434,7 +434,7 @@ async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
     let part = wren.agent.read_part().await.unwrap().part.unwrap();
     let journal = ["Ann came by.".into()];
     let noted = wren.agent.note_part(&part, &journal, &[]).await.unwrap();
-    assert_eq!((noted.messages, noted.saved), (1, 1));
+    assert_eq!((noted.messages, noted.saved, noted.waiting), (1, 1, 0));
     let actions = wren.actions().await;
     assert!(actions.ends_with(&["memory_saved".to_owned(), "transcript_absorbed".to_owned()]));
     let script = wren.script([]);
