@@ -18,8 +18,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = agent.sessions();
     let mut applied = sessions.apply_rehearsal(id, &installation.author()).await?;
-    // The response is without text; the viewer may be the owner.
-    applied.session = lens.session(applied.session.id).await?;
+    // The response is without text; the viewer may be the owner. It is applied, whether it can be read or not.
+    if let Ok(session) = lens.session(applied.session.id).await {
+        applied.session = session;
+    }
     if global.json {
         output::json(&applied)?;
         return refine::ending(&applied.session);

@@ -47,21 +47,22 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Close | Command::Open(_) => Installation::open(global).await?,
     };
     let account = &installation.account;
-    match command {
-        Command::Show => {}
+    let is_closed = match command {
+        Command::Show => installation.memoir.is_closed().await?,
         Command::Close => {
             let is_configured_closed = installation.is_configured_closed;
             let kept =
                 closing::keep_programs(&installation.memoir, global, is_configured_closed).await?;
             account.set_closed(true, &installation.author()).await?;
             closing::report(&kept)?;
+            true
         }
         Command::Open(arguments) => {
             let actor = opener(&installation, &arguments).await?;
             account.set_closed(false, &actor).await?;
+            false
         }
-    }
-    let is_closed = installation.memoir.is_closed().await?;
+    };
     output::show(global.json, &json!({"closed": is_closed}), || {
         match is_closed {
             true => "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN\n",

@@ -98,9 +98,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             terminal::note(&note);
         }
     }
-    if saved.refinement_due.is_some() {
+    // The memory is saved, whether the hint can be given or not.
+    if saved.refinement_due.is_some()
+        && let Ok(shown) = agent.views().show().await
+    {
         let name = terminal::word(agent.name());
-        let model = match agent.views().show().await?.effective_model {
+        let model = match shown.effective_model {
             Some(_) => format!("`memoir refine {name}` runs one"),
             None => {
                 format!("it has no model; `memoir refine {name} --model PROVIDER:NAME` runs one")

@@ -29,21 +29,23 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .sessions()
         .roll_back(id, arguments.cascade, &installation.author())
         .await?;
+    // It is undone, whether the rest can be read or not.
     if global.json {
-        return output::document(&lens.session(id).await?);
+        return output::document(&lens.session(id).await.unwrap_or(session));
     }
-    let after = agent.views().show().await?.counts.core_tokens;
     let last = RecordFilter {
         last: Some(1),
         ..RecordFilter::default()
     };
-    let mut text = format!(
-        "undone: {} ({} → {} tokens)\n",
-        session.stats,
-        thousands(before),
-        thousands(after)
-    );
-    text.push_str(&show::records::timeline(&lens.records(&last).await?));
+    let mut text = format!("undone: {}", session.stats);
+    if let Ok(after) = agent.views().show().await {
+        let (before, after) = (thousands(before), thousands(after.counts.core_tokens));
+        text.push_str(&format!(" ({before} → {after} tokens)"));
+    }
+    text.push('\n');
+    if let Ok(records) = lens.records(&last).await {
+        text.push_str(&show::records::timeline(&records));
+    }
     output::print(&text)?;
     Ok(Ending::Done)
 }

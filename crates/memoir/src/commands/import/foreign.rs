@@ -188,8 +188,9 @@ pub(super) async fn run(
     let is_refused = report.is_broken && !skip_bad;
     let done = Done { recognised, report };
     let is_offered = done.report.system_prompt.is_some();
+    let mut prompt = Ok(());
     if arguments.system_prompt && !arguments.dry_run && !is_refused {
-        set_system_prompt(&installation, &agent, &done.report).await?;
+        prompt = set_system_prompt(&installation, &agent, &done.report).await;
     }
     if global.json {
         output::json(&taken_over_json(&done, &taken, &arguments, is_refused))?;
@@ -198,6 +199,8 @@ pub(super) async fn run(
         warn(&done, is_offered && !arguments.system_prompt);
         super::note_budget(&taken.core, arguments.dry_run || is_refused);
     }
+    // After the report: the memories are imported all the same.
+    prompt?;
     if is_refused && !arguments.dry_run {
         return Err(Failure::new(
             "nothing was imported: the file ends in the middle, or is broken there",
