@@ -623,13 +623,7 @@ fn line(memory: &Memory, all: &AllMemories) -> MemoryInput {
 
 #[cfg(test)]
 mod tests {
-    use memoir_store_sqlite::SqliteStore;
-
     use super::*;
-    use crate::{
-        core::{AgentHandle, settings::InstallationSettings},
-        tests::memoir_on,
-    };
 
     fn now() -> Timestamp {
         "2026-11-03T10:00:00Z".parse().unwrap()
@@ -814,69 +808,5 @@ mod tests {
         let bad: Vec<usize> = read.bad.iter().map(|(line, _)| *line).collect();
         assert_eq!(bad, [1, 2, 4, 5, 6], "{:?}", read.bad);
         assert_eq!(planned(&read), [(Kind::Archival, false, None)]);
-    }
-
-    #[tokio::test]
-    async fn what_is_exported_is_imported_as_it_was_and_an_import_is_undone_as_a_whole() {
-        // On a file: undoing an import reads while it writes, and a store in memory has one connection.
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
-        let memoir = memoir_on(store, InstallationSettings::default());
-        let account = memoir.account("default").await.unwrap();
-        let owner = Actor::owner();
-        let export = async |agent: &AgentHandle| {
-            let seen = agent.views().seen_by(crate::shown::Viewer::Agent);
-            seen.as_agent().unwrap().export().await.unwrap()
-        };
-        let lines = [
-            r#"{"content": "Before", "number": 40}"#,
-            SOURCE,
-            SUMMARY,
-            r#"{"content": "Rui studies law", "number": 7, "replaces": [8]}"#,
-            r#"{"content": "Rui studies medicine", "number": 8}"#,
-        ];
-        let mut exported = Vec::new();
-        let mut text = lines.join("\n");
-        for name in ["wren", "lark"] {
-            account.create_agent(name, &[], &owner).await.unwrap();
-            let agent = account.agent(name).await.unwrap();
-            let read = read(text.as_bytes(), None, memoir.now());
-            assert_eq!(read.bad, []);
-            let preview = agent.memories().preview_import(&read).await.unwrap();
-            let memories = agent.memories();
-            let imported = memories.import(read, false, &owner, Arc::default()).await;
-            let imported = imported.unwrap();
-            assert_eq!(imported, preview);
-            assert_eq!((imported.imported, imported.core.core_tokens), (5, 8));
-            let lines = export(&agent).await;
-            let written: Vec<String> = lines
-                .iter()
-                .map(|line| serde_json::to_string(line).unwrap())
-                .collect();
-            text = written.join("\n");
-            exported.push(lines);
-            assert!(agent.log().verify().await.unwrap().valid);
-        }
-        let shape = |lines: &[MemoryInput]| -> Vec<(String, bool, bool, usize)> {
-            let shown = lines.iter().map(|line| {
-                let text = line.content.expose().to_owned();
-                (
-                    text,
-                    line.is_summary,
-                    line.under.is_some(),
-                    line.replaces.len(),
-                )
-            });
-            let mut shown: Vec<_> = shown.collect();
-            shown.sort();
-            shown
-        };
-        assert_eq!(shape(&exported[0]), shape(&exported[1]));
-        assert!(shape(&exported[0]).contains(&("Tea days".to_owned(), true, false, 0)));
-        let agent = account.agent("wren").await.unwrap();
-        let undone = agent.memories().undo_import(&owner, false).await.unwrap();
-        assert_eq!(undone.discarded, 5);
-        assert!(agent.log().verify().await.unwrap().valid);
-        assert!(export(&agent).await.is_empty());
     }
 }

@@ -21,6 +21,7 @@ mod documents;
 mod driving;
 mod embedding;
 mod erasing;
+mod importing;
 mod in_use;
 mod installation;
 mod key_files;
