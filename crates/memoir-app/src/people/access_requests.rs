@@ -18,7 +18,7 @@ use memoir_store::{AgentQuery, OpenAccess, RecordFilter, Selection};
 use parking_lot::Mutex;
 
 use crate::{
-    core::{Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, again, codec},
+    core::{Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, again, codec, replies},
     people::Grants,
     shown::{AccessRequestFacts, ShownAccessRequest},
 };
@@ -377,7 +377,8 @@ impl Grants<'_> {
         };
         // A process that was faster has done it, or decides it anew.
         if let Some(decision) = access::expire(loaded.agent.clone(), request, why, moment.now) {
-            self.write_access(&loaded.base, decision).await?;
+            // The request that finds it has another purpose, and is executed again where it does not come to that.
+            replies::for_no_request(self.write_access(&loaded.base, decision)).await?;
         }
         Ok(None)
     }

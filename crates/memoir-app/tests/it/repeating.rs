@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
-use memoir_domain::memory::Number;
+use memoir_domain::{access::AccessScope, memory::Number};
 use memoir_store_sqlite::{
-    CommitFault::{LostUnwritten, LostWritten},
+    CommitFault::{Busy, LostUnwritten, LostWritten},
     SqliteStore,
 };
 use memoir_testkit::input;
 
-use crate::installation::{TestAgent, person, settings};
+use crate::installation::{TestAgent, person, reading, request_by, settings};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
@@ -118,6 +118,26 @@ async fn spec_6_2_a_change_whose_answer_stays_lost_is_found_by_its_key() {
         }
         assert_eq!(saved(&wren).await, (vec![Number(2)], 2));
     }
+}
+
+#[tokio::test]
+async fn spec_6_2_the_end_of_an_expired_request_for_access_is_no_change_of_another_one() {
+    let (store, wren) = wren().await;
+    let (request, by) = (reading(AccessScope::All, 30), person());
+    request_by(&wren.agent, &request, &by).await;
+    wren.clock.advance(Duration::from_secs(100 * 86_400));
+    let attempt = new(&wren).await;
+    // The last of the list comes first: the end of the earlier request is written, and the new one is not.
+    store.disturb_commits(&[Busy, Busy, LostWritten]);
+    let grants = wren.agent.grants();
+    let refused = attempt.execute(grants.request_access(&request, &by));
+    assert_eq!(refused.await.unwrap_err().code(), "busy");
+    let actions = wren.actions().await;
+    assert!(actions.ends_with(&["access_expired".to_owned()]));
+    let again = new(&wren).await;
+    let made = again.execute(grants.request_access(&request, &by));
+    made.await.unwrap();
+    assert!(again.has_changed() && matches!(kept(&wren).await, KeptReply::Done { .. }));
 }
 
 #[tokio::test]
