@@ -195,7 +195,13 @@ async fn make_first(
     };
     tracing::info!("the first administrator was made by the link");
     let ends = memoir.now().plus_seconds(seconds);
-    Ok(Some(account.sign_in_new_user(user.id, ends).await?))
+    let signed_in = account.sign_in_new_user(user.id, ends).await;
+    signed_in.map(Some).map_err(|error| {
+        tracing::error!(%error, "the first administrator was not signed in");
+        // The error itself would say that there is none.
+        let message = "the administrator is made, and not signed in; sign in by name and password";
+        Problem::new("busy", message)
+    })
 }
 
 fn refusal(problem: Problem) -> SignInRefusal {

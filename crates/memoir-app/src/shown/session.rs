@@ -313,8 +313,12 @@ impl AgentLens<'_> {
             Viewer::Administrator(_) => observer(&progress.wordless()),
         };
         let sessions = self.agent.sessions();
-        let session = sessions.refine(options, &mut viewer_observer).await?;
-        let mut session = self.session(session.id).await?;
+        let driven = sessions.refine(options, &mut viewer_observer).await?;
+        let mut session = match self.session(driven.id).await {
+            // The session has ended, which the error would deny. A rehearsal has changed nothing.
+            Err(_) if !driven.rehearsal => driven.into(),
+            session => session?,
+        };
         if session.rehearsal && self.viewer == Viewer::Agent {
             // One that was never opened has an empty diff.
             session.words.changes.get_or_insert_default();

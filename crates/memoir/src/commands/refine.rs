@@ -106,7 +106,8 @@ pub(crate) async fn drive(
 ) -> Result<Ran, Failure> {
     let mut observer = |progress: &Progress| watcher.see(progress);
     let work = agent.refine(options, &mut observer);
-    match unless_interrupted(work).await {
+    let driven = unless_interrupted(work).await;
+    match driven {
         Some(Err(memoir_app::Error::NotDue)) => return Ok(Ran::NotDue),
         Some(Err(memoir_app::Error::Start(StartRefusal::NothingToRefine(reason)))) => {
             return Ok(Ran::NothingToRefine(reason));
@@ -115,6 +116,14 @@ pub(crate) async fn drive(
             return Err(Failure::from(error).hint(
                 "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, which needs no network",
             ));
+        }
+        Some(Err(error)) if error.code() == "busy" => {
+            let failure = Failure::from(error);
+            // The error itself says that nothing was changed.
+            return Err(match watcher.running() {
+                Some(id) => failure.hint(format!("`memoir session {id}` shows what it has done")),
+                None => failure,
+            });
         }
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
