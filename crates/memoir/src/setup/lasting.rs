@@ -47,10 +47,11 @@ impl Passing {
         {
             return Some(Self::Cache);
         }
-        // A snap's folder has its revision: `/snap/NAME/12`.
+        // A snap's folder has its revision (`/snap/NAME/12`), and the store of Nix or Guix has a path for each build.
         let is_revision = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
         let is_snap = matches!(folders, ["snap", _, revision, ..] if is_revision(revision));
-        if is_snap || names.iter().any(|name| has_version(name)) {
+        let is_stored = matches!(folders, ["nix" | "gnu", "store", ..]);
+        if is_snap || is_stored || names.iter().any(|name| has_version(name)) {
             return Some(Self::Versioned);
         }
         is_of_project(path, folders).then_some(Self::OfProject)
@@ -59,17 +60,9 @@ impl Passing {
 
 /// Whether a folder of that name is a cache: those of npm, pnpm, Yarn, Bun, Deno, uv and pipx, and those of the user.
 fn is_cache(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "_npx",
-        "_cacache",
-        "npm-cache",
-        ".cache",
-        "Caches",
-        "dlx",
-        "archive-v0",
-        ".pnpm-store",
-    ];
-    NAMES.contains(&name) || name.starts_with("dlx-") || name.starts_with("bunx-")
+    const NAMES: &str = "_npx _cacache npm-cache .cache Caches dlx archive-v0 .pnpm-store";
+    let is_named = NAMES.split(' ').any(|known| known == name);
+    is_named || name.starts_with("dlx-") || name.starts_with("bunx-")
 }
 
 /// Caches in a folder with a common name.
@@ -96,21 +89,13 @@ const GLOBAL: [&[&str]; 6] = [
 
 /// Whether it is in `node_modules` or the virtual environment of one project.
 fn is_of_project(path: &Path, folders: &[&str]) -> bool {
-    const NAMES: [&str; 7] = [
-        "node_modules",
-        ".venv",
-        "venv",
-        ".virtualenvs",
-        "virtualenvs",
-        ".tox",
-        ".nox",
-    ];
+    const NAMES: &str = "node_modules .venv venv .virtualenvs virtualenvs .tox .nox";
     let is_global = folders.windows(2).any(|pair| GLOBAL.contains(&pair));
     let is_environment = || {
         let mut above = path.ancestors().skip(1).take(3);
         above.any(|folder| folder.join("pyvenv.cfg").is_file())
     };
-    !is_global && (folders.iter().any(|name| NAMES.contains(name)) || is_environment())
+    !is_global && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
 }
 
 /// Warns where a path is in the folder of a build.
@@ -304,7 +289,7 @@ mod tests {
                     "/snap/memoir/12/bin/memoir",
                     "/opt/homebrew/Cellar/memoir/0.1.0/bin/memoir",
                     "/home/ada/.nvm/versions/node/v22.1.0/bin/memoir",
-                    "/nix/store/abc-memoir-0.1.0/bin/memoir",
+                    "/nix/store/abc-memoir/bin/memoir",
                     "/home/ada/memoir-0.1.0-x86_64-linux/memoir",
                 ],
             ),
