@@ -148,18 +148,10 @@ fn are_written_options(words: &[String]) -> bool {
 
 /// Whether the options among these words are those with which programs call Memoir.
 pub(super) fn has_only_options(words: &[String]) -> bool {
-    const OPTIONS: [&str; 8] = [
-        "--client",
-        "--agent",
-        "--per-project",
-        "--prefix",
-        "--url",
-        "--database",
-        "--account",
-        "--config",
-    ];
-    let mut named = words.iter().filter(|word| word.starts_with("--"));
-    named.all(|word| OPTIONS.contains(&word.split('=').next().unwrap_or_default()))
+    const OPTIONS: &str = "client agent per-project prefix url database account config";
+    let is_known = |name: &str| OPTIONS.split(' ').any(|option| option == name);
+    let mut named = words.iter().filter_map(|word| word.strip_prefix("--"));
+    named.all(|word| is_known(word.split('=').next().unwrap_or_default()))
 }
 
 /// The words of a line of one command (see [`is_one_command`]).

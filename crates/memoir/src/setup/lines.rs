@@ -37,12 +37,18 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
     Ok(changed)
 }
 
-/// Removes a table of TOML, with the empty line before it.
+/// Removes a table of TOML and those below it, each with the empty line before it. A program refuses settings below a
+/// server that is gone, such as its user's consent to single tools.
 ///
 /// # Errors
 /// The text is no TOML.
 pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
+    let below = format!("[{name}.");
+    let mut lines = text.lines().map(str::trim_end);
+    if let Some(header) = lines.find(|line| line.starts_with(&below) && line.ends_with(']')) {
+        return remove_table(&remove_table(text, &header[1..header.len() - 1])?, name);
+    }
     Ok(match table(text, name) {
         Some((begin, end)) => {
             let before = &text[..begin];

@@ -476,6 +476,27 @@ fn spec_6_2_without_a_record_no_foreign_server_or_file_is_removed() {
     }
 }
 
+/// Codex refuses to start with settings below a server that has no command.
+#[test]
+fn spec_6_2_removing_a_setup_removes_what_the_program_set_below_its_server() {
+    let (installation, path) = (Installation::with_agent(), ".codex/config.toml");
+    installation.write(path, "model = \"x\"\n");
+    installation.ok(&["setup", "codex", "--yes"]);
+    let text = fs::read_to_string(installation.path(path)).unwrap();
+    let below = "\n[mcp_servers.memoir.tools.recall_memories]\napproval_mode = \"approve\"\n";
+    let other = "\n[mcp_servers.memoirs.env]\nA = \"b\"\n";
+    installation.write(path, format!("{text}{below}{other}"));
+    installation.ok(&["setup", "codex", "--yes"]);
+    let again = fs::read_to_string(installation.path(path)).unwrap();
+    again.tells("approval_mode");
+    installation.ok(&["setup", "codex", "--remove", "--yes"]);
+    let left = fs::read_to_string(installation.path(path)).unwrap();
+    assert_eq!(
+        left,
+        format!("model = \"x\"\n\n[features]\nhooks = true\n{other}")
+    );
+}
+
 /// A repeated setup, with a change of the user's in between, is removed completely.
 #[test]
 fn spec_6_2_removing_a_repeated_setup_leaves_nothing_of_the_first() {
