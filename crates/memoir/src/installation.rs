@@ -275,8 +275,8 @@ impl Installation {
         lens.as_agent().or_else(|_| self.refuse(agent))
     }
 
-    /// As [`Installation::own`], for the hooks and tools of a program on this machine: they use their stored token. An
-    /// agent that is not in use yet gets its first token.
+    /// As [`Installation::own`], for the hooks and tools of a program on this machine: they use their stored token where
+    /// none of the agent's is given. An agent that is not in use yet gets its first token.
     ///
     /// # Errors
     /// The installation is closed, and no token of the agent is given or stored.
@@ -284,7 +284,7 @@ impl Installation {
         &mut self,
         agent: &AgentHandle,
     ) -> Result<OwnAgent, Failure> {
-        if self.is_closed && self.token.is_empty() {
+        if self.is_closed && !self.opens(agent, &self.token).await? {
             self.token = self.program_token(agent).await?;
         }
         self.own(agent).await

@@ -706,6 +706,23 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     injected(&ran, "SessionStart").tells("bees");
 }
 
+/// SPEC 5.5: a token in the environment that is not the agent's takes no memory from a program with a token of its own.
+#[test]
+fn spec_5_5_a_program_has_its_own_token_where_the_environment_has_another() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["agent", "create", "robin"]);
+    let robin = installation.ok(&["token", "create", "--role", "agent", "--agent", "robin"]);
+    installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
+    installation.ok(&["installation", "close"]);
+    for (session, token) in [("s-1", "memoir_wrong"), ("s-2", robin.trim())] {
+        let mut command = installation.command(&event_of("claude-code", "session-start"));
+        let begun = start(session, "startup").to_string();
+        let ran = Ran::with_input(command.env("MEMOIR_TOKEN", token), &begun);
+        injected(&ran, "SessionStart").tells("bees");
+    }
+}
+
 #[test]
 fn spec_2_3_a_service_is_asked_as_a_database_is() {
     let (installation, token, service) = served_agent();
