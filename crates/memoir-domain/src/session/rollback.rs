@@ -35,7 +35,7 @@ fn numbers(record: &Record) -> impl Iterator<Item = Number> {
 pub fn is_confirmation(record: &Record) -> bool {
     let confirms = matches!(
         record.action,
-        Action::MemoryRestored | Action::MemoryUnprotected
+        Action::MemoryRestored | Action::MemoryUnprotected | Action::MemoryEdited
     );
     confirms && record.actor.kind.is_in_charge() && record.body.changes.is_empty()
 }

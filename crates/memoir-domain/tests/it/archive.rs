@@ -9,6 +9,7 @@ use memoir_domain::{
     memory::{ArchivedBy, Kind, NewMemory, Number},
     origin::Origin,
     replace::{NotReplaced, Unreplaced, WEEK_LIMIT},
+    rollback,
     session::Mode,
 };
 use serde_json::json;
@@ -109,6 +110,22 @@ fn spec_3_12_an_edit_by_the_owner_is_a_new_original_that_replaces_the_old_one() 
     assert_eq!(refused(1), ChangeRefusal::NotCore(Number(1)));
     assert_eq!(refused(2), ChangeRefusal::Constitutional(Number(2)));
     assert_eq!(refused(3), ChangeRefusal::NotCore(Number(3)));
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_text_that_the_owner_left_as_it_is_conflicts_with_an_undo_by_the_agent() {
+    let mut world = World::over(&["Ann likes tea.", "Ann sings."]);
+    let summary = world.summarise(&[2, 3], "Ann: tea.");
+    world.complete();
+    world.tick();
+    let same = edit(&world, summary, "Ann: tea.").unwrap().unwrap();
+    assert_eq!((same.changes.len(), same.records.len()), (0, 1));
+    world.apply(same);
+    let plan = rollback::plan_undo(world.last_session().id, &world.log);
+    assert!(!plan.is_allowed_to(ActorKind::Agent));
+    let conflicts = plan.obstacles.iter().map(|obstacle| obstacle.action);
+    assert_eq!(conflicts.collect::<Vec<_>>(), [Action::MemoryEdited]);
     world.check_replay();
 }
 
