@@ -217,9 +217,9 @@ impl LoadRoom {
         let parts = self.parts(scope, bytes);
         let mut permits = Vec::with_capacity(parts.len());
         if is_holder {
-            for (room, units) in parts {
-                permits.extend(room.try_acquire_many_owned(units));
-            }
+            // Up to the first part that is full: none of the shared room without the agent's own part.
+            let free = parts.into_iter();
+            permits.extend(free.map_while(|(room, units)| room.try_acquire_many_owned(units).ok()));
             return Ok(HeldRoom::new(permits, &self.holders));
         }
         let taken = async {
@@ -350,6 +350,7 @@ mod tests {
         let nested = apart(async move {
             let first = both.take(scope(2), AGENT_ROOM).await.unwrap();
             let second = both.take(scope(2), AGENT_ROOM).await.unwrap();
+            assert_eq!(both.long.available_permits(), AGENT_ROOM / UNIT);
             (first, second)
         })
         .await;

@@ -289,8 +289,11 @@ impl Memories<'_> {
         }
         let texts = inputs.iter().map(|input| input.content.expose().len());
         let bytes = texts.sum::<usize>() * SAVED_TIMES;
+        let query = query_to_save(&savings);
+        // First what is read: a task with room, such as that of the texts, waits for no more.
+        let _loads = self.room_for(&query).await?;
         let _room = self.memoir.room.take(self.scope, bytes).await?;
-        self.decide_reading(&query_to_save(&savings), |loaded, now| {
+        self.decide_reading(&query, |loaded, now| {
             let savings = savings.clone();
             async move { self.attempt_save(loaded, inputs, savings, actor, now).await }
         })
