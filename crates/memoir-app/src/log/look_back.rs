@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::{
     core::{CONFLICT, Error, Loaded, Result, again, codec, parallel::run_blocking},
-    log::{AgentLog, Limits, rewind::Point},
+    log::{AgentLog, rewind::Point},
     shown::{RecordFacts, SessionFacts},
 };
 
@@ -96,8 +96,7 @@ impl AgentLog<'_> {
     /// The agent is erased; the store fails.
     pub async fn look_back(self, point: Option<Point>) -> Result<LookBack> {
         // Before anything is read, so that waiting callers hold nothing.
-        let limits = self.memoir.state::<Limits>();
-        let _turn = limits.whole_pasts.take(self.scope).await?;
+        let _turn = self.past_turn().await?;
         again(|| self.attempt_look_back(point)).await
     }
 

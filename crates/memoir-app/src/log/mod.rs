@@ -24,7 +24,7 @@ use crate::core::{ModuleStates, agent_part, parallel::ConcurrencyLimit};
 
 /// The large work of this module that a process does at a time.
 pub(crate) struct Limits {
-    /// Replays of a whole log, for a rewind or a look back.
+    /// Replays of a whole log, for a rewind or a look back, and logs since a session, for its undo.
     pub(crate) whole_pasts: ConcurrencyLimit,
     pub(crate) verifications: ConcurrencyLimit,
 }

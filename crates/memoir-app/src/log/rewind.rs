@@ -99,14 +99,19 @@ impl AgentLog<'_> {
         })
     }
 
+    /// The right to have a long past of the agent in memory, once few enough others have one.
+    pub(crate) async fn past_turn(self) -> Result<Turn> {
+        let limits = self.memoir.state::<Limits>();
+        limits.whole_pasts.take(self.scope).await
+    }
+
     /// The whole past of the agent, which a rewind needs, once few enough others are in memory.
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where another process wrote meanwhile.
     pub(crate) async fn everything(self) -> Result<AgentPast> {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
-        let limits = self.memoir.state::<Limits>();
-        let turn = limits.whole_pasts.take(self.scope).await?;
+        let turn = self.past_turn().await?;
         let loaded = self.load_memories(Selection::All).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;

@@ -133,6 +133,8 @@ impl Sessions<'_> {
         cascade: bool,
         actor: &Actor,
     ) -> Result<PlannedRollBack> {
+        // Before anything is read, so that waiting callers hold nothing: the log since the session may be long.
+        let _turn = self.log().past_turn().await?;
         let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
         let session = loaded.take_session(id)?;
         check_undoable(&session)?;
