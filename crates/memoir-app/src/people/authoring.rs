@@ -198,13 +198,17 @@ impl AgentSettings<'_> {
     /// restores the newer value.
     ///
     /// # Errors
-    /// Its former name is taken; the store fails.
+    /// Its former name is taken; a daily quota of the agent is used up; the store fails.
     pub async fn undo_setting(self, field: Field, actor: &Actor) -> Result<bool> {
         Ok(self.revert(field, actor).await?.0)
     }
 
     /// As [`AgentSettings::undo_setting`], with the setting after it.
     async fn revert(self, field: Field, actor: &Actor) -> Result<(bool, OwnSetting)> {
+        // Calls in turn could write both values any number of times.
+        if actor.kind == ActorKind::Agent {
+            self.check_daily_quota(1).await?;
+        }
         let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {
             // Based on the log as it was read: a change of the setting since then is a conflict.

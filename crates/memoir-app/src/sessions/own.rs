@@ -32,7 +32,7 @@ impl OwnAgent {
     /// threshold, and builds the prompt, in one step.
     ///
     /// # Errors
-    /// No session can be begun (SPEC 3.1, 3.2).
+    /// No session can be begun (SPEC 3.1, 3.2); a daily quota of the agent is used up.
     pub async fn open_own(&self, mode: Mode) -> Result<(SessionFacts, OpenedSession)> {
         self.open_by_itself(mode, false).await
     }
@@ -50,6 +50,8 @@ impl OwnAgent {
         mode: Mode,
         rehearsal: bool,
     ) -> Result<(SessionFacts, OpenedSession)> {
+        // Sessions write without a check of their own.
+        self.check_daily_quota(1).await?;
         let own = self.clone();
         let opening = async move { own.attempt_opening(mode, rehearsal).await };
         self.by_size(&AgentQuery::of_memories(Selection::All), opening)

@@ -9,7 +9,7 @@ use memoir_app::{
 use memoir_domain::{
     agent::Field,
     audit::{Actor, ActorKind},
-    session::State,
+    session::{Mode, State},
 };
 use memoir_testkit::{Turn, input, intrude, journal, message};
 
@@ -90,6 +90,30 @@ async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_d
     }
     wren.clock.advance(DAY + Duration::from_secs(700));
     save(&wren, "e").await.unwrap();
+}
+
+/// SPEC 6.1: each undo of a setting writes both values, and a session has no limit but its own.
+#[tokio::test]
+async fn spec_6_1_an_agent_that_used_up_its_day_undoes_no_setting_and_opens_no_session() {
+    let wren = TestAgent::with(&[], with(&[(Quota::AgentBytesADay, 1)])).await;
+    wren.save(&[input("One.")]).await;
+    let (agent, own) = (&wren.agent, wren.agent.as_actor());
+    wren.configure(&[(Field::SystemPrompt, Some("You keep the garden."))])
+        .await;
+    // Whose value has no bytes.
+    agent.author(Field::SystemPrompt, None).await.unwrap();
+    let undone = agent.settings().undo_setting(Field::SystemPrompt, &own);
+    assert_eq!(reached(undone.await), Quota::AgentBytesADay);
+    assert_eq!(
+        reached(agent.open_own(Mode::Full).await),
+        Quota::AgentBytesADay
+    );
+    // The quota is the agent's.
+    let by = person();
+    let undone = agent.settings().undo_setting(Field::SystemPrompt, &by);
+    assert!(undone.await.unwrap());
+    wren.clock.advance(DAY + Duration::from_secs(700));
+    agent.open_own(Mode::Full).await.unwrap();
 }
 
 #[tokio::test]
