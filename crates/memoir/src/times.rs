@@ -90,32 +90,13 @@ fn day_of(words: &[&str], now: &Zoned) -> Option<Zoned> {
 
 /// An amount of time: `10 minutes`, `an hour`, `2h`.
 fn span(words: &[&str]) -> Option<Span> {
-    let (amount, unit) = match words {
-        [one] => one.split_at(one.find(|letter: char| !letter.is_ascii_digit())?),
-        [amount, unit] => (*amount, *unit),
-        _ => return None,
+    let amount = match words {
+        ["a" | "an" | "one", unit] => format!("1 {unit}"),
+        words => words.join(" "),
     };
-    let amount: i64 = match amount {
-        "a" | "an" | "one" => 1,
-        digits => digits.parse().ok().filter(|amount| *amount >= 0)?,
-    };
-    let unit = match unit.len() {
-        // One letter is a short form, such as `s`.
-        0 | 1 => unit,
-        _ => unit.trim_end_matches('s'),
-    };
-    let span = Span::new();
-    match unit {
-        "s" | "sec" | "second" => span.try_seconds(amount),
-        "m" | "min" | "minute" => span.try_minutes(amount),
-        "h" | "hr" | "hour" => span.try_hours(amount),
-        "d" | "day" => span.try_days(amount),
-        "w" | "week" => span.try_weeks(amount),
-        "month" => span.try_months(amount),
-        "y" | "year" => span.try_years(amount),
-        _ => return None,
-    }
-    .ok()
+    let span: Span = amount.parse().ok()?;
+    // A sign, or a second `ago`, would turn it around.
+    (!span.is_negative()).then_some(span)
 }
 
 #[cfg(test)]
