@@ -76,7 +76,7 @@ struct ConfigFile {
     hooks: HooksSection,
     telemetry: TelemetrySection,
     oauth: OauthSection,
-    prices: BTreeMap<ModelName, PriceSection>,
+    prices: BTreeMap<ModelName, Price>,
     providers: BTreeMap<String, ProviderSettings>,
     webhooks: Vec<WebhookSection>,
 }
@@ -167,13 +167,6 @@ struct ClientSection {
     id: String,
     name: String,
     redirect_uris: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceSection {
-    input_per_million: f64,
-    output_per_million: f64,
 }
 
 /// The values of an empty file.
@@ -271,15 +264,8 @@ impl Config {
             settings,
             providers: file.providers,
             embeddings: file.recall.embeddings,
-            model_file: file
-                .recall
-                .model_file
-                .map(|path| absolute("recall.model_file", path))
-                .transpose()?,
-            master_key_file: file
-                .master_key_file
-                .map(|path| absolute("master_key_file", path))
-                .transpose()?,
+            model_file: absolute("recall.model_file", file.recall.model_file)?,
+            master_key_file: absolute("master_key_file", file.master_key_file)?,
             keys_url: file
                 .keys
                 .url
@@ -553,18 +539,13 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
     Ok(quotas)
 }
 
-fn prices(
-    sections: BTreeMap<ModelName, PriceSection>,
-) -> Result<BTreeMap<ModelName, Price>, String> {
-    let price = |(model, section): (ModelName, PriceSection)| {
-        let part = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
-        let price = Price {
-            input_per_million: part("input_per_million", section.input_per_million)?,
-            output_per_million: part("output_per_million", section.output_per_million)?,
-        };
-        Ok((model, price))
-    };
-    sections.into_iter().map(price).collect()
+fn prices(prices: BTreeMap<ModelName, Price>) -> Result<BTreeMap<ModelName, Price>, String> {
+    for (model, price) in &prices {
+        let check = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
+        check("input_per_million", price.input_per_million)?;
+        check("output_per_million", price.output_per_million)?;
+    }
+    Ok(prices)
 }
 
 /// `false` is refused: any user of the command line can write the configuration.
@@ -595,14 +576,13 @@ fn endpoint(address: String) -> Result<String, String> {
 }
 
 /// A relative path would mean another file in each folder that a command is started from.
-fn absolute(key: &str, path: PathBuf) -> Result<PathBuf, String> {
-    if path.is_absolute() {
-        Ok(path)
-    } else {
-        Err(format!(
+fn absolute(key: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
+    match path {
+        Some(path) if !path.is_absolute() => Err(format!(
             "`{key}` is `{}`; give an absolute path",
             path.display()
-        ))
+        )),
+        path => Ok(path),
     }
 }
 

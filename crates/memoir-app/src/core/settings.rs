@@ -7,6 +7,7 @@ use memoir_domain::{
     session::Usage,
 };
 use memoir_model::{EmbeddingModel, ModelError, ModelName};
+use serde::Deserialize;
 
 use crate::core::{quotas::Quotas, retry::doubled};
 
@@ -163,7 +164,8 @@ impl SessionLimits {
 }
 
 /// The price of a model, per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     /// Tokens sent.
     pub input_per_million: f64,
