@@ -192,8 +192,6 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn spec_5_1_no_words_of_what_was_typed_are_formatted() {
         use clap::Parser;
@@ -212,10 +210,5 @@ mod tests {
             let arguments = super::Arguments::try_parse_from(typed).unwrap();
             assert!(!format!("{arguments:?}").contains(CANARY), "{line:?}");
         }
-    }
-
-    #[test]
-    fn the_arguments_are_free_of_contradictions() {
-        super::Arguments::command().debug_assert();
     }
 }
