@@ -189,7 +189,6 @@ pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Marku
         let across = (days - now.seconds_since(*at) / 86_400).clamp(0, days);
         // Short, since a page has many of them: pairs after the first are lines too.
         let step = if path.is_empty() { 'M' } else { ' ' };
-        // Writing to a string cannot fail.
         let _ = write!(path, "{step}{across} {}", down(*size));
     }
     html! {

@@ -32,7 +32,6 @@ fn dark(code: &QrCode) -> String {
             // This cannot fail: a row is no longer than `size`, which is an `i32`.
             let length = i32::try_from(run.count()).unwrap_or_default();
             if length > 0 {
-                // Writing to a text does not fail.
                 let _ = write!(path, "M{} {}h{length}v1h-{length}z", x + EDGE, y + EDGE);
             }
             // A run of length 0 means a light square, which is skipped.

@@ -237,7 +237,6 @@ fn details(error: &Error) -> Option<String> {
 pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
     let mut text = String::new();
     for (number, problem) in bad.iter().take(LINES_LISTED) {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "line {number}: {}", safe(problem));
     }
     if bad.len() > LINES_LISTED {

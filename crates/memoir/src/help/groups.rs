@@ -35,7 +35,6 @@ pub(crate) fn grouped(mut command: Command) -> Command {
     command.build();
     let mut list = String::new();
     for (title, names) in GROUPS {
-        // Writing to a string cannot fail.
         let _ = writeln!(list, "{title}:");
         for name in names.split(' ') {
             let about = command.find_subcommand(name).and_then(Command::get_about);

@@ -72,7 +72,6 @@ fn marked<'a>(removed: &[&'a str], added: &[&'a str]) -> [Vec<Piece<'a>>; 2] {
 
 fn lines(text: &mut String, sign: char, [style, word]: [Style; 2], pieces: &[Piece<'_>]) {
     for line in pieces.split_inclusive(|(piece, _)| *piece == "\n") {
-        // Writing to a string cannot fail.
         let _ = write!(text, "{style}{sign} {style:#}");
         for run in line.chunk_by(|(_, one), (_, other)| one == other) {
             let style = if run[0].1 { word } else { style };

@@ -85,7 +85,6 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
         Some(false) => ("├─ ", "│  "),
     };
     let indent = &node.indent;
-    // Writing to a string cannot fail.
     let _ = write!(
         text,
         "{DIM}{indent}{branch}{DIM:#}{BOLD}{}{BOLD:#}",

@@ -54,7 +54,6 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
         });
         let terms: Vec<String> = terms.collect();
         let (rank, score, terms) = (found.rank, found.score, terms.join(", "));
-        // Writing to a string cannot fail.
         let _ = write!(text, "{rank:>4}. {} {score:.2}: {terms}", memory.number);
         if let Some(corrected) = found.corrects {
             let _ = write!(text, " (seems to correct {corrected})");
@@ -75,7 +74,6 @@ fn paragraphs(memories: &[ShownMemory], dates: &[String], now: Timestamp, width:
             memory.kind.as_str(),
             memory.tokens,
         );
-        // Writing to a string cannot fail.
         let _ = write!(text, "{BOLD}{number:>6}{BOLD:#}  {DIM}{facts}{DIM:#}");
         let tags = match tags(memory) {
             tags if tags.is_empty() => tags,
@@ -108,7 +106,6 @@ fn beside(mut taken: usize, marks: &[(String, Style)], indent: usize, width: usi
                 }
             }
             let gap = if taken == indent { indent } else { GAP };
-            // Writing to a string cannot fail.
             let _ = write!(text, "{:gap$}{style}{mark}{style:#}", "");
             taken += mark.width();
         }

@@ -17,7 +17,6 @@ pub(crate) fn list(pairs: &[NearDuplicate<ShownMemory>]) -> String {
 
 fn paragraph(pair: &NearDuplicate<ShownMemory>, width: Option<usize>) -> String {
     let (left, right) = (pair.left.number, pair.right.number);
-    // Writing to a string cannot fail.
     let mut text = format!("{BOLD}{left} and {right}{BOLD:#}  ");
     let _ = if pair.exact {
         writeln!(

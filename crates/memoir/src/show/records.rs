@@ -71,7 +71,6 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
         if changes.is_empty() {
             continue;
         }
-        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{BOLD}{} {}{BOLD:#} {DIM}(record {}){DIM:#}",

@@ -21,7 +21,6 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
     let mut text = format!("{style}{}{style:#}\n", session.state.label());
     let mut line = |name: &str, value: &str| {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {value}");
     };
     line("session", &session.id.to_string());

@@ -55,7 +55,6 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
 pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let mut text = String::new();
     let history = &stats.history;
-    // Writing to a string cannot fail.
     if !history.returns.is_empty() || stats.sessions.ends.values().any(|count| *count > 0) {
         let _ = writeln!(text, "{DIM}o session completed   x undone{DIM:#}");
     }

@@ -89,7 +89,6 @@ impl TextTable {
             let first = headings.iter().zip(cells.by_ref()).next();
             let first = first.map(|(heading, cell)| format!("{heading} {cell}"));
             for line in wrap(&first.unwrap_or_default(), width) {
-                // Writing to a string cannot fail.
                 let _ = writeln!(text, "{BOLD}{line}{BOLD:#}");
             }
             let named = headings.iter().skip(1).zip(cells);

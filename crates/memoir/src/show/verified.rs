@@ -53,7 +53,6 @@ fn agent(agent: &Verification, name: &str) -> String {
     }
     let mut text = format!("{RED}invalid{RED:#} {name}: the chain holds for {records}{erased}\n");
     for mismatch in &agent.mismatches {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "        {}", line(mismatch));
     }
     text + &originals(agent)

@@ -30,7 +30,6 @@ fn describe(agent: &ShownAgent) -> String {
         agent.id
     );
     let mut line = |name: &str, value: &str| {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
     };
     let tally = &agent.counts;

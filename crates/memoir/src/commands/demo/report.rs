@@ -29,7 +29,6 @@ pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
 pub(super) fn after(shown: &DemoOutput) -> String {
     let mut text = heading("What was edited, and why");
     if let Some(summary) = &shown.session.words.summary {
-        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{DIM}its report:{DIM:#} {}\n",

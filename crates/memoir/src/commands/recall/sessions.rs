@@ -48,7 +48,6 @@ fn in_words(probed: &[SessionProbe]) -> String {
         {
             let named: Vec<Number> = memories.iter().copied().take(NAMED).collect();
             let more = memories.len() - named.len();
-            // Writing into a text cannot fail.
             let _ = write!(text, "{}: {what}: {}", probe.session, numbers(&named));
             if more > 0 {
                 let _ = write!(text, " and {more} more");
