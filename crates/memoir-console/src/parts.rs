@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{Memoir, OriginalCounts, SessionFacts, SignedInUser};
+use memoir_app::{Memoir, SessionFacts, SignedInUser};
 use memoir_domain::{Timestamp, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -20,15 +20,6 @@ pub(crate) enum ConsoleSection {
     Audit,
     /// The pages about the signed-in administrator.
     Account,
-}
-
-/// Where the originals are: `1,050 in the prompt, 184 in the archive`.
-pub(crate) fn originals(counts: &OriginalCounts) -> String {
-    format!(
-        "{} in the prompt, {} in the archive",
-        words::number(counts.in_prompt),
-        words::number(counts.archived)
-    )
 }
 
 /// Bytes of a name that is never broken; a longer one is where a row has no room for it.

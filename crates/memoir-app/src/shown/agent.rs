@@ -12,6 +12,7 @@ use memoir_domain::{
     memory::{Tally, tokens},
     schedule::{self, RefinementSchedule, SkipReason},
     session::{Health, Mode, State},
+    text::thousands,
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -137,6 +138,14 @@ pub struct OriginalCounts {
     pub in_prompt: u64,
     /// Active archival memories.
     pub archived: u64,
+}
+
+impl OriginalCounts {
+    /// `1,050 in the prompt, 184 in the archive`
+    pub fn places(&self) -> String {
+        let [in_prompt, archived] = [self.in_prompt, self.archived].map(thousands);
+        format!("{in_prompt} in the prompt, {archived} in the archive")
+    }
 }
 
 impl From<Tally> for OriginalCounts {

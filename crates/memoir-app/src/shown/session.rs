@@ -122,6 +122,13 @@ schema::one_object!(
 );
 
 impl SessionFacts {
+    /// Why it ended, as closely as that is known without its text; `None` where it completed or runs.
+    pub fn why_ended(&self) -> Option<&'static str> {
+        let reason = self.end_reason.and_then(EndReason::from_name);
+        let failure = self.failure.map(FailureClass::label);
+        failure.or(reason.map(EndReason::label))
+    }
+
     pub(crate) fn new(agent: &str, session: &Session) -> Self {
         Self {
             id: session.id,

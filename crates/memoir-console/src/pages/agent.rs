@@ -178,7 +178,7 @@ pub(super) fn originals(view: &OriginalsView) -> Markup {
     html! {
         section aria-labelledby="originals" {
             h2 #originals { "Originals" }
-            p { (words::counted(counts.total, "original", "originals")) ": " (parts::originals(counts)) "." }
+            p { (words::counted(counts.total, "original", "originals")) ": " (counts.places()) "." }
             @if !view.originals_by_quarter.is_empty() {
                 (parts::table("Originals by the calendar quarter (UTC) in which they were saved",
                     &["Quarter (UTC)", "Saved", "In the prompt", "In the archive"], &[1, 2, 3], html! {

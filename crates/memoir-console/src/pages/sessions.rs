@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
     SessionId,
-    session::{Driver, EDIT_CAP, EndReason, FailureClass, State as SessionState, Stats},
+    session::{Driver, EDIT_CAP, State as SessionState, Stats},
 };
 use serde::Deserialize;
 
@@ -191,17 +191,10 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
             // A line of its own, from the beginning, so that later content moves nothing.
             (parts::wide("Why it ended", html! {
-                @match why_ended(session) { Some(why) => (why), None => span.none { "–" } }
+                @match session.why_ended() { Some(why) => (why), None => span.none { "–" } }
             }))
         }
     }
-}
-
-/// Why a session ended, as closely as that is known without its text; `None` where it completed or runs.
-pub(super) fn why_ended(session: &SessionFacts) -> Option<&'static str> {
-    let reason = session.end_reason.and_then(EndReason::from_name);
-    let failure = session.failure.map(FailureClass::label);
-    failure.or(reason.map(EndReason::label))
 }
 
 /// The result of a session: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.

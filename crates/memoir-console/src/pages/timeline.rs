@@ -9,7 +9,7 @@ use memoir_domain::{
     session::{EDIT_CAP, EndReason, State},
 };
 
-use super::{audit::facts, sessions::why_ended};
+use super::audit::facts;
 use crate::{
     answer::PageFailure,
     form, parts,
@@ -312,7 +312,7 @@ fn moved(session: &SessionFacts) -> String {
 }
 
 fn because(live: &LiveSessionFacts) -> String {
-    match why_ended(&live.session) {
+    match live.session.why_ended() {
         Some(why) => format!(", since {why}"),
         None => String::new(),
     }

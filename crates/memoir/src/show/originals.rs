@@ -7,16 +7,7 @@ use super::{TextTable, counted, thousands};
 /// `1,234 originals: 1,050 in the prompt, 184 in the archive`
 pub(crate) fn line(counts: OriginalCounts) -> String {
     let originals = counted(counts.total, "original", "originals");
-    format!("{originals}: {}", places(counts))
-}
-
-/// `1,050 in the prompt, 184 in the archive`
-pub(crate) fn places(counts: OriginalCounts) -> String {
-    format!(
-        "{} in the prompt, {} in the archive",
-        thousands(counts.in_prompt),
-        thousands(counts.archived)
-    )
+    format!("{originals}: {}", counts.places())
 }
 
 /// The line, and a row for each calendar quarter in which any were saved.

@@ -10,7 +10,7 @@ use memoir_app::{
 use memoir_domain::{
     agent::LossGuard,
     memory::Kind,
-    session::{EndReason, FailureClass, State, Stats},
+    session::{State, Stats},
 };
 
 use super::{TextTable, counted, diff::diff, numbers, percent, thousands, when};
@@ -144,13 +144,6 @@ pub(crate) fn state_style(state: State) -> Style {
     }
 }
 
-/// Why it ended, as closely as that is known without its text; `None` where it completed or runs.
-fn because(session: &SessionFacts) -> Option<&'static str> {
-    let reason = session.end_reason.and_then(EndReason::from_name);
-    let failure = session.failure.map(FailureClass::label);
-    failure.or(reason.map(EndReason::label))
-}
-
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
     let headings = "session, begun, state, mode, tokens, edits, archived, summaries, note";
@@ -163,7 +156,7 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         if let Some(undone) = session.undone_at {
             notes.push(format!("undone {}", undone.date()));
         }
-        notes.extend(because(session).map(ToOwned::to_owned));
+        notes.extend(session.why_ended().map(ToOwned::to_owned));
         let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
             .into_iter()
             .flatten()

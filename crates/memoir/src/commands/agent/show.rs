@@ -51,8 +51,7 @@ fn describe(agent: &ShownAgent) -> String {
     line("archival memories", &archival);
     let summaries = size(tally.summary_count, tally.summary_tokens);
     line("summaries", &summaries);
-    let originals = crate::show::originals::places(tally.originals);
-    line("originals", &originals);
+    line("originals", &tally.originals.places());
     line("discarded", &thousands(tally.discarded_count));
     line("created", &when(agent.created_at));
     let refined = agent.last_refinement_at.map(when);
