@@ -58,7 +58,6 @@ pub(crate) async fn guard_page(
 #[derive(Debug, Clone)]
 pub(crate) struct FormTarget(pub(crate) String);
 
-/// The response with the headers of a page.
 pub(crate) fn with_headers(mut response: Response) -> Response {
     // Existing headers stay: of two values of one header the browser would choose.
     for (name, value) in HEADERS {
@@ -80,7 +79,6 @@ pub(crate) fn with_headers(mut response: Response) -> Response {
     response
 }
 
-/// A page.
 pub(crate) fn page(markup: Markup) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
     (kind, markup.into_string()).into_response()
@@ -107,7 +105,6 @@ pub(crate) struct PageFailure {
     message: String,
 }
 
-/// The result of a request.
 pub(crate) type PageResult = Result<Response, PageFailure>;
 
 impl PageFailure {

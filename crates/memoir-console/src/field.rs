@@ -13,10 +13,8 @@ pub(crate) struct Faults(Vec<FieldFault>);
 
 #[derive(Debug, Clone)]
 struct FieldFault {
-    /// The field.
     id: String,
     label: String,
-    /// A sentence.
     problem: String,
 }
 
@@ -40,7 +38,6 @@ impl Faults {
         format!("{failed}{title}")
     }
 
-    /// The fault of one field.
     pub(crate) fn of(&self, id: &str) -> Option<&str> {
         let found = self.0.iter().find(|fault| fault.id == id);
         found.map(|fault| fault.problem.as_str())
@@ -103,7 +100,6 @@ impl<'a> LabelledField<'a> {
         self
     }
 
-    /// A line of text.
     pub(crate) fn text(&self, value: &str) -> Markup {
         self.line(value, "text", None, None)
     }
@@ -148,7 +144,6 @@ impl<'a> LabelledField<'a> {
         self.typed_code(None, None)
     }
 
-    /// Either of them.
     pub(crate) fn any_code(&self) -> Markup {
         // There is no keyboard of digits, since a recovery code has letters.
         self.typed_code(None, Some("one-time-code"))
@@ -163,7 +158,6 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// A day.
     pub(crate) fn day(&self, value: &str) -> Markup {
         self.line(value, "date", None, None)
     }
@@ -210,7 +204,6 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// A box to tick.
     pub(crate) fn tick(&self, is_ticked: bool) -> Markup {
         html! {
             div.field {

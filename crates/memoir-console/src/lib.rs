@@ -75,7 +75,6 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         .with_state(host)
 }
 
-/// The pages of the console.
 fn console_pages(host: &Console) -> Router<Console> {
     let guarded = agent_pages()
         .merge(access_pages())
@@ -139,7 +138,6 @@ fn personal_pages(host: &Console) -> Router<Console> {
         .merge(guarded)
 }
 
-/// The list of agents, and the pages of one.
 fn agent_pages() -> Router<Console> {
     Router::new()
         .route("/", get(fleet::show))
@@ -204,7 +202,6 @@ fn access_pages() -> Router<Console> {
         .route("/access/{request}/prompts", get(reading::prompts))
 }
 
-/// Sessions, and the log.
 fn session_pages() -> Router<Console> {
     Router::new()
         .route("/sessions/{session}", get(sessions::show))

@@ -116,7 +116,6 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A page in its frame.
 pub(crate) struct FramedPage<'a> {
     title: &'a str,
     done: Option<&'a str>,
@@ -157,7 +156,6 @@ impl<'a> FramedPage<'a> {
         self
     }
 
-    /// With these scripts.
     pub(crate) fn scripts(mut self, scripts: &'a [PageScript]) -> Self {
         self.scripts = scripts;
         self
@@ -319,7 +317,6 @@ pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::minute(at)) } }
 }
 
-/// A time to the second.
 pub(crate) fn second(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::second(at)) } }
 }
@@ -330,7 +327,6 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Now.
     pub(crate) fn new(memoir: &Memoir) -> Self {
         Self { now: memoir.now() }
     }

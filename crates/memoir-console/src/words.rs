@@ -33,7 +33,6 @@ fn written(at: Timestamp, form: &str) -> String {
     at.to_jiff().to_zoned(zone()).strftime(form).to_string()
 }
 
-/// Reads a time of a form.
 pub(crate) fn read_time(text: &str) -> Option<Timestamp> {
     Timestamp::parse_in(text, &zone()).ok()
 }
@@ -85,7 +84,6 @@ pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// To the second.
 pub(crate) fn second(at: Timestamp) -> String {
     written(at, "%Y-%m-%d %H:%M:%S")
 }
@@ -124,7 +122,6 @@ pub(crate) fn message(error: &Error) -> String {
     }
 }
 
-/// With a capital letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

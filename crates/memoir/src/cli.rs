@@ -126,7 +126,6 @@ impl Command {
     }
 }
 
-/// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let Arguments { global, command } = arguments;
     match command {

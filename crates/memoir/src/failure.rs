@@ -44,7 +44,6 @@ impl Ending {
     }
 }
 
-/// The outcome of a command.
 pub(crate) type Outcome = Result<Ending, Failure>;
 
 /// Why a command stopped.
@@ -132,7 +131,6 @@ impl Failure {
         ))
     }
 
-    /// Whether it has one of these codes.
     pub(crate) fn has_code(&self, codes: &[&'static str]) -> bool {
         matches!(self, Self::ShownFailure(failure) if failure.code.is_some_and(|code| codes.contains(&code)))
     }
@@ -247,7 +245,6 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
 }
 
 impl ShownFailure {
-    /// The failure as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "type": "error",

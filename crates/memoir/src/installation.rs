@@ -31,7 +31,6 @@ pub(crate) struct Installation {
     pub(crate) place: String,
     /// Whether an agent's texts are shown to that agent only.
     is_closed: bool,
-    /// Whether the configuration closes it.
     pub(crate) is_configured_closed: bool,
     /// The given token; blank without one.
     token: Zeroizing<String>,
@@ -121,7 +120,6 @@ impl Installation {
         })
     }
 
-    /// The agent of that name.
     pub(crate) async fn agent(&self, name: &str) -> Result<AgentHandle, Failure> {
         match self.account.agent(name).await {
             Err(error @ memoir_app::Error::NoAgent(_)) => {

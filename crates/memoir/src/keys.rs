@@ -132,7 +132,6 @@ pub(crate) fn master_key_file(global: &Global, config: &Config) -> Result<PathBu
     }
 }
 
-/// The key store of a database.
 pub(crate) fn store_path(database: &Path) -> PathBuf {
     beside(database, ".keys")
 }

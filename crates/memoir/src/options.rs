@@ -10,7 +10,6 @@ pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
 /// The variable that names the agent for commands without one.
 pub(crate) const AGENT: &str = "MEMOIR_AGENT";
 
-/// The agent that the environment names.
 pub(crate) fn agent_in_environment() -> Option<String> {
     std::env::var(AGENT).ok().filter(|name| !name.is_empty())
 }

@@ -36,7 +36,6 @@ pub(crate) struct ServiceAddress {
 pub(crate) struct Remote {
     client: Client,
     url: Url,
-    /// The address as given.
     given_url: String,
     agent: String,
     token: String,
@@ -84,7 +83,6 @@ impl Remote {
         })
     }
 
-    /// The address as given.
     pub(crate) fn given_url(&self) -> &str {
         &self.given_url
     }

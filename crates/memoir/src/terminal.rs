@@ -60,7 +60,6 @@ pub(crate) fn width() -> Option<u16> {
     Some(width.max(NARROWEST))
 }
 
-/// Whether stdout is a terminal.
 pub(crate) fn stdout_is_watched() -> bool {
     io::stdout().is_terminal()
 }

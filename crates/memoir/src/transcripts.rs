@@ -29,7 +29,6 @@ pub(crate) trait MessageReceiver {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
 }
 
-/// The messages of a file.
 pub(crate) struct HandedFile {
     pub(crate) handed: HandedOver,
     pub(crate) report: TranscriptReport,

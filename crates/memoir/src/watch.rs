@@ -15,7 +15,6 @@ use crate::{
 /// Cells of the bar that shows the distance to the breaker.
 const BAR: u64 = 16;
 
-/// Prints progress as it happens.
 pub(crate) struct ProgressPrinter {
     json: bool,
     edits: u32,
@@ -39,7 +38,6 @@ impl ProgressPrinter {
         self.running
     }
 
-    /// Processes `progress`.
     pub(crate) fn see(&mut self, progress: &Progress) {
         match progress {
             Progress::Begun { session, .. } => self.running = Some(*session),

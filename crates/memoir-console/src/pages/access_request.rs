@@ -28,7 +28,6 @@ use crate::{
     words,
 };
 
-/// A request, with the visitor.
 pub(super) struct ShownRequest {
     pub(super) visitor: Visitor,
     pub(super) agent: AgentHandle,

@@ -30,7 +30,6 @@ use crate::{
     words,
 };
 
-/// Its address.
 pub(super) const PATH: &str = "/activity";
 /// Where all agents begin to be verified, and where the progress is.
 const VERIFY: &str = "/activity/verify";
@@ -240,7 +239,6 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
     }
 }
 
-/// The result of a call in words.
 fn result(result: ModelCallResult) -> Markup {
     let words = match result {
         ModelCallResult::Answered => return html! { span.badge.good { "answered" } },

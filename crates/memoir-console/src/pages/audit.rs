@@ -18,7 +18,6 @@ use crate::{
     words,
 };
 
-/// Its address.
 pub(super) const PATH: &str = "/audit";
 /// Records on a page.
 const AT_ONCE: u32 = 50;

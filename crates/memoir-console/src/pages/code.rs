@@ -25,9 +25,7 @@ use crate::{
     parts,
 };
 
-/// Its path.
 const PATH: &str = "/sign-in/code";
-/// The field.
 pub(super) const CODE: &str = "code";
 
 #[derive(Deserialize)]

@@ -25,7 +25,6 @@ use crate::{
     parts::{self, ConsoleSection, FramedPage},
 };
 
-/// Its path.
 pub(crate) const PATH: &str = "/oauth/authorize";
 /// The parameters of a program; others are ignored.
 const PARAMETERS: [&str; 8] = [
@@ -38,14 +37,12 @@ const PARAMETERS: [&str; 8] = [
     "resource",
     "scope",
 ];
-/// The agent to connect to.
 const AGENT: (&str, &str) = ("agent", "Agent");
 /// The reason that the agent is given.
 const PURPOSE: (&str, &str) = ("purpose", "Why, for the agent");
 /// Most agents that are listed; of more, one is typed.
 const MOST_LISTED: u32 = 200;
 
-/// The question of a program.
 struct ConnectionQuestion {
     /// As received, in the order of [`PARAMETERS`].
     given: Vec<(&'static str, String)>,

@@ -18,7 +18,6 @@ use crate::{
     words,
 };
 
-/// Memories on a page.
 const AT_ONCE: u32 = 50;
 /// The form for the selected memories; their boxes are in the rows.
 const SELECTED: &str = "selected";

@@ -23,7 +23,6 @@ use crate::{
     words,
 };
 
-/// Sessions on a page.
 const AT_ONCE: u32 = 50;
 
 #[derive(Deserialize)]

@@ -33,11 +33,9 @@ const HEADROOM: u64 = 16;
 pub(crate) struct TimeMachineQuery {
     /// The number in the field.
     record: Option<String>,
-    /// The place of the slider.
     slide: Option<String>,
     /// The value of both when the page was shown.
     shown: Option<String>,
-    /// A time.
     at: Option<String>,
     /// A session, for the point before it.
     before: Option<String>,
@@ -98,7 +96,6 @@ pub(crate) async fn show(
     })
 }
 
-/// The point before a session.
 async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure> {
     let view = agent.log().look_back(None).await?;
     let mut sessions = view.history.sessions.iter();

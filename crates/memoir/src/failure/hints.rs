@@ -145,7 +145,6 @@ fn misses_migrations(problem: &str) -> bool {
     problem.starts_with("migrations")
 }
 
-/// The hint for a failure of the keys.
 fn keys_hint(error: &vault::Error) -> Option<&'static str> {
     Some(match error {
         vault::Error::Busy => AGAIN,

@@ -2,7 +2,6 @@
 
 use clap::Command;
 
-/// An example of each command.
 const EXAMPLES: [&str; 81] = [
     "demo --full",
     "setup claude-code",

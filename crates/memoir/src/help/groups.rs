@@ -29,7 +29,6 @@ const GROUPS: [(&str, &str); 7] = [
     ("Upkeep", "key backup migrate move completions man"),
 ];
 
-/// The command with its subcommands in groups.
 pub(crate) fn grouped(mut command: Command) -> Command {
     // `build` adds the command `help`.
     command.build();

@@ -17,7 +17,6 @@ pub(super) struct TextLimit {
 }
 
 impl TextLimit {
-    /// The length of a text, in its unit.
     pub(super) fn length_of(self, text: &str) -> usize {
         match self.unit {
             TextUnit::Utf16 => text.chars().map(char::len_utf16).sum(),
@@ -34,7 +33,6 @@ impl TextLimit {
         self.at_most(self.most.saturating_sub(self.length_of(text)))
     }
 
-    /// With at most that length.
     pub(super) fn at_most(self, most: usize) -> Self {
         Self {
             most: self.most.min(most),

@@ -17,7 +17,6 @@ const PROJECT: &str = "memoir_project";
 pub(super) struct Payload {
     pub(super) session: Option<String>,
     pub(super) transcript: Option<PathBuf>,
-    /// Whether it contains the messages.
     pub(super) has_messages: bool,
     /// The folder that the session works in now: it follows the commands of the model.
     pub(super) folder: Option<PathBuf>,

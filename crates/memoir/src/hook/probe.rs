@@ -24,7 +24,6 @@ pub(crate) struct ProbeReport {
     pub(crate) agent: Option<String>,
     /// Why the memory is not reached; `None` where it is.
     pub(crate) problem: Option<String>,
-    /// The hint for the problem.
     pub(crate) hint: Option<String>,
 }
 

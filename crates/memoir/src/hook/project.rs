@@ -113,7 +113,6 @@ impl ProjectEntry {
 }
 
 impl Project {
-    /// The project that contains the folder.
     pub(crate) fn of(folder: &Path, prefix: &str) -> Self {
         Self {
             root: root(folder),
@@ -121,7 +120,6 @@ impl Project {
         }
     }
 
-    /// The folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

@@ -16,7 +16,6 @@ use crate::{failure::Failure, options::Global, private_file, remote::ServiceAddr
 /// The command line of Memoir for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProgramCall {
-    /// The path of the binary.
     pub(crate) program: PathBuf,
     /// The options that choose the memory and its location.
     pub(crate) arguments: Vec<String>,

@@ -65,7 +65,6 @@ impl ProgramState {
 /// The area of the findings.
 const AREA: &str = "programs";
 
-/// Examines a program.
 pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> ProgramState {
     let edits = program.present_edits(folders);
     let (record, changes) = match ProgramRecord::read(program)

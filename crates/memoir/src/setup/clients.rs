@@ -78,7 +78,6 @@ impl ProgramCall {
 /// The end of a hook's line, on systems whose shells support it.
 const ENDS_WELL: &str = if cfg!(windows) { "" } else { " || true" };
 
-/// Quotes one word for a shell.
 fn for_shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -206,7 +205,6 @@ pub(super) fn command_of_server(server: &Value) -> Option<(String, Vec<String>)>
     Some((command.next()?, command.collect()))
 }
 
-/// The command of a hook.
 pub(super) fn command_of(hook: &Value) -> Option<&str> {
     hook["command"].as_str()
 }
@@ -506,7 +504,6 @@ impl Program {
         hook::Client::from_str(&self.name(), false).ok()
     }
 
-    /// Whether it has hooks.
     pub(super) fn has_hooks(self) -> bool {
         self.hook_client().is_some()
     }

@@ -213,7 +213,6 @@ pub(super) fn other_in_path() -> Option<PathBuf> {
     (first.canonicalize().ok()? != own).then_some(first)
 }
 
-/// The path of the copy.
 fn copy_path() -> Result<PathBuf, Failure> {
     let folder = database::default_path()?.with_file_name("bin");
     Ok(folder.join(format!("memoir{}", std::env::consts::EXE_SUFFIX)))

@@ -40,7 +40,6 @@ struct WrittenFile {
     hooks: BTreeSet<String>,
 }
 
-/// The files of one program.
 pub(super) struct ProgramRecord {
     program: String,
     path: PathBuf,

@@ -31,7 +31,6 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     table.to_string()
 }
 
-/// The purpose of the request.
 fn what(request: &ShownAccessRequest) -> String {
     let what = labels::access(request.kind, request.scope);
     let what = match (request.session_id, request.memory) {

@@ -114,7 +114,6 @@ fn changes(record: &ShownRecord, memories: &[ShownMemory]) -> String {
     text
 }
 
-/// An actor.
 pub(super) fn actor(actor: &Actor) -> String {
     let name = safe(&actor.name);
     match actor.kind {

@@ -26,7 +26,6 @@ use crate::{
     parts, words,
 };
 
-/// Memories on a page.
 const AT_ONCE: usize = 50;
 /// Characters of a memory in the list; the rest is on its own page, so that the list stays light.
 const EXCERPT: usize = 600;

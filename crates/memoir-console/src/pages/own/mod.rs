@@ -158,7 +158,6 @@ fn agent_head(agent: &OwnAgent, tab: OwnTab) -> Markup {
     }
 }
 
-/// A page of the owner.
 fn own_page(title: &str) -> FramedPage<'_> {
     let above = html! {
         header.top {

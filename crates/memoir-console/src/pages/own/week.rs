@@ -108,7 +108,6 @@ impl StepBack {
     }
 }
 
-/// The steps back of each record.
 async fn steps_back(
     agent: &OwnAgent,
     records: &[ShownRecord],

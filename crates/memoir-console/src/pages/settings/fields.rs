@@ -44,7 +44,6 @@ pub(super) const PLAIN: [Field; 17] = [
     Field::Active,
 ];
 
-/// The prompts.
 pub(super) const PROMPTS: [Field; 4] = [
     Field::SystemPrompt,
     Field::ReflectionPrompt,
@@ -52,7 +51,6 @@ pub(super) const PROMPTS: [Field; 4] = [
     Field::RefinementPrompt,
 ];
 
-/// The label of a setting.
 pub(in crate::pages) fn label(field: Field) -> &'static str {
     match field {
         Field::Name => "Name",
@@ -183,7 +181,6 @@ pub(super) fn yes_or_no(flag: bool) -> &'static str {
     if flag { "yes" } else { "no" }
 }
 
-/// The default of a setting.
 fn default(memoir: &Memoir, field: Field) -> Option<String> {
     Some(match field {
         Field::Model => match &memoir.settings().default_model {
@@ -324,7 +321,6 @@ pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
     }
 }
 
-/// The field of a prompt.
 pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -> Markup {
     let (most, rows) = match field {
         Field::SystemPrompt => (SYSTEM_PROMPT_LIMIT, 8),

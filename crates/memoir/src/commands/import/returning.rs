@@ -20,7 +20,6 @@ use crate::{
     terminal::{self, word},
 };
 
-/// The change of a page.
 struct PageEdit<'a> {
     /// `None` for a new page.
     before: Option<&'a ShownMemory>,

@@ -47,7 +47,6 @@ impl Program {
     }
 }
 
-/// The files of a program.
 struct ProgramFiles<'a> {
     program: Program,
     folders: &'a Folders,

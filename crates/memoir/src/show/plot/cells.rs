@@ -7,7 +7,6 @@ use plotters_backend::{
     text_anchor::{HPos, VPos},
 };
 
-/// Cells of a terminal.
 pub(super) struct TerminalCells {
     columns: usize,
     rows: usize,
@@ -29,7 +28,6 @@ impl TerminalCells {
         }
     }
 
-    /// The cells as lines of text.
     pub(super) fn text(&self) -> String {
         let character = |(dots, sign): (&u8, &Option<char>)| match (dots, sign) {
             (_, Some(sign)) => *sign,
