@@ -293,7 +293,6 @@ async fn tab(
 ) -> PageResult {
     let before = form::place(query.at, query.request.as_deref())?;
     let lens = agent.views().seen_by(visitor.viewer());
-    // One request more than is shown says whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let path = tab_path(agent);
     let next = form::cut(&mut requests, AT_ONCE as usize).map(|last| {

@@ -128,7 +128,6 @@ async fn load(
 }
 
 fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> Markup {
-    // One more than is shown says whether there is another page, without counting all.
     let next = form::cut(&mut records, AT_ONCE as usize)
         .and_then(place_of)
         .map(|place| query.address(PATH, &written(&place)));

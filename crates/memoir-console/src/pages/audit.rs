@@ -93,7 +93,6 @@ async fn found(
     search: &RecordFilter,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
-    // One more than is shown says whether there is another page, without counting all.
     let views = agent.views();
     let mut records = views.search_records(search, before, AT_ONCE + 1).await?;
     let next = form::cut(&mut records, AT_ONCE as usize);

@@ -123,7 +123,6 @@ pub(crate) async fn show(
         Some("shown") => in_prompt(&agent, page_query).await?,
         _ => agent.views().memory_page(&page_query).await?,
     };
-    // One memory more than is shown says whether there is another page.
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let next = form::cut(&mut rows, AT_ONCE as usize);
     let next = next.map(|last| query.address(&path, last.number.0, ""));

@@ -81,7 +81,6 @@ impl OwnMemoriesQuery {
                 _ => None,
             },
             newest_first: self.order.as_deref() == Some("newest"),
-            // One memory more than is shown says whether there is another page.
             limit: AT_ONCE + 1,
         })
     }

@@ -49,7 +49,6 @@ pub(crate) async fn show(
     let filter = RecordFilter {
         since: Some(since),
         before_seq: query.before,
-        // One more than is shown says whether there is another page.
         last: Some(AT_ONCE + 1),
         ..RecordFilter::default()
     };
