@@ -5,7 +5,6 @@ pub(crate) mod keys;
 
 use std::{
     collections::BTreeMap,
-    fmt::Display,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -24,7 +23,6 @@ use memoir_model::{
 use memoir_service::Programs;
 use serde::Deserialize;
 
-use self::keys::bounded;
 use crate::{
     failure::Failure,
     webhooks::{self, WebhookSection},
@@ -234,6 +232,8 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
+        let table: toml::Table = toml::from_str(text).map_err(|error| located(&error, text))?;
+        check_numbers("", &table)?;
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
@@ -245,19 +245,12 @@ impl Config {
             limits: limits(&file.limits)?,
             recall: recall(&file.recall)?,
             quotas: quotas(&file.quotas)?,
-            prices: prices(file.prices)?,
+            prices: file.prices,
             default_model: file.model,
-            context_tokens: value_or(
-                "context_tokens",
-                file.context_tokens,
-                defaults.context_tokens,
-            )?,
-            lease: value_or(
-                "lease_seconds",
-                file.lease_seconds,
-                defaults.lease.as_secs(),
-            )
-            .map(Duration::from_secs)?,
+            context_tokens: file.context_tokens.unwrap_or(defaults.context_tokens),
+            lease: file
+                .lease_seconds
+                .map_or(defaults.lease, Duration::from_secs),
             idle: defaults.idle,
         };
         Ok(Self {
@@ -324,6 +317,24 @@ fn without_value(message: &str) -> String {
     }
 }
 
+/// Checks every number of a table against the bounds of its key.
+fn check_numbers(section: &str, table: &toml::Table) -> Result<(), String> {
+    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    for (name, value) in table {
+        let place = match name.chars().all(is_bare) {
+            true => format!("{section}{name}"),
+            false => format!("{section}\"{name}\""),
+        };
+        match value {
+            toml::Value::Table(below) => check_numbers(&format!("{place}."), below)?,
+            toml::Value::Integer(number) => keys::check_bounds(&place, number)?,
+            toml::Value::Float(number) => keys::check_bounds(&place, number)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn weekly_slot(file: &ConfigFile) -> Result<WeeklySlot, String> {
     let mut slot = WeeklySlot::default();
     if let Some(weekly) = &file.schedule.weekly {
@@ -382,7 +393,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
     let defaults = RecallSettings::default();
     Ok(RecallSettings {
         index_bytes: match section.index_mb {
-            Some(mb) => bounded("recall.index_mb", mb)? as usize * 1_048_576,
+            Some(mb) => mb as usize * 1_048_576,
             None => defaults.index_bytes,
         },
         stored_from: defaults.stored_from,
@@ -394,11 +405,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
         },
         before_questions: before("recall.before_questions", section.before_questions.clone())?,
         before_memories: before("recall.before_memories", section.before_memories.clone())?,
-        question_time: seconds(
-            "recall.question_seconds",
-            section.question_seconds,
-            defaults.question_time,
-        )?,
+        question_time: seconds(section.question_seconds, defaults.question_time),
     })
 }
 
@@ -479,14 +486,8 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
     })
 }
 
-/// The value of a key within its bounds, or the default.
-fn value_or<T: Copy + Display>(key: &str, value: Option<T>, default: T) -> Result<T, String> {
-    value.map_or(Ok(default), |value| bounded(key, value))
-}
-
-/// As [`value_or`], of a time.
-fn seconds(key: &str, value: Option<f64>, default: Duration) -> Result<Duration, String> {
-    value_or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
+fn seconds(value: Option<f64>, default: Duration) -> Duration {
+    value.map_or(default, Duration::from_secs_f64)
 }
 
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
@@ -495,33 +496,18 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
         (Some(_), Some(_)) => {
             return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
         }
-        (Some(minutes), None) => {
-            Duration::from_secs_f64(bounded("limits.minutes", minutes)? * 60.0)
-        }
-        (None, given) => seconds("limits.seconds", given, defaults.time)?,
+        (Some(minutes), None) => Duration::from_secs_f64(minutes * 60.0),
+        (None, given) => seconds(given, defaults.time),
     };
-    let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: value_or("limits.turns", section.turns, defaults.turns)?,
-        tokens: value_or("limits.tokens", section.tokens, defaults.tokens)?,
-        cost: cost.transpose()?.or(defaults.cost),
-        answer_tokens: value_or(
-            "limits.answer_tokens",
-            section.answer_tokens,
-            defaults.answer_tokens,
-        )?,
-        attempts: value_or("limits.attempts", section.attempts, defaults.attempts)?,
-        first_wait: seconds(
-            "limits.first_wait_seconds",
-            section.first_wait_seconds,
-            defaults.first_wait,
-        )?,
-        longest_wait: seconds(
-            "limits.longest_wait_seconds",
-            section.longest_wait_seconds,
-            defaults.longest_wait,
-        )?,
+        turns: section.turns.unwrap_or(defaults.turns),
+        tokens: section.tokens.unwrap_or(defaults.tokens),
+        cost: section.cost.or(defaults.cost),
+        answer_tokens: section.answer_tokens.unwrap_or(defaults.answer_tokens),
+        attempts: section.attempts.unwrap_or(defaults.attempts),
+        first_wait: seconds(section.first_wait_seconds, defaults.first_wait),
+        longest_wait: seconds(section.longest_wait_seconds, defaults.longest_wait),
     })
 }
 
@@ -537,15 +523,6 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
         quotas.set(quota, (*limit > 0).then_some(*limit));
     }
     Ok(quotas)
-}
-
-fn prices(prices: BTreeMap<ModelName, Price>) -> Result<BTreeMap<ModelName, Price>, String> {
-    for (model, price) in &prices {
-        let check = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
-        check("input_per_million", price.input_per_million)?;
-        check("output_per_million", price.output_per_million)?;
-    }
-    Ok(prices)
 }
 
 /// `false` is refused: any user of the command line can write the configuration.

@@ -102,7 +102,7 @@ impl ConfigKey {
 ///
 /// # Errors
 /// Names the key, the value and the bounds.
-pub(crate) fn bounded<T: Copy + Display>(name: &str, value: T) -> Result<T, String> {
+pub(crate) fn check_bounds(name: &str, value: &dyn Display) -> Result<(), String> {
     // By its text, since no whole number of 64 bits converts itself. No number near the bounds is rounded.
     let number: f64 = value.to_string().parse().unwrap_or(f64::NAN);
     let key = KEYS.iter().find(|key| key.is_at(name));
@@ -113,7 +113,7 @@ pub(crate) fn bounded<T: Copy + Display>(name: &str, value: T) -> Result<T, Stri
             bounds.start(),
             bounds.end()
         )),
-        _ => Ok(value),
+        _ => Ok(()),
     }
 }
 
