@@ -5,89 +5,48 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
+use jsonc_parser::{
+    CollectOptions, ParseOptions,
+    ast::{ObjectProp, Value as JsonNode},
+    common::Ranged,
+    parse_to_ast,
+};
 use serde::Serialize;
 use serde_json::Value;
 
 /// Why a file cannot be changed.
 pub(super) type JsonProblem = String;
 
-/// A value and its position.
-#[derive(Debug)]
-struct JsonNode {
-    place: Range<usize>,
-    kind: NodeKind,
+/// The member of that name; the last one of several, as JSON's readers take it.
+fn member<'a>(node: &'a JsonNode<'a>, name: &str) -> Option<&'a ObjectProp<'a>> {
+    let members = &node.as_object()?.properties;
+    members.iter().rfind(|member| member.name.as_str() == name)
 }
 
-#[derive(Debug)]
-enum NodeKind {
-    Object(Vec<ObjectMember>),
-    Array(Vec<JsonNode>),
-    Other,
+fn at<'a>(node: &'a JsonNode<'a>, path: &[&str]) -> Option<&'a JsonNode<'a>> {
+    path.iter()
+        .try_fold(node, |node, name| Some(&member(node, name)?.value))
 }
 
-#[derive(Debug)]
-struct ObjectMember {
-    name: String,
-    /// The beginning of its name.
-    begin: usize,
-    value: JsonNode,
+/// The hooks of a group of hooks; none for another value.
+fn hooks<'a>(group: &'a JsonNode<'a>) -> &'a [JsonNode<'a>] {
+    match member(group, "hooks").map(|member| &member.value) {
+        Some(JsonNode::Array(hooks)) => &hooks.elements,
+        _ => &[],
+    }
 }
 
-impl JsonNode {
-    /// A parsed value of a text that begins `at` that position.
-    fn new(value: ast::Value<'_>, at: usize) -> Self {
-        let place = value.range().start + at..value.range().end + at;
-        let kind = match value {
-            ast::Value::Object(object) => {
-                let member = |property: ast::ObjectProp<'_>| ObjectMember {
-                    begin: property.range.start + at,
-                    name: property.name.into_string(),
-                    value: Self::new(property.value, at),
-                };
-                NodeKind::Object(object.properties.into_iter().map(member).collect())
-            }
-            ast::Value::Array(array) => {
-                let elements = array.elements.into_iter();
-                NodeKind::Array(elements.map(|element| Self::new(element, at)).collect())
-            }
-            _ => NodeKind::Other,
-        };
-        Self { place, kind }
+/// The positions of the parts of an object or array.
+fn parts(node: &JsonNode<'_>) -> Vec<Range<usize>> {
+    match node {
+        JsonNode::Object(object) => object.properties.iter().map(place).collect(),
+        JsonNode::Array(array) => array.elements.iter().map(place).collect(),
+        _ => Vec::new(),
     }
+}
 
-    /// The member of that name; the last one of several, as JSON's readers take it.
-    fn member(&self, name: &str) -> Option<&ObjectMember> {
-        match &self.kind {
-            NodeKind::Object(members) => members.iter().rfind(|member| member.name == name),
-            _ => None,
-        }
-    }
-
-    fn at(&self, path: &[&str]) -> Option<&JsonNode> {
-        path.iter()
-            .try_fold(self, |node, name| Some(&node.member(name)?.value))
-    }
-
-    /// The hooks of a group of hooks; none for another value.
-    fn hooks(&self) -> &[JsonNode] {
-        match self.member("hooks").map(|member| &member.value.kind) {
-            Some(NodeKind::Array(hooks)) => hooks,
-            _ => &[],
-        }
-    }
-
-    /// The positions of the parts of an object or array.
-    fn parts(&self) -> Vec<Range<usize>> {
-        match &self.kind {
-            NodeKind::Object(members) => members
-                .iter()
-                .map(|member| member.begin..member.value.place.end)
-                .collect(),
-            NodeKind::Array(elements) => elements.iter().map(|node| node.place.clone()).collect(),
-            NodeKind::Other => Vec::new(),
-        }
-    }
+fn place(part: &impl Ranged) -> Range<usize> {
+    part.start()..part.end()
 }
 
 /// The value at a path of names; `None` where there is none.
@@ -98,26 +57,13 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProble
     if is_blank(text) {
         return Ok(None);
     }
-    let root = parsed(text)?;
-    Ok(root.at(path).and_then(|node| value_of(text, node)))
+    let json = readable(text);
+    let root = parsed(&json)?;
+    Ok(at(&root, path).map(value_of))
 }
 
-/// The value without its comments; `None` where it is invalid.
-fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
-    Some(match &node.kind {
-        NodeKind::Other => serde_json::from_str(&text[node.place.clone()]).ok()?,
-        NodeKind::Array(elements) => elements
-            .iter()
-            .map(|element| value_of(text, element))
-            .collect::<Option<Vec<_>>>()?
-            .into(),
-        NodeKind::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|member| Some((member.name.clone(), value_of(text, &member.value)?)))
-                .collect::<Option<_>>()?,
-        ),
-    })
+fn value_of(node: &JsonNode<'_>) -> Value {
+    node.clone().into()
 }
 
 /// Sets the value at a path of names; missing objects on the way are created.
@@ -126,13 +72,14 @@ fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
 /// The text is no JSON, or a value on the way is no object.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, JsonProblem> {
     let text = &with_root(text);
-    let root = parsed(text)?;
+    let json = readable(text);
+    let root = parsed(&json)?;
     let mut node = &root;
     for (depth, name) in path.iter().enumerate() {
-        let NodeKind::Object(_) = node.kind else {
+        let JsonNode::Object(_) = node else {
             return Err(not_the_form(&path[..depth], "an object"));
         };
-        match node.member(name) {
+        match member(node, name) {
             Some(member) => node = &member.value,
             None => {
                 let value = path[depth + 1..]
@@ -151,15 +98,15 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
 }
 
 /// The text with another value in the place of a node. A file with this value already is not changed by a byte.
-fn replaced(text: &str, root: &JsonNode, node: &JsonNode, value: &Value) -> String {
-    if value_of(text, node).as_ref() == Some(value) {
+fn replaced(text: &str, root: &JsonNode<'_>, node: &JsonNode<'_>, value: &Value) -> String {
+    if value_of(node) == *value {
         return text.to_owned();
     }
     let indent = Indent {
-        line: indent_at(text, node.place.start).to_owned(),
+        line: indent_at(text, node.start()).to_owned(),
         step: step(text, root),
     };
-    spliced(text, node.place.clone(), &pretty(value, &indent))
+    spliced(text, place(node), &pretty(value, &indent))
 }
 
 /// Adds a hook after the last one of a list, or replaces the first one that `is_own`. An element of the list is a hook,
@@ -173,14 +120,16 @@ pub(super) fn put_hook(
     value: &Value,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
-    let root = parsed(&with_root(text))?;
-    let Some(node) = root.at(path) else {
+    let text = &with_root(text);
+    let json = readable(text);
+    let root = parsed(&json)?;
+    let Some(node) = at(&root, path) else {
         return set(text, path, &Value::from(vec![value.clone()]));
     };
-    let NodeKind::Array(elements) = &node.kind else {
+    let JsonNode::Array(list) = node else {
         return Err(not_the_form(path, "a list"));
     };
-    let Some(OwnHook { hook, in_group, .. }) = own_hook(text, elements, is_own) else {
+    let Some(OwnHook { hook, in_group, .. }) = own_hook(&list.elements, is_own) else {
         return Ok(insert(text, &root, node, |indent| pretty(value, indent)));
     };
     let alone = in_group.and_then(|_| value.pointer("/hooks/0"));
@@ -193,16 +142,15 @@ pub(super) fn find_hook(
     path: &[&str],
     is_own: impl Fn(&Value) -> bool,
 ) -> Option<Value> {
-    let root = parsed(text).ok()?;
-    let NodeKind::Array(elements) = &root.at(path)?.kind else {
-        return None;
-    };
-    value_of(text, own_hook(text, elements, is_own)?.hook)
+    let json = readable(text);
+    let root = parsed(&json).ok()?;
+    let list = at(&root, path)?.as_array()?;
+    Some(value_of(own_hook(&list.elements, is_own)?.hook))
 }
 
 /// A hook in the list of an event.
 struct OwnHook<'a> {
-    hook: &'a JsonNode,
+    hook: &'a JsonNode<'a>,
     /// The element that it is, or that is its group.
     element: usize,
     /// Its position in its group; `None` where it is an element itself.
@@ -211,17 +159,16 @@ struct OwnHook<'a> {
 
 /// The first hook that `is_own`.
 fn own_hook<'a>(
-    text: &str,
-    elements: &'a [JsonNode],
+    elements: &'a [JsonNode<'a>],
     is_own: impl Fn(&Value) -> bool,
 ) -> Option<OwnHook<'a>> {
-    let is_own = |node: &JsonNode| value_of(text, node).is_some_and(|value| is_own(&value));
+    let is_own = |node: &JsonNode<'_>| is_own(&value_of(node));
     elements.iter().enumerate().find_map(|(element, node)| {
         let (hook, in_group) = match is_own(node) {
             true => (node, None),
             false => {
-                let at = node.hooks().iter().position(&is_own)?;
-                (&node.hooks()[at], Some(at))
+                let at = hooks(node).iter().position(&is_own)?;
+                (&hooks(node)[at], Some(at))
             }
         };
         Some(OwnHook {
@@ -237,21 +184,24 @@ fn own_hook<'a>(
 /// # Errors
 /// The text is no JSON.
 pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, JsonProblem> {
-    let root = parsed(text)?;
+    let json = readable(text);
+    let root = parsed(&json)?;
     let Some((name, way)) = path.split_last() else {
         return Ok(text.to_owned());
     };
-    let Some(above) = root.at(way) else {
+    let Some(above) = at(&root, way) else {
         return Ok(text.to_owned());
     };
-    let NodeKind::Object(members) = &above.kind else {
+    let JsonNode::Object(object) = above else {
         return Ok(text.to_owned());
     };
+    let members = &object.properties;
+    let has_name = |member: &ObjectProp<'_>| member.name.as_str() == *name;
     // The one that counts.
-    let Some(at) = members.iter().rposition(|member| member.name == *name) else {
+    let Some(at) = members.iter().rposition(has_name) else {
         return Ok(text.to_owned());
     };
-    if members[..at].iter().any(|member| member.name == *name) {
+    if members[..at].iter().any(has_name) {
         // An earlier one would count then.
         return remove(&without_part(text, above, at), path, kept);
     }
@@ -263,12 +213,13 @@ pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, J
 
 /// Whether several members have the last name of a path. The one that counts then stays when it is emptied: without it,
 /// an earlier one would count.
-fn is_double(root: &JsonNode, path: &[&str]) -> bool {
+fn is_double(root: &JsonNode<'_>, path: &[&str]) -> bool {
     let Some((name, way)) = path.split_last() else {
         return false;
     };
-    let above = root.at(way).map(|node| &node.kind);
-    matches!(above, Some(NodeKind::Object(members)) if members.iter().filter(|member| member.name == *name).count() > 1)
+    let has_name = |member: &&ObjectProp<'_>| member.name.as_str() == *name;
+    let above = at(root, way).and_then(JsonNode::as_object);
+    above.is_some_and(|above| above.properties.iter().filter(has_name).count() > 1)
 }
 
 /// Removes the hooks that are `own` from a list (see [`put_hook`]). A group that holds nothing else, as [`put_hook`]
@@ -285,22 +236,24 @@ pub(super) fn take_hooks(
     // The hooks are removed one by one, since removing one moves the others.
     let mut text = text.to_owned();
     loop {
-        let root = parsed(&text)?;
-        let Some(node) = root.at(path) else {
+        let json = readable(&text);
+        let root = parsed(&json)?;
+        let Some(node) = at(&root, path) else {
             return Ok(text);
         };
-        let NodeKind::Array(elements) = &node.kind else {
+        let JsonNode::Array(list) = node else {
             return Ok(text);
         };
+        let elements = &list.elements;
         let Some(OwnHook {
             element, in_group, ..
-        }) = own_hook(&text, elements, &is_own)
+        }) = own_hook(elements, &is_own)
         else {
             return Ok(text);
         };
         let group = &elements[element];
-        if let (Some(at), Some(hooks)) = (in_group, group.member("hooks"))
-            && (hooks.value.parts().len() > 1 || group.parts().len() > 1)
+        if let (Some(at), Some(hooks)) = (in_group, member(group, "hooks"))
+            && (parts(&hooks.value).len() > 1 || parts(group).len() > 1)
         {
             text = without_part(&text, &hooks.value, at);
             continue;
@@ -328,6 +281,12 @@ fn with_root(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The text with spaces in the place of a mark of the byte order, which the parser does not know.
+fn readable(text: &str) -> String {
+    let json = text.trim_start_matches('\u{feff}');
+    " ".repeat(text.len() - json.len()) + json
+}
+
 fn not_the_form(path: &[&str], form: &str) -> JsonProblem {
     match path {
         [] => format!("it is not {form}"),
@@ -353,8 +312,8 @@ fn indent_at(text: &str, at: usize) -> &str {
 }
 
 /// The additional indentation of the file's first member; two spaces where it is on the same line.
-fn step(text: &str, root: &JsonNode) -> String {
-    let first = root.parts().first().map(|part| indent_at(text, part.start));
+fn step(text: &str, root: &JsonNode<'_>) -> String {
+    let first = parts(root).first().map(|part| indent_at(text, part.start));
     match first {
         Some(step) if !step.is_empty() => step.to_owned(),
         _ => "  ".to_owned(),
@@ -374,11 +333,11 @@ fn pretty(value: &Value, indent: &Indent) -> String {
 /// Adds a part after the last one.
 fn insert(
     text: &str,
-    root: &JsonNode,
-    into: &JsonNode,
+    root: &JsonNode<'_>,
+    into: &JsonNode<'_>,
     written: impl Fn(&Indent) -> String,
 ) -> String {
-    let (last, outer) = (into.parts().pop(), indent_at(text, into.place.start));
+    let (last, outer) = (parts(into).pop(), indent_at(text, into.start()));
     let step = step(text, root);
     let line = match &last {
         Some(last) => indent_at(text, last.start).to_owned(),
@@ -388,7 +347,7 @@ fn insert(
     let (part, line) = (written(&indent), indent.line);
     match last {
         Some(last) => {
-            let is_on_own_line = text[into.place.start..last.start].contains('\n');
+            let is_on_own_line = text[into.start()..last.start].contains('\n');
             let part = match is_on_own_line {
                 true => format!(",\n{line}{part}"),
                 false => format!(", {part}"),
@@ -397,10 +356,10 @@ fn insert(
         }
         None => {
             // After the opening bracket, and any content behind it.
-            let begin = into.place.start + 1;
-            let inner = &text[begin..into.place.end - 1];
+            let begin = into.start() + 1;
+            let inner = &text[begin..into.end() - 1];
             let end = match inner.trim().is_empty() {
-                true => into.place.end - 1,
+                true => into.end() - 1,
                 false => begin,
             };
             spliced(text, begin..end, &format!("\n{line}{part}\n{outer}"))
@@ -409,8 +368,8 @@ fn insert(
 }
 
 /// Removes one part, with its comma.
-fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
-    let parts = node.parts();
+fn without_part(text: &str, node: &JsonNode<'_>, at: usize) -> String {
+    let parts = parts(node);
     let part = &parts[at];
     match (
         at.checked_sub(1).map(|before| &parts[before]),
@@ -419,7 +378,7 @@ fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
         // From the end of the previous part on: that is where it was added.
         (Some(before), _) => spliced(text, before.end..part.end, ""),
         (None, Some(next)) => spliced(text, part.start..next.start, ""),
-        (None, None) => spliced(text, node.place.start + 1..node.place.end - 1, ""),
+        (None, None) => spliced(text, node.start() + 1..node.end() - 1, ""),
     }
 }
 
@@ -427,7 +386,7 @@ fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
 ///
 /// # Errors
 /// It is neither, or nested deeper than any settings.
-fn parsed(text: &str) -> Result<JsonNode, JsonProblem> {
+fn parsed(json: &str) -> Result<JsonNode<'_>, JsonProblem> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -440,15 +399,10 @@ fn parsed(text: &str) -> Result<JsonNode, JsonProblem> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    // A byte order mark stays where it is.
-    let json = text.trim_start_matches('\u{feff}');
     let parsed = parse_to_ast(json, &CollectOptions::default(), &options);
     let problem = |line: usize| format!("it is no JSON from line {line} on");
     match parsed {
-        Ok(found) => match found.value {
-            Some(value) => Ok(JsonNode::new(value, text.len() - json.len())),
-            None => Err(problem(1)),
-        },
+        Ok(found) => found.value.ok_or_else(|| problem(1)),
         Err(error) => Err(problem(error.line_display())),
     }
 }
