@@ -60,9 +60,6 @@ impl SentForm {
     }
 
     /// The place of the newest record that was shown, to which an act is bound.
-    ///
-    /// # Errors
-    /// The form has none.
     pub(crate) fn newest(&self) -> Result<u64, PageFailure> {
         let missing = || PageFailure::invalid("The form does not say what was shown.");
         self.number("newest").ok_or_else(missing)

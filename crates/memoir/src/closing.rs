@@ -100,9 +100,6 @@ async fn make_tokens(
 }
 
 /// Reports the stored tokens, once the installation is closed.
-///
-/// # Errors
-/// The user's configuration directory is not known.
 pub(crate) fn report(kept: &[String]) -> Result<(), Failure> {
     if kept.is_empty() {
         return Ok(());

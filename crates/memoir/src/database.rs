@@ -29,9 +29,6 @@ pub(crate) async fn open(url: Option<&str>) -> Result<Arc<dyn Store>, Failure> {
 }
 
 /// Opens the database where it is a file.
-///
-/// # Errors
-/// It is no file, or cannot be opened.
 pub(crate) fn open_file(url: Option<&str>) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open(&file(url)?)?)
 }
@@ -62,9 +59,6 @@ pub(crate) fn is_shared(global: &Global) -> bool {
 }
 
 /// Whether a database with data exists; then its keys must exist too.
-///
-/// # Errors
-/// The database cannot be reached.
 pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
     if postgres(url).is_some() {
         // A database without accounts holds no sealed data.
@@ -141,9 +135,6 @@ pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
 
 /// The name of the installation on this machine: the resolved database, and the account where it is not the default one.
 /// It holds no password.
-///
-/// # Errors
-/// This build does not know that kind of database.
 pub(crate) fn place(global: &Global) -> Result<String, Failure> {
     let url = global.database.as_deref();
     let location = match postgres(url) {
@@ -160,9 +151,6 @@ pub(crate) fn place(global: &Global) -> Result<String, Failure> {
 }
 
 /// The same of a service that has that address, else of the installation on this machine.
-///
-/// # Errors
-/// As [`place`] has them.
 pub(crate) fn place_or(global: &Global, url: Option<&str>) -> Result<String, Failure> {
     url.map_or_else(|| place(global), |url| Ok(url.to_owned()))
 }

@@ -85,9 +85,6 @@ impl Installation {
     }
 
     /// As [`Installation::existing`], with the agent of that name, or the only one.
-    ///
-    /// # Errors
-    /// As for [`Installation::existing`] and [`Installation::agent_or_only`].
     pub(crate) async fn of_agent(
         global: &Global,
         name: Option<&str>,
@@ -209,9 +206,6 @@ impl Installation {
 
     /// The actor: the agent or the administrator of its account whose token is given, or else the user of the command
     /// line. An access grant is valid only for its requester (SPEC 5.2).
-    ///
-    /// # Errors
-    /// The given token is invalid.
     pub(crate) async fn actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
         Ok(match self.holder().await? {
             Some(holder) if is_own(agent, &holder) => Actor::agent(agent.name()),
@@ -235,9 +229,6 @@ impl Installation {
 
     /// The actor of an agent's own operations: the owner of the machine, or in a closed installation an administrator
     /// or the agent whose token is given.
-    ///
-    /// # Errors
-    /// The given token is invalid.
     pub(crate) async fn owner_or_actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
         match self.is_closed {
             true => self.actor(agent).await,
@@ -414,9 +405,6 @@ impl Installation {
 const LATEST_SESSIONS: u32 = 200;
 
 /// As [`Installation::author`], for an installation whose account is not known yet.
-///
-/// # Errors
-/// The store or the key store fails.
 pub(crate) async fn author(memoir: &Memoir, closed: bool) -> Result<Actor, Failure> {
     Ok(author_where(closed || memoir.is_closed().await?))
 }
@@ -436,9 +424,6 @@ fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
 
 /// Finishes interrupted work (SPEC 6.2), and reports what was finished and what failed. Waits for no other process: a
 /// command that only reads must not.
-///
-/// # Errors
-/// The store fails.
 pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
     let finished = memoir_app::without_waiting(memoir.finish()).await?;
     if finished.sessions > 0 {
@@ -509,9 +494,6 @@ pub(crate) async fn is_there(global: &Global) -> Result<bool, Failure> {
 }
 
 /// An empty installation in memory, and whether the configuration closes it.
-///
-/// # Errors
-/// The configuration is wrong.
 pub(crate) fn in_memory(global: &Global) -> Result<(Memoir, bool), Failure> {
     let config = Config::read(global.config.as_deref())?;
     let closed = config.closed;

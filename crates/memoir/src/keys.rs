@@ -72,9 +72,6 @@ pub(crate) async fn shared(
 }
 
 /// Whether the key store is a file.
-///
-/// # Errors
-/// The variable holds no URL.
 pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
     Ok(url(config)?.is_none())
 }

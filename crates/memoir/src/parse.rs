@@ -108,9 +108,6 @@ fn without_byte_order_mark(text: &str) -> &str {
 }
 
 /// A line that the user types after `prompt` at a terminal, or that comes from a pipe. `what` names it in the failure.
-///
-/// # Errors
-/// Stdin cannot be read.
 pub(crate) fn typed_line(prompt: &str, what: &str) -> Result<Zeroizing<String>, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

@@ -11,9 +11,6 @@ use serde::de::DeserializeOwned;
 use crate::failure::Failure;
 
 /// Writes a file in one step, with the permissions of the file that it replaces, or else for its owner only.
-///
-/// # Errors
-/// Its folder cannot be created, or the file cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = &behind_links(path);
     let folder = folder_of(path);
@@ -31,9 +28,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Replaces a file, for its owner only, without waiting for the disk: a power cut may empty it.
-///
-/// # Errors
-/// Its folder cannot be created, or the file cannot be written.
 pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
     make_private_folder(folder)?;
@@ -43,9 +37,6 @@ pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a file of JSON as [`write()`] does; `text` is what serialising the value gave.
-///
-/// # Errors
-/// As for [`write()`].
 pub(crate) fn write_json(path: &Path, text: serde_json::Result<Vec<u8>>) -> Result<(), Failure> {
     let text = text.map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
     write(path, &text).map_err(|error| Failure::file("write", path, &error))
@@ -86,9 +77,6 @@ pub(crate) fn new_for_owner() -> fs::OpenOptions {
 }
 
 /// Removes a file. Returns whether it was there.
-///
-/// # Errors
-/// It cannot be removed.
 pub(crate) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -97,9 +85,6 @@ pub(crate) fn remove(path: &Path) -> io::Result<bool> {
 }
 
 /// Waits for the lock beside a file, and holds it until the result is dropped.
-///
-/// # Errors
-/// The folder or the lock's file cannot be created.
 pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
     make_private_folder(folder_of(path))?;
     let mut options = new_for_owner();

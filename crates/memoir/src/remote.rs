@@ -110,9 +110,6 @@ impl Remote {
     }
 
     /// Posts to a resource of the agent.
-    ///
-    /// # Errors
-    /// As for [`Remote::get`].
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         what: &str,
@@ -123,9 +120,6 @@ impl Remote {
     }
 
     /// Sends one message of the Model Context Protocol. `None` is an empty response.
-    ///
-    /// # Errors
-    /// As for [`Remote::get`].
     pub(crate) async fn mcp(&self, message: String) -> Result<Option<String>, Failure> {
         let request = self
             .client
@@ -258,9 +252,6 @@ pub(crate) fn warning_of(url: &str) -> Option<String> {
 }
 
 /// Stores the token of an agent behind a service, for the hooks and tools of programs.
-///
-/// # Errors
-/// The address is invalid; the file cannot be read or written.
 pub(crate) fn store_token(url: &str, agent: &str, token: &str) -> Result<(), Failure> {
     tokens::store(address(url)?.as_str(), agent, token)
 }

@@ -25,9 +25,6 @@ pub(crate) fn time(text: &str) -> Result<Timestamp, &'static str> {
 }
 
 /// The end of a range; a day means all of it.
-///
-/// # Errors
-/// As [`time`].
 pub(crate) fn until(text: &str) -> Result<Timestamp, &'static str> {
     let read = || {
         let iso = Timestamp::parse_until(text).ok();

@@ -9,9 +9,6 @@ use crate::{config, failure::Failure, private_file};
 type StoredTokens = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The path of the file.
-///
-/// # Errors
-/// The user's configuration directory is not known.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
     let folder = config::default_folder()
         .ok_or_else(|| Failure::new("the user's configuration directory is not known"))?;
@@ -28,9 +25,6 @@ fn read() -> Result<StoredTokens, Failure> {
 
 /// The token of an agent; `None` where none is stored. `place` and `agent` are the address of the service and a name
 /// there, or the installation on this machine (`database::place`) and the agent's identifier.
-///
-/// # Errors
-/// The file cannot be read.
 pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure> {
     let mut tokens = read()?;
     // Names ignore case (SPEC 2.2).
@@ -39,9 +33,6 @@ pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure
 }
 
 /// Stores the token of an agent.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub(crate) fn store(place: &str, agent: &str, token: &str) -> Result<(), Failure> {
     change(|tokens| {
         let agents = tokens.entry(place.to_owned()).or_default();
@@ -50,9 +41,6 @@ pub(crate) fn store(place: &str, agent: &str, token: &str) -> Result<(), Failure
 }
 
 /// Stores the tokens of an installation for its moved copy too.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub(crate) fn copy(from: &str, to: &str) -> Result<(), Failure> {
     if !read()?.contains_key(from) {
         return Ok(());

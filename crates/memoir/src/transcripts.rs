@@ -23,9 +23,6 @@ const UNKNOWN: &str = "unknown";
 /// The receiver of messages.
 pub(crate) trait MessageReceiver {
     /// Passes the messages on; those that were passed before are skipped.
-    ///
-    /// # Errors
-    /// The receiver refuses them.
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
 }
 
@@ -35,9 +32,6 @@ pub(crate) struct HandedFile {
 }
 
 /// Reads a file of that name on a thread of its own, and passes its messages on batch by batch.
-///
-/// # Errors
-/// It cannot be read to its end, or its messages are refused.
 pub(crate) async fn take(
     reader: impl Read + Send + 'static,
     format: Option<TranscriptFormat>,

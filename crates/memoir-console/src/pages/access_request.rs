@@ -36,9 +36,6 @@ pub(super) struct ShownRequest {
 
 impl ShownRequest {
     /// As shown to the visitor.
-    ///
-    /// # Errors
-    /// The account has no such request.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
         // The request is read as this visitor, since the agent's reason is shown only to the requester.

@@ -69,9 +69,6 @@ impl AuditQuery {
     }
 
     /// Before which place in the log; `None` on the first page.
-    ///
-    /// # Errors
-    /// The value is no place.
     pub(super) fn before_seq(&self) -> Result<Option<u64>, PageFailure> {
         let before = self.before.as_deref().map(str::parse).transpose();
         before.map_err(|_| PageFailure::invalid("There is no such page."))

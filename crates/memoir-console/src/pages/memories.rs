@@ -155,9 +155,6 @@ pub(crate) async fn show(
 }
 
 /// The kind that an address names; `None` for all.
-///
-/// # Errors
-/// There is no such kind.
 pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, PageFailure> {
     let unknown = || PageFailure::invalid("There is no such kind of memories.");
     let kind = named.map(|name| Kind::from_name(name).ok_or_else(unknown));
@@ -424,9 +421,6 @@ fn button(
 }
 
 /// The act of that word.
-///
-/// # Errors
-/// There is none.
 pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
     let mut acts = ACTS.into_iter();
     let found = acts.find_map(|(known, _, handling)| (known == word).then_some(handling));

@@ -68,9 +68,6 @@ impl ReadingPart {
 
 impl AuthorizedRead {
     /// Under that grant, where it is the visitor's and covers the page; else a redirect to the page with its state.
-    ///
-    /// # Errors
-    /// The account has no such request.
     async fn begin(
         visitor: Visitor,
         request: &str,

@@ -174,9 +174,6 @@ fn variable(key: &ConfigKey) -> Option<&'static str> {
 }
 
 /// The places of an installation. Nothing is made.
-///
-/// # Errors
-/// The configuration cannot be read, or the data directory is not known.
 pub(super) fn installation_paths(
     global: &Global,
     config: &Config,

@@ -59,9 +59,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// Runs and reports the pending migrations. Returns their names.
-///
-/// # Errors
-/// The database cannot be reached, or refuses.
 pub(crate) async fn bring_up(global: &Global) -> Result<Vec<&'static str>, Failure> {
     let (data, keys) = places(global).await?;
     let mut run = Vec::new();

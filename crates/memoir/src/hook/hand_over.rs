@@ -36,9 +36,6 @@ const RESUMED: usize = 4;
 const LONGEST_TURN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Starts the process that passes the messages on.
-///
-/// # Errors
-/// It cannot be started.
 pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Failure> {
     if payload.transcript.is_none() || arguments.client.dialect_of(payload).transcript.is_none() {
         return Ok(());
@@ -69,9 +66,6 @@ pub(super) async fn resume(means: &ProgramMemory, event: &ReachedEvent<'_>) {
 }
 
 /// Starts a process of the same command line, with the option of its work.
-///
-/// # Errors
-/// It cannot be started.
 pub(super) fn start(payload: &Payload, option: &str) -> Result<(), Failure> {
     let problem = |error| Failure::new(format!("cannot start `{option}`: {error}"));
     // The current binary is started, since the host's `PATH` may have another version of Memoir or none.

@@ -47,9 +47,6 @@ pub(crate) fn shown(context: &ContextView) -> BTreeSet<u64> {
 
 impl MeasuredStart {
     /// The start of a program's session.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn of(client: Client, agent: &OwnAgent) -> Result<Self, Failure> {
         let limit = client.limit();
         let now = SystemClock.now();
@@ -74,9 +71,6 @@ impl MeasuredStart {
     }
 
     /// The memories beside the session's first prompt.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn prompt(
         &self,
         agent: &OwnAgent,

@@ -56,9 +56,6 @@ impl ChosenAgent {
     }
 
     /// The agent's name behind a service, which creates no agent for a project; `None` where none is named.
-    ///
-    /// # Errors
-    /// The map cannot be read.
     pub(crate) fn name_behind(&self, url: &str) -> Result<Option<String>, Failure> {
         Ok(match self {
             Self::Named(name) => name.clone(),
@@ -163,18 +160,12 @@ impl Project {
     }
 
     /// Its agent; `None` where it has none yet.
-    ///
-    /// # Errors
-    /// The map cannot be read.
     pub(crate) fn known(&self, place: &str) -> Result<Option<ProjectEntry>, Failure> {
         Ok(read()?.remove(&self.key(place)))
     }
 
     /// The agents whose memory may be that of this new project, since their folders are missing and have the same
     /// identity or name.
-    ///
-    /// # Errors
-    /// The map cannot be read.
     pub(super) fn offered(&self, place: &str) -> Result<Vec<String>, Failure> {
         let mut map = read()?;
         let Some(own) = map.remove(&self.key(place)) else {
@@ -195,9 +186,6 @@ impl Project {
     }
 
     /// Maps the project to that agent.
-    ///
-    /// # Errors
-    /// The map cannot be read or written.
     pub(super) fn note(&self, place: &str, agent: &str) -> Result<(), Failure> {
         if self.known(place)?.is_some() {
             return Ok(());
@@ -207,9 +195,6 @@ impl Project {
 }
 
 /// All entries of an installation or a service.
-///
-/// # Errors
-/// The map cannot be read.
 pub(crate) fn entries(place: &str) -> Result<Vec<ProjectEntry>, Failure> {
     let entries = read()?.into_values();
     Ok(entries.filter(|entry| entry.place == place).collect())
@@ -222,9 +207,6 @@ pub(crate) fn agents(place: &str) -> Vec<String> {
 }
 
 /// Gives the projects of an installation the same agents in its moved copy.
-///
-/// # Errors
-/// The map cannot be read or written.
 pub(crate) fn copy(from: &str, to: &str) -> Result<(), Failure> {
     let mut locked = LockedMap::lock()?;
     let mut entries: Vec<ProjectEntry> = locked.map.values().cloned().collect();

@@ -140,9 +140,6 @@ pub(super) struct LockedSession(LockedState<KeptSession>);
 
 /// Notes that a session starts, before it is known what it will be shown. Returns whether no other registration has sent
 /// the start.
-///
-/// # Errors
-/// Its file cannot be written.
 pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<bool, Failure> {
     let mut session = LockedSession::lock(payload);
     let why = payload.source.clone().unwrap_or_default();
@@ -153,9 +150,6 @@ pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<bool, Failure> 
 /// The agent of an event's session. With an agent for each project it is that of the project in which the session began,
 /// in whatever folder the model works later: its conversation is about that project, and other projects' memories are
 /// not its to read.
-///
-/// # Errors
-/// The session's file cannot be written.
 pub(super) fn chosen(whose: &AgentChoice, payload: &Payload) -> Result<ChosenAgent, Failure> {
     let chosen = whose.chosen(payload.folder.as_deref());
     let ChosenAgent::OfProject(project) = &chosen else {
@@ -195,9 +189,6 @@ impl LockedSession {
     }
 
     /// Writes the file, and releases it.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn keep(self) -> Result<(), Failure> {
         self.0.keep()
     }

@@ -41,9 +41,6 @@ impl StartText {
 }
 
 /// The text within the limit, with at most `max_tokens` of context where given.
-///
-/// # Errors
-/// The memory cannot be read.
 pub(super) async fn start(
     memory: &ReachedMemory,
     chosen: &ChosenAgent,
@@ -58,9 +55,6 @@ pub(super) async fn start(
 }
 
 /// The text within the limit, of contexts by their sizes in tokens.
-///
-/// # Errors
-/// `context_of` fails.
 pub(super) async fn fitted(
     waiting: &Waiting,
     limit: TextLimit,

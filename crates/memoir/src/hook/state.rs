@@ -41,9 +41,6 @@ pub(super) struct LockedState<T> {
 
 impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
     /// Opens the file, once other processes have released it.
-    ///
-    /// # Errors
-    /// It cannot be created or read.
     pub(super) fn lock(path: &Path) -> Result<Self, Failure> {
         let problem = |error| Failure::file("open", path, &error);
         private_file::make_private_folder(private_file::folder_of(path)).map_err(problem)?;
@@ -73,9 +70,6 @@ impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
     }
 
     /// Writes the file, and releases it.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn keep(mut self) -> Result<(), Failure> {
         let Some(file) = &mut self.file else {
             return Ok(());

@@ -22,9 +22,6 @@ const END: &str = "<!-- memoir: end -->";
 
 /// Writes the text into the file that Goose reads when a session begins, replacing the previous one; an empty text
 /// removes it.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
     let folder = crate::database::user_folder(etcetera::BaseStrategy::config_dir);
     let path = folder.map_err(Failure::new)?.join(HINTS);

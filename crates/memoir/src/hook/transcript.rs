@@ -72,9 +72,6 @@ pub(super) struct LockedTranscript {
 
 impl LockedTranscript {
     /// Opens the file of a session's transcript under the first key of its agent, once other processes have released it.
-    ///
-    /// # Errors
-    /// The file cannot be created or read.
     pub(super) fn lock(payload: &Payload, agent: &[AgentKey]) -> Result<Self, Failure> {
         let (Some(session), Some(folder)) = (&payload.session, state::folder()) else {
             return Ok(Self {
@@ -103,9 +100,6 @@ impl LockedTranscript {
     }
 
     /// Writes the file, and releases it. Its mark remains where more messages may be pending, or a turn goes on.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn keep(self, is_waiting: bool, is_turn_over: bool) -> Result<(), Failure> {
         let Self { state, marks } = self;
         let stays = |mark: &MarkFile| mark.is_open() && !is_turn_over || mark.is_new();
@@ -132,9 +126,6 @@ impl LockedTranscript {
 }
 
 /// Marks the transcript of a session whose turn begins: no further event comes where the program is ended in the turn.
-///
-/// # Errors
-/// The mark cannot be written.
 pub(super) fn begin_turn(
     payload: &Payload,
     agent: &AgentKey,

@@ -85,17 +85,11 @@ pub(crate) fn all() -> Vec<(String, WrittenCall)> {
 }
 
 /// Records the command line that a program calls from now on.
-///
-/// # Errors
-/// It cannot be written.
 pub(crate) fn note(program: &str, call: &WrittenCall) -> Result<(), Failure> {
     private_file::write_json(&path_of(program)?, serde_json::to_vec(call))
 }
 
 /// Removes the record of a program.
-///
-/// # Errors
-/// It cannot be removed.
 pub(crate) fn forget(program: &str) -> Result<(), Failure> {
     let path = path_of(program)?;
     let removed = private_file::remove(&path).map(drop);

@@ -433,8 +433,6 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// # Errors
-    /// The user's home is not known.
     pub(super) fn find() -> Result<Self, Failure> {
         let home = database::user_folder(|base| base.home_dir().to_owned());
         let config = database::user_folder(BaseStrategy::config_dir);

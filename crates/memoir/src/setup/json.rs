@@ -50,9 +50,6 @@ fn place(part: &impl Ranged) -> Range<usize> {
 }
 
 /// The value at a path of names; `None` where there is none.
-///
-/// # Errors
-/// The text is no JSON.
 pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProblem> {
     if is_blank(text) {
         return Ok(None);
@@ -111,9 +108,6 @@ fn replaced(text: &str, root: &JsonNode<'_>, node: &JsonNode<'_>, value: &Value)
 
 /// Adds a hook after the last one of a list, or replaces the first one that `is_own`. An element of the list is a hook,
 /// or a group with a list of `hooks`; the parts beside an own hook in its group keep their bytes.
-///
-/// # Errors
-/// As for [`set`].
 pub(super) fn put_hook(
     text: &str,
     path: &[&str],
@@ -180,9 +174,6 @@ fn own_hook<'a>(
 }
 
 /// Removes the value at a path, and the emptied objects on the way, from `kept` names on.
-///
-/// # Errors
-/// The text is no JSON.
 pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, JsonProblem> {
     let json = readable(text);
     let root = parsed(&json)?;
@@ -224,9 +215,6 @@ fn is_double(root: &JsonNode<'_>, path: &[&str]) -> bool {
 
 /// Removes the hooks that are `own` from a list (see [`put_hook`]). A group that holds nothing else, as [`put_hook`]
 /// creates it, is removed with its last hook. The emptied list and its objects are removed too, from `kept` names on.
-///
-/// # Errors
-/// The text is no JSON.
 pub(super) fn take_hooks(
     text: &str,
     path: &[&str],

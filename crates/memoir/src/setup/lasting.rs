@@ -219,9 +219,6 @@ fn copy_path() -> Result<PathBuf, Failure> {
 }
 
 /// Writes the copy of this binary.
-///
-/// # Errors
-/// It cannot be written.
 pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
     let own = own_path()?;
     if own.canonicalize().ok() == path.canonicalize().ok() {

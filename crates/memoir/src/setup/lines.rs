@@ -39,9 +39,6 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
 
 /// Removes a table of TOML and those below it, each with the empty line before it. A program refuses settings below a
 /// server that is gone, such as its user's consent to single tools.
-///
-/// # Errors
-/// The text is no TOML.
 pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
     let below = format!("[{name}.");
@@ -105,8 +102,6 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
     Ok(changed)
 }
 
-/// # Errors
-/// The text is no TOML.
 pub(super) fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)

@@ -682,9 +682,6 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
 }
 
 /// The findings on the programs that are set up here, for `memoir doctor`.
-///
-/// # Errors
-/// The user's home is not known.
 pub(crate) fn examine(global: &Global) -> Result<Vec<Examination>, Failure> {
     let folders = Folders::find()?;
     let states = Program::value_variants()

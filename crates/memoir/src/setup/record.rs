@@ -63,8 +63,6 @@ fn all() -> impl Iterator<Item = WrittenSetup> {
 }
 
 impl ProgramRecord {
-    /// # Errors
-    /// There is no place for it, or it cannot be read.
     pub(super) fn read(program: Program) -> Result<Self, Failure> {
         let folder =
             folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
@@ -104,9 +102,6 @@ impl ProgramRecord {
     /// Records the text that is about to be written into a file. `cleaned` is the file's present text without Memoir's
     /// parts, which is restored later if another program has changed the file since the last setup. Before the first
     /// setup that is the whole file, unless an earlier record was lost.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn note(
         &mut self,
         change: &FileChange,
@@ -133,9 +128,6 @@ impl ProgramRecord {
     }
 
     /// Records the command line that the program calls from now on, in the place of an earlier one.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn note_call(&mut self, call: WrittenCall) -> Result<(), Failure> {
         let call = call.after(self.call.as_ref());
         written::note(&self.program, &call)?;
@@ -189,8 +181,6 @@ impl ProgramRecord {
             .is_some_and(|written| written.before.is_none())
     }
 
-    /// # Errors
-    /// It cannot be removed.
     pub(super) fn forget(&self) -> Result<(), Failure> {
         written::forget(&self.program)?;
         let removed = private_file::remove(&self.path).map(drop);

@@ -107,9 +107,6 @@ fn listed(agent: &AgentFacts) -> Markup {
 }
 
 /// The number of a memory in an address.
-///
-/// # Errors
-/// It is none.
 fn number_of(text: &str) -> Result<Number, PageFailure> {
     let number = text.parse().ok().filter(|number| *number > 0);
     let none = || PageFailure::new(StatusCode::NOT_FOUND, "There is no memory of this number.");
