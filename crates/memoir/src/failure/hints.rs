@@ -8,19 +8,13 @@ use memoir_domain::{
 use memoir_store as store;
 use memoir_vault::{self as vault, archive::ArchiveError};
 
-/// The hint for a database on a server that cannot be opened.
+// The hints of several failures.
 const SERVER: &str = "check that the server runs, and that the URL in `--database` names it";
-/// The hint for a refusal that passes by itself.
 const AGAIN: &str = "try again";
-/// The hint for data or keys of a later version.
 const NEWER: &str = "use the newer version of Memoir";
-/// The hint for a full disk.
 const FULL: &str = "free some space; what was there before is intact";
-/// The hint for missing migrations.
 const MIGRATE: &str = "`memoir migrate` runs them, and so does `memoir serve --migrate`";
-/// The hint for data that contradicts itself.
 const INCONSISTENT: &str = "`memoir doctor` examines it; keep a copy of the file";
-/// The hint for a key store without an agent's key.
 const OTHER_KEYS: &str = "restore the key store of this database, from the same time or later";
 
 /// The hint on the command line; `None` where the message is enough.
@@ -111,7 +105,6 @@ pub(super) fn hint(error: &Error) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// The hint for a failure of the database.
 fn store_hint(error: &store::Error) -> Option<&'static str> {
     Some(match error {
         store::Error::Busy => AGAIN,
