@@ -123,7 +123,6 @@ impl PageFailure {
         self.status
     }
 
-    /// The failure, in a sentence.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -66,7 +66,6 @@ impl AssetKind {
     }
 }
 
-/// A file in the binary.
 struct AssetFile {
     /// What it is called without its hash and its ending.
     stem: &'static str,

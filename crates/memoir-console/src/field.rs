@@ -123,7 +123,6 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// The name of a user who signs in.
     pub(crate) fn username(&self, value: &str) -> Markup {
         // `autocapitalize` keeps phones from beginning the name with a capital letter.
         self.framed(html! {
@@ -139,7 +138,6 @@ impl<'a> LabelledField<'a> {
         self.typed_code(Some("numeric"), Some("one-time-code"))
     }
 
-    /// A recovery code for a lost device.
     pub(crate) fn recovery_code(&self) -> Markup {
         self.typed_code(None, None)
     }

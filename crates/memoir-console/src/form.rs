@@ -65,7 +65,6 @@ impl SentForm {
         self.number("newest").ok_or_else(missing)
     }
 
-    /// Whether a box was ticked.
     pub(crate) fn is_ticked(&self, name: &str) -> bool {
         self.field(name) == "yes"
     }

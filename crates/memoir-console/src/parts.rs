@@ -312,7 +312,6 @@ pub(crate) fn is_near(part: u64, line: u64, whole: u64) -> bool {
     part.saturating_sub(line).saturating_mul(3) < whole.saturating_sub(line)
 }
 
-/// A time to the minute.
 pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::minute(at)) } }
 }
@@ -348,7 +347,6 @@ pub(crate) fn time_or(at: Option<Timestamp>, none: &str) -> Markup {
     }
 }
 
-/// The state of a session, with its mark.
 pub(crate) fn state(session: &SessionFacts) -> Markup {
     let class = match session.state {
         State::Queued | State::Asking | State::Open => "badge running",
@@ -442,7 +440,6 @@ pub(crate) fn further(first: Option<&str>, next: Option<&str>) -> Markup {
     pages("Pages", first, next.map(|path| (path, "Next page →")))
 }
 
-/// Links to the previous and the next page.
 pub(crate) fn pages(
     label: &str,
     before: Option<(&str, &str)>,

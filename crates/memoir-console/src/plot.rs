@@ -56,14 +56,12 @@ pub(crate) enum MarkKind {
     Back,
 }
 
-/// One event, in words.
 pub(crate) struct Happening {
     pub(crate) kind: MarkKind,
     pub(crate) text: String,
     pub(crate) path: Option<String>,
 }
 
-/// The curve of an agent's core size over time.
 pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> PlotCurve {
     let points = &history.points;
     let sizes = |of: fn(&CoreSizePoint) -> u64| points.iter().map(of).collect();

@@ -28,7 +28,6 @@ pub(crate) async fn open(url: Option<&str>) -> Result<Arc<dyn Store>, Failure> {
     })
 }
 
-/// Opens the database where it is a file.
 pub(crate) fn open_file(url: Option<&str>) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open(&file(url)?)?)
 }

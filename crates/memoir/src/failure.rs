@@ -20,7 +20,6 @@ use crate::{
 pub(crate) const NO_DATABASE: &str = "no_database";
 /// The code of a refusal by a closed installation.
 pub(crate) const CLOSED: &str = "installation_closed";
-/// Most bad lines of a file that are listed.
 const LINES_LISTED: usize = 20;
 
 /// How a command that ran to its end ended.
@@ -254,7 +253,6 @@ impl ShownFailure {
         })
     }
 
-    /// The message and its hint, on one line.
     pub(crate) fn one_line(&self) -> String {
         let hint = self.hint.as_deref();
         let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
@@ -262,7 +260,6 @@ impl ShownFailure {
         format!("{}{hint}", self.message).replace(['\n', '\r'], " ")
     }
 
-    /// The message, and its hint.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hint)
     }

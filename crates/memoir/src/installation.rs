@@ -416,7 +416,6 @@ fn author_where(is_closed: bool) -> Actor {
     }
 }
 
-/// Whether the token is the agent's own.
 fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
     let scope = agent.scope();
     (holder.account, holder.agent) == (scope.account, Some(scope.agent))

@@ -71,7 +71,6 @@ pub(crate) async fn shared(
     Ok(Some(opened))
 }
 
-/// Whether the key store is a file.
 pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
     Ok(url(config)?.is_none())
 }

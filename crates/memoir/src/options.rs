@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use memoir_app::DEFAULT_ACCOUNT;
 
-/// The variable that holds an agent's token.
 pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
 /// The variable that names the agent for commands without one.
 pub(crate) const AGENT: &str = "MEMOIR_AGENT";

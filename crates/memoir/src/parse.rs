@@ -28,7 +28,6 @@ pub(crate) fn kind(text: &str) -> Result<Kind, String> {
     text.parse().map_err(|invalid: Invalid| invalid.problem)
 }
 
-/// An origin by its wire name.
 pub(crate) fn origin(text: &str) -> Result<Origin, String> {
     text.parse().map_err(|invalid: Invalid| invalid.problem)
 }

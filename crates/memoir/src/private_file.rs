@@ -120,7 +120,6 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Creates a missing folder, for its owner only.
 pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -87,7 +87,6 @@ impl Remote {
         &self.given_url
     }
 
-    /// The agent's name.
     pub(crate) fn agent(&self) -> &str {
         &self.agent
     }

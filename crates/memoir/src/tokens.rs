@@ -8,7 +8,6 @@ use crate::{config, failure::Failure, private_file};
 /// Tokens by service or installation, and by agent.
 type StoredTokens = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The path of the file.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
     let folder = config::default_folder()
         .ok_or_else(|| Failure::new("the user's configuration directory is not known"))?;
@@ -32,7 +31,6 @@ pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure
     Ok(agents.and_then(|mut agents| agents.remove(&agent.to_lowercase())))
 }
 
-/// Stores the token of an agent.
 pub(crate) fn store(place: &str, agent: &str, token: &str) -> Result<(), Failure> {
     change(|tokens| {
         let agents = tokens.entry(place.to_owned()).or_default();

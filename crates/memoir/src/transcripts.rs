@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 
-/// Messages per transaction.
 const BATCH: usize = 500;
 /// Most characters of a batch's texts, so that a file of any size needs little memory.
 const BATCH_CHARACTERS: usize = 4_000_000;
@@ -20,7 +19,6 @@ const SPEAKER_LIMIT: usize = 200;
 /// The speaker, where the file names none.
 const UNKNOWN: &str = "unknown";
 
-/// The receiver of messages.
 pub(crate) trait MessageReceiver {
     /// Passes the messages on; those that were passed before are skipped.
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;

@@ -190,7 +190,6 @@ fn ended(session: &SessionFacts) -> Option<String> {
     Some(styled(style, session.state.label(), &text))
 }
 
-/// The edit and its memories.
 fn done(tool: &str, memories: &[Number]) -> String {
     match (tool, memories) {
         ("consolidate_memories", _) => format!("consolidated {}", show::numbers(memories)),

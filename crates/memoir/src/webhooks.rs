@@ -21,7 +21,6 @@ pub(crate) struct WebhookSection {
     allow_private: bool,
 }
 
-/// What is wrong with a webhook's secret.
 enum SecretProblem {
     Missing,
     Wrong,
@@ -41,7 +40,6 @@ impl WebhookSection {
             .map_err(|_| SecretProblem::Wrong)
     }
 
-    /// The problem of its secret, and the hint.
     fn problem_and_hint(&self, problem: &SecretProblem) -> (String, String) {
         let variable = &self.secret_env;
         match problem {

@@ -26,7 +26,6 @@ use crate::{
     words,
 };
 
-/// Requests on a page.
 const AT_ONCE: u32 = 25;
 /// The latest sessions that can be chosen.
 const LATEST: u32 = 20;

@@ -36,7 +36,6 @@ const VERIFY: &str = "/activity/verify";
 const VERIFICATION: &str = "/activity#verification";
 /// Most logs that are named.
 const LISTED: usize = 50;
-/// Records on a page.
 const AT_ONCE: u32 = 50;
 /// Records that are read at a time for a file.
 const OF_FILE: u32 = 500;

@@ -19,7 +19,6 @@ use crate::{
 };
 
 pub(super) const PATH: &str = "/audit";
-/// Records on a page.
 const AT_ONCE: u32 = 50;
 
 /// A record in a list, with its agent where the list has those of several.

@@ -57,7 +57,6 @@ struct WrongQuestion {
     address: ClientAddress,
     state: Option<String>,
     issuer: String,
-    /// The code of OAuth.
     code: &'static str,
     problem: &'static str,
 }

@@ -46,7 +46,6 @@ struct CoreSizeCurve {
 }
 
 impl CoreSizeQuery {
-    /// The requested range.
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), PageFailure> {
         let mut ranges = RANGES.into_iter();
         let unknown = || PageFailure::invalid("There is no such range.");

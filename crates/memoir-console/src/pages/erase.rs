@@ -15,7 +15,6 @@ use crate::{
     words,
 };
 
-/// The field for the agent's name.
 const NAME: &str = "name";
 
 pub(crate) async fn show(visitor: Visitor, agent: AgentInPath) -> PageResult {

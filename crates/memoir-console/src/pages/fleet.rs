@@ -16,7 +16,6 @@ use crate::{
     plot, words,
 };
 
-/// Agents on a page.
 const AT_ONCE: u32 = 50;
 
 /// The column with where the originals are.

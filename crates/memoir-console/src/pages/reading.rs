@@ -38,7 +38,6 @@ use crate::{
     words,
 };
 
-/// Memories, records or sessions on a page.
 const AT_ONCE: u32 = 25;
 
 /// A visitor with a live grant.
@@ -422,7 +421,6 @@ pub(super) fn rehearsed(change: &RehearsedMemory) -> Markup {
     }
 }
 
-/// The states before and after.
 fn sides(before: Option<Markup>, after: Option<Markup>) -> Markup {
     let nothing = || html! { span.none { "nothing" } };
     html! {

@@ -31,7 +31,6 @@ use crate::{
 
 /// Its anchor on the page, with a form or only the reason.
 const PLACE: &str = "actions";
-/// The fields.
 const MODE: &str = "mode";
 const REHEARSAL: &str = "rehearsal";
 const MODEL: &str = "model";
@@ -43,7 +42,6 @@ pub(super) struct RefineForm {
     pub(super) faults: Faults,
 }
 
-/// Why no session can be begun now.
 enum BlockedReason {
     OutOfService,
     NoCoreMemories,

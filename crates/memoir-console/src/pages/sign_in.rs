@@ -91,7 +91,6 @@ fn sign_in_page(
     parts::bare("Sign in", content)
 }
 
-/// Why the sign-in was refused.
 pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
     html! {
         div.problem role="alert" {

@@ -31,10 +31,8 @@ const LIFETIMES: [(&str, &str); 4] = [
 
 /// Its anchor on the page of the settings.
 pub(super) const PLACE: &str = "tokens";
-/// The field for the end of a token.
 const ENDS: &str = "ends";
 
-/// An agent's tokens, as a part of its settings.
 pub(super) fn section(
     visitor: &Visitor,
     view: &AgentFacts,

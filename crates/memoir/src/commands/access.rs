@@ -17,7 +17,6 @@ use crate::{
     terminal,
 };
 
-/// Most requests that are listed by default.
 const LISTED: u32 = 50;
 
 /// Access requests: asking an agent to read its text for a limited time, and its answer

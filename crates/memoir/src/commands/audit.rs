@@ -205,7 +205,6 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     Err(mismatch(&verified))
 }
 
-/// The number of mismatches.
 fn mismatch(verified: &VerifyOutput) -> Failure {
     let checked = verified.agents.len() as u64;
     let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;

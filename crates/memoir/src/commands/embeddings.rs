@@ -49,7 +49,6 @@ pub(crate) fn run(global: &Global, command: Command) -> Outcome {
     }
 }
 
-/// Why the folder of models is not known.
 fn no_folder() -> Failure {
     Failure::new("your data directory is not known: set HOME, or `[recall] model_file`")
 }

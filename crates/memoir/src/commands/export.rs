@@ -98,7 +98,6 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     report(global, path, lines.len())
 }
 
-/// Reports how many memories were written.
 fn report(global: &Global, path: &Path, count: usize) -> Outcome {
     if global.json {
         return output::document(&ExportOutput {
@@ -291,7 +290,6 @@ pub(super) async fn write_log(path: &Path, log: &mut LogExport) -> Result<(), Fa
     }
 }
 
-/// Where a file is written.
 enum Target {
     /// A device or a pipe, which cannot be replaced.
     Special(fs::File),

@@ -185,7 +185,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// Undoes the last import.
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let author = installation.author();
@@ -294,7 +293,6 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
 struct LinesOutput<'a> {
     #[serde(flatten)]
     imported: &'a Imported,
-    /// Lines that cannot be read.
     skipped: usize,
 }
 

@@ -74,7 +74,6 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     })
 }
 
-/// The actor who opens the installation.
 async fn opener(installation: &Installation, arguments: &OpenArguments) -> Result<Actor, Failure> {
     let Some(name) = &arguments.user else {
         return Ok(installation.author());

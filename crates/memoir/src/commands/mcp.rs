@@ -16,7 +16,6 @@ use crate::{
     terminal,
 };
 
-/// The JSON-RPC code.
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Serve one agent's tools to a client of the Model Context Protocol, over standard input and output

@@ -32,7 +32,6 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Rows per batch.
 const ROWS: u32 = 1_000;
 
 /// Move the whole installation into another database, with its keys

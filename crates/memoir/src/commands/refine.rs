@@ -82,7 +82,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// The outcome of a run.
 pub(crate) enum Ran {
     /// The session ended by itself, or another process cancelled it.
     Driven(Box<ShownSession>),

@@ -117,7 +117,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The notes besides the number.
 fn notes(saved: &Saved) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(time) = saved.memory.fades_at {

@@ -190,7 +190,6 @@ async fn probe(listen: SocketAddr) -> Outcome {
     Err(Failure::new(found).hint("`memoir doctor` examines it"))
 }
 
-/// The status of the response.
 async fn ask_readiness(address: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let question = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

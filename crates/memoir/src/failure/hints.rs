@@ -163,7 +163,6 @@ fn keys_hint(error: &vault::Error) -> Option<&'static str> {
     })
 }
 
-/// The hint for an archive that cannot be read.
 fn archive_hint(error: &ArchiveError) -> Option<&'static str> {
     Some(match error {
         ArchiveError::NotAnArchive => {

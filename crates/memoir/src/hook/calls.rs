@@ -44,7 +44,6 @@ struct CalledAgent {
     agent: String,
 }
 
-/// The calls of the program of that name.
 pub(crate) fn read(program: &str) -> ProgramCalls {
     path_of(program).map_or_else(ProgramCalls::default, |path| read_file(&path))
 }

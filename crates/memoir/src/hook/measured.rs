@@ -20,7 +20,6 @@ use crate::failure::Failure;
 pub(crate) struct MeasuredStart {
     /// The memories that stand in its text, also by a copy of theirs.
     pub(crate) shown: BTreeSet<u64>,
-    /// The size of the text.
     pub(crate) tokens: u64,
     context: ShownContext,
     limit: TextLimit,
@@ -28,7 +27,6 @@ pub(crate) struct MeasuredStart {
 
 /// The memories beside a prompt.
 pub(crate) struct MeasuredPrompt {
-    /// Their numbers.
     pub(crate) shown: BTreeSet<u64>,
     /// The size of the text; 0 where there is none.
     pub(crate) tokens: u64,

@@ -63,7 +63,6 @@ use crate::{
 const WAITING_MS: u64 = 300;
 /// The limit of other events: starting the process that passes messages on takes a few milliseconds.
 const HANDING_MS: u64 = 50;
-/// Most bytes of an event that are read.
 const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Answer an event of the program that runs an agent, as its hooks call it
 ///
@@ -331,7 +330,6 @@ struct ReachedEvent<'a> {
     payload: &'a Payload,
     dialect: Dialect,
     log: &'a Log,
-    /// When the process began.
     began: Instant,
     chosen: project::ChosenAgent,
 }

@@ -27,7 +27,6 @@ pub(crate) struct ProbeReport {
     pub(crate) hint: Option<String>,
 }
 
-/// Whether a report is requested.
 pub(crate) fn is_asked() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
 }

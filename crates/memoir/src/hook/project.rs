@@ -137,7 +137,6 @@ impl Project {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// A name for its agent.
     fn name(&self, digits: usize) -> String {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name

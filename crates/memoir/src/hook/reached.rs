@@ -27,7 +27,6 @@ use crate::{
 /// Most characters of a query that a service accepts.
 const REMOTE_QUESTION: usize = 5_000;
 
-/// An agent's memory.
 pub(super) enum ReachedMemory {
     Here {
         installation: Box<Installation>,

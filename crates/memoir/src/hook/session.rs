@@ -22,7 +22,6 @@ use super::{
 };
 use crate::{failure::Failure, terminal};
 
-/// The folder of the sessions' files.
 const SESSIONS: &str = "sessions";
 /// Within this many seconds a repeated event is the same one, for every registration.
 const TOGETHER: i64 = 2;
@@ -70,12 +69,10 @@ pub(super) struct ShownContext {
     /// Memoir's own reports whose first line it shows whole.
     #[serde(default)]
     reports: BTreeSet<u64>,
-    /// Whether there was any text.
     is_any: bool,
 }
 
 impl ShownContext {
-    /// That of a start at `at`.
     pub(super) fn of(start: &StartText, at: Timestamp) -> Self {
         Self {
             at,
@@ -218,7 +215,6 @@ impl LockedSession {
         begun_at.is_some_and(|begun_at| context.is_none_or(|context| context.at < begun_at))
     }
 
-    /// Notes the context that the session is shown.
     pub(super) fn note_start(&mut self, agent: &AgentKey, at: Timestamp, start: &StartText) {
         let of = self.of(agent);
         of.context = Some(ShownContext::of(start, at));
@@ -238,7 +234,6 @@ impl LockedSession {
         note(&mut self.of(agent).prompt, digest.to_string(), at)
     }
 
-    /// Notes a memory that the session is shown.
     pub(super) fn note_shown(&mut self, agent: &AgentKey, memory: &HookMemory) {
         self.of(agent)
             .shown
@@ -257,7 +252,6 @@ impl LockedSession {
     }
 }
 
-/// Deletes the state of old sessions.
 pub(super) fn forget_old(now: Timestamp) {
     if let Some(folder) = state::folder() {
         state::forget_old(&folder.join(SESSIONS), now, |_| false);

@@ -21,9 +21,7 @@ const COUNTS: usize = 80;
 pub(super) struct StartText {
     /// Empty where there is nothing to show.
     pub(super) text: String,
-    /// The numbers of the memories that it shows.
     pub(super) shown: BTreeSet<u64>,
-    /// The memories that it omits.
     pub(super) left_out: BTreeSet<u64>,
     /// Memoir's own reports whose first line it shows whole.
     pub(super) reports: BTreeSet<u64>,

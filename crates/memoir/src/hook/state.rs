@@ -34,7 +34,6 @@ impl AgentKey {
 /// A file's content, locked against other processes. Without a file, it is kept nowhere.
 pub(super) struct LockedState<T> {
     file: Option<File>,
-    /// The bytes that the file has.
     length: usize,
     pub(super) kept: T,
 }

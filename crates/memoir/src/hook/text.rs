@@ -43,7 +43,6 @@ pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
     crate::private_file::write(&path, after.as_bytes()).map_err(problem)
 }
 
-/// The file's text without Memoir's part.
 pub(crate) fn without_hints(text: &str) -> String {
     let part = text.find(BEGIN).and_then(|begin| {
         // The last mark: a memory may contain such a mark, and the text after it would remain in the file.

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{failure::Failure, private_file};
 
-/// The folder of the transcripts' files.
 const TRANSCRIPTS: &str = "transcripts";
 /// The folder of the marks of transcripts with pending messages, which save opening the files of the others.
 const WAITING: &str = "waiting";

@@ -89,7 +89,6 @@ pub(crate) fn note(program: &str, call: &WrittenCall) -> Result<(), Failure> {
     private_file::write_json(&path_of(program)?, serde_json::to_vec(call))
 }
 
-/// Removes the record of a program.
 pub(crate) fn forget(program: &str) -> Result<(), Failure> {
     let path = path_of(program)?;
     let removed = private_file::remove(&path).map(drop);

@@ -40,7 +40,6 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Most bytes that are read of its output.
 const ANSWER_BYTES: u64 = 64 << 10;
 
-/// The state of a program's setup.
 pub(super) struct ProgramState {
     /// Whether its files hold Memoir's parts; `None` where they cannot be read.
     pub(super) is_set_up: Option<bool>,
@@ -122,7 +121,6 @@ struct Configured {
 }
 
 impl Configured {
-    /// The words of each command.
     fn commands(&self) -> Vec<Vec<String>> {
         let server = self.server.iter().map(|call| {
             let program = call.program.display().to_string();

@@ -241,7 +241,6 @@ fn is_one_command(words: &str) -> bool {
         .contains(|letter: char| "|&;<>()$`\n".contains(letter))
 }
 
-/// The change of one file.
 pub(super) struct Edit {
     pub(super) path: PathBuf,
     pub(super) parts: Vec<OwnedPart>,
@@ -282,7 +281,6 @@ pub(super) enum OwnedPart {
 }
 
 impl OwnedPart {
-    /// The file with the part.
     pub(super) fn added(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         match self {
             Self::Member(path, value) => members::set(text, path, value),
@@ -426,7 +424,6 @@ fn kept(path: &[&'static str], before: Option<&str>) -> usize {
     }
 }
 
-/// The folders of the programs' settings.
 pub(super) struct Folders {
     home: PathBuf,
     config: PathBuf,

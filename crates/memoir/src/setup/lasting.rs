@@ -173,7 +173,6 @@ pub(super) fn program(copy: bool) -> Result<PathBuf, Failure> {
     }
 }
 
-/// This binary.
 fn own_path() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()
         .map_err(|error| Failure::new(format!("the path of this program is not known: {error}")))?;
@@ -218,7 +217,6 @@ fn copy_path() -> Result<PathBuf, Failure> {
     Ok(folder.join(format!("memoir{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Writes the copy of this binary.
 pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
     let own = own_path()?;
     if own.canonicalize().ok() == path.canonicalize().ok() {

@@ -75,7 +75,6 @@ pub(super) fn table_value(text: &str, name: &str) -> Option<Value> {
     serde_json::to_value(table).ok()
 }
 
-/// Whether a key of a table of TOML is true.
 pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
     let file: toml::Table = toml::from_str(text).unwrap_or_default();
     let value = file.get(table).and_then(|table| table.get(key));

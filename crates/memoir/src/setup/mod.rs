@@ -197,7 +197,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// Reports a removal, and names what stays.
 fn report_removal(
     global: &Global,
     program: Program,
@@ -372,7 +371,6 @@ async fn make(
     Ok(found["id"].as_str().map(str::to_owned))
 }
 
-/// The files with Memoir's parts.
 fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Failure> {
     edits
         .iter()
@@ -447,7 +445,6 @@ fn restored(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, F
         .collect()
 }
 
-/// A file's text without Memoir's parts.
 fn removed(
     text: &str,
     parts: &[OwnedPart],

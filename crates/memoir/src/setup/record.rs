@@ -53,7 +53,6 @@ fn folder() -> Option<PathBuf> {
     Some(hook::state_folder()?.join("setup"))
 }
 
-/// All readable records.
 fn all() -> impl Iterator<Item = WrittenSetup> {
     let records = folder().and_then(|folder| fs::read_dir(folder).ok());
     let records = records.into_iter().flatten().flatten();
@@ -85,12 +84,10 @@ impl ProgramRecord {
         self.call.as_ref()
     }
 
-    /// The files that setup wrote.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.written.files.keys()
     }
 
-    /// The facts about a file.
     pub(super) fn known(&self, path: &Path) -> KnownFile<'_> {
         let written = self.written.files.get(path);
         KnownFile {

@@ -6,7 +6,6 @@ use memoir_domain::labels;
 use super::{TextTable, when};
 use crate::terminal::safe;
 
-/// Requests, one a line.
 pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     let mut table = TextTable::new([
         "request", "state", "asked", "until", "by", "for", "reads", "memories", "purpose",

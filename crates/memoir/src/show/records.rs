@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::{TextTable, diff::diff, moment, thousands};
 use crate::terminal::{BOLD, DIM, safe};
 
-/// Records of any kind, one a line.
 pub(crate) fn list(records: &[ShownRecord]) -> String {
     let mut table = TextTable::new([
         "record", "time", "actor", "action", "memory", "session", "facts",

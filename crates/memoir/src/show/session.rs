@@ -144,7 +144,6 @@ pub(crate) fn state_style(state: State) -> Style {
     }
 }
 
-/// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
     let headings = "session, begun, state, mode, tokens, edits, archived, summaries, note";
     let mut table = TextTable::new(headings.split(", "));

@@ -8,7 +8,6 @@ use memoir_domain::{Timestamp, audit::Action, core_size::Cause, session::State};
 use super::{plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
 
-/// The data of the chart.
 pub(crate) fn plot(stats: &AgentStats) -> Plot {
     let history = &stats.history;
     let at = |time: Timestamp| time.microseconds() as f64 / 1e6;
@@ -51,7 +50,6 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
     }
 }
 
-/// The numbers, for people.
 pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let mut text = String::new();
     let history = &stats.history;

@@ -36,7 +36,6 @@ use crate::{
 /// The first page, and the text of links to it.
 pub(crate) const HOME: (&str, &str) = ("/memory", "Back to the agents");
 
-/// Agents in the list.
 const AGENTS: u32 = 200;
 
 /// The page of the memories that the user most likely came from, and the text of a link to it.

@@ -96,7 +96,6 @@ fn stated(context: &ContextView, bound: Option<u64>) -> String {
     ))
 }
 
-/// The tokens of each part.
 fn sizes(context: &ContextView) -> Markup {
     let all = tokens(context.text.expose());
     let parts_of_it = context.core_tokens + context.journal_tokens;
@@ -114,7 +113,6 @@ fn sizes(context: &ContextView) -> Markup {
     }
 }
 
-/// The memories that have no room, and why.
 async fn left_out(
     agent: &OwnAgent,
     view: &AgentFacts,

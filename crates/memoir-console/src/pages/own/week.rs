@@ -26,11 +26,8 @@ use crate::{
     parts, words,
 };
 
-/// Seven days, in seconds.
 const WEEK_SECONDS: i64 = 7 * 24 * 3_600;
-/// Records on a page.
 const AT_ONCE: u32 = 25;
-/// Sessions that are shown.
 const SESSIONS: u32 = 20;
 
 #[derive(Deserialize)]

@@ -148,7 +148,6 @@ fn values(field: Field) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// The choices of a setting, with their texts.
 fn choices(field: Field) -> Vec<(&'static str, String)> {
     let values = values(field).into_iter();
     let values = values.map(|(value, said)| (value, words::capital(said)));
@@ -314,7 +313,6 @@ fn stands(around: &Around<'_>, field: Field) -> Option<String> {
     })
 }
 
-/// The models for a browser's suggestions.
 pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
     html! {
         datalist id=(MODELS) { @for name in memoir.named_models() { option value=(name) {} } }

@@ -121,7 +121,6 @@ struct SettingsForm {
 }
 
 impl SettingsForm {
-    /// The changed fields of the form.
     fn read(form: &SentForm) -> Self {
         let plain = PLAIN.into_iter().filter_map(|field| {
             let typed = form.field(field.as_str());

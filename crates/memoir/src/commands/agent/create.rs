@@ -101,7 +101,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 impl Arguments {
-    /// The given settings, as text.
     fn settings(&self) -> Result<Vec<(Field, String)>, Failure> {
         let files = [
             (Field::SystemPrompt, &self.system_prompt_file),

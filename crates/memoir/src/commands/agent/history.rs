@@ -36,7 +36,6 @@ impl Arguments {
     }
 }
 
-/// Lists the values, newest first.
 pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;

@@ -47,7 +47,6 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     )
 }
 
-/// The agent's next scheduled session.
 pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
         (Some(reason), _) => format!("never: {}", reason.explanation()),

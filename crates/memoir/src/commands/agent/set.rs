@@ -116,7 +116,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(ending)
 }
 
-/// Lists the settings with their values.
 async fn list(global: &Global, agent: &str) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);

@@ -15,7 +15,6 @@ pub(super) fn is_core(memory: &ShownMemory) -> bool {
     memory.kind == Kind::Core && memory.discarded_at.is_none()
 }
 
-/// The memory before the session.
 pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     let mut text = heading(&format!("`{agent}` before its session"));
     text.push_str(&ledger(memories));
@@ -25,7 +24,6 @@ pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     text
 }
 
-/// The outcome of the session.
 pub(super) fn after(shown: &DemoOutput) -> String {
     let mut text = heading("What was edited, and why");
     if let Some(summary) = &shown.session.words.summary {

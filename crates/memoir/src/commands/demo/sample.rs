@@ -25,7 +25,6 @@ fn input(line: &str, now: Timestamp) -> serde_json::Result<MemoryInput> {
     })
 }
 
-/// Creates the agent with its memories.
 pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHandle, Failure> {
     let settings = [
         (Field::SystemPrompt, Some(SYSTEM_PROMPT)),

@@ -117,7 +117,6 @@ impl NamedInput {
         }
     }
 
-    /// The whole file.
     pub(super) fn into_bytes(self, most_bytes: u64) -> Result<Vec<u8>, Failure> {
         match self.rest {
             Some(rest) => parse::rest_of_file(self.head, rest, &self.path, most_bytes),
@@ -126,7 +125,6 @@ impl NamedInput {
     }
 }
 
-/// The result of the reading.
 struct Done {
     recognised: Recognised,
     report: ImportReport,
@@ -226,7 +224,6 @@ fn unreadable(arguments: &Arguments, error: &Error) -> Failure {
     }
 }
 
-/// The user's options about kinds and tags.
 struct Shaping {
     to: Option<Kind>,
     core_tags: Vec<String>,
@@ -373,7 +370,6 @@ async fn set_system_prompt(
     Ok(())
 }
 
-/// The result of the import, as JSON.
 fn taken_over_json(
     done: &Done,
     taken: &TakenOver,
@@ -464,7 +460,6 @@ fn places<R: Display>(places: &[(EntryPosition, R)], count: u64) -> String {
     text
 }
 
-/// The result of the import, for people.
 fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> String {
     let report = &done.report;
     let passed = |name, class: NoMemoryClass| {

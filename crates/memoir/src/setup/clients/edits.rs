@@ -50,13 +50,11 @@ impl Program {
 struct ProgramFiles<'a> {
     program: Program,
     folders: &'a Folders,
-    /// The program's own folder.
     folder: PathBuf,
     call: &'a ProgramCall,
 }
 
 impl ProgramFiles<'_> {
-    /// A file in the program's folder.
     fn file(&self, path: &str, parts: Vec<OwnedPart>) -> Edit {
         Edit {
             path: self.folder.join(path),
