@@ -144,16 +144,20 @@ async fn check_visitor(
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let passed = match found {
-        Ok(Some(visitor)) => pass(console, visitor, &mut parts, body)
-            .await
-            .map(|()| true),
+        Ok(Some(visitor)) => {
+            let visitor = Visitor(Arc::new(visitor));
+            parts.extensions.insert(visitor.clone());
+            let (token, form_token) = (visitor.token, &visitor.form_token);
+            let taken = take_form(console, token, form_token, &mut parts, body).await;
+            taken.map(|()| true)
+        }
         Ok(None) => Ok(false),
         Err(failure) => Err(failure),
     };
-    // `pass` sets the visitor before any check, so that a refusal gets the visitor's frame too.
+    // The visitor is set before any check, so that a refusal gets the visitor's frame too.
     let visitor = parts.extensions.get::<Visitor>().cloned();
     let answer = match passed {
-        // `pass` has read the body and put the form into the request's extensions.
+        // `take_form` has read the body and put the form into the request's extensions.
         Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
         Ok(false) if comes_from_elsewhere(&parts) => once_more(&parts),
         Ok(false) => see_other(&sign_in_path(&parts)),
@@ -251,18 +255,6 @@ fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Respons
         Some((failure, visitor)) => failure.framed(&visitor, path),
         None => answer,
     }
-}
-
-/// Adds the signed-in user, and the form, to the request.
-async fn pass(
-    console: &Console,
-    visitor: SignedInUser,
-    parts: &mut Parts,
-    body: Body,
-) -> Result<(), PageFailure> {
-    let visitor = Visitor(Arc::new(visitor));
-    parts.extensions.insert(visitor.clone());
-    take_form(console, visitor.token, &visitor.form_token, parts, body).await
 }
 
 /// Counts a request of an admitted browser, and adds its form to the request.
