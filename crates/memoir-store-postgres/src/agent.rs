@@ -6,7 +6,7 @@ use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
     RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
     decode::{self, Columns},
-    encode, select,
+    encode, select, select_row_counts,
 };
 
 use crate::{
@@ -100,35 +100,7 @@ fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
     ])
 }
 
-/// How many active memories of a kind an agent has, and their tokens.
-macro_rules! counted {
-    ($kind:literal) => {
-        concat!(
-            "(SELECT count(*) AS ",
-            $kind,
-            "_count, coalesce(sum(tokens), 0)::bigint AS ",
-            $kind,
-            "_tokens FROM memories WHERE agent_id = $1 AND kind = '",
-            $kind,
-            "' AND discarded_at IS NULL) AS ",
-            $kind
-        )
-    };
-}
-
-const ROW_COUNTS: &str = concat!(
-    "SELECT $1 AS agent_id, ",
-    columns!(row_counts),
-    " FROM ",
-    counted!("core"),
-    ", ",
-    counted!("journal"),
-    ", ",
-    counted!("archival"),
-    ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
-         WHERE agent_id = $1 AND discarded_at IS NOT NULL) AS gone WHERE",
-    is_theirs!()
-);
+const ROW_COUNTS: &str = concat!(select_row_counts!(), " WHERE", is_theirs!());
 
 /// How the archive hangs together around some memories. The first half finds what the second one may find too.
 const ARCHIVE_LINKS: &str = select!(

@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_store::{
     AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountsMark,
     MemoryPage, MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store,
-    StoredText, SummaryRow, columns, select,
+    StoredText, SummaryRow, columns, select, select_row_counts,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -338,35 +338,7 @@ fn snapshot(
     }))
 }
 
-/// How many active memories of a kind an agent has, and their tokens.
-// An index for each kind in turn, rather than groups of one: no row's kind is compared with that of the row
-// before it.
-macro_rules! counted {
-    ($kind:literal) => {
-        concat!(
-            "(SELECT count(*) AS ",
-            $kind,
-            "_count, coalesce(sum(tokens), 0) AS ",
-            $kind,
-            "_tokens FROM memories WHERE agent_id = ?1 AND kind = '",
-            $kind,
-            "' AND discarded_at IS NULL)"
-        )
-    };
-}
-
-const ROW_COUNTS: &str = concat!(
-    "SELECT ?1 AS agent_id, ",
-    columns!(row_counts),
-    " FROM ",
-    counted!("core"),
-    ", ",
-    counted!("journal"),
-    ", ",
-    counted!("archival"),
-    ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
-         WHERE agent_id = ?1 AND discarded_at IS NOT NULL)"
-);
+const ROW_COUNTS: &str = select_row_counts!();
 
 /// The agent, where it is one of the account's.
 pub(crate) fn find_agent(

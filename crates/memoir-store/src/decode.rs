@@ -142,6 +142,38 @@ macro_rules! select {
     };
 }
 
+/// The statement for the counts of all memories of the agent `$1`.
+// An index for each kind in turn, rather than groups of one: no row's kind is compared with that of the row before it.
+#[macro_export]
+macro_rules! select_row_counts {
+    () => {
+        concat!(
+            "SELECT $1 AS agent_id, ",
+            $crate::columns!(row_counts),
+            " FROM ",
+            $crate::select_row_counts!("core"),
+            ", ",
+            $crate::select_row_counts!("journal"),
+            ", ",
+            $crate::select_row_counts!("archival"),
+            ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
+                 WHERE agent_id = $1 AND discarded_at IS NOT NULL) AS gone"
+        )
+    };
+    ($kind:literal) => {
+        concat!(
+            "(SELECT count(*) AS ",
+            $kind,
+            "_count, CAST(coalesce(sum(tokens), 0) AS bigint) AS ",
+            $kind,
+            "_tokens FROM memories WHERE agent_id = $1 AND kind = '",
+            $kind,
+            "' AND discarded_at IS NULL) AS ",
+            $kind
+        )
+    };
+}
+
 /// The statement for the agent and account of a row of that table, by the row's identifier and the account.
 #[macro_export]
 macro_rules! owner_in {
