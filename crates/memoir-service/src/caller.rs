@@ -30,8 +30,8 @@ use crate::{
 };
 
 /// The caller of a request. Clones share it.
-#[derive(Clone)]
-pub(crate) struct Caller(Arc<EnteredCaller>);
+#[derive(Clone, derive_more::Deref)]
+pub(crate) struct Caller(#[deref(forward)] Arc<EnteredCaller>);
 
 pub(crate) struct EnteredCaller {
     pub(crate) principal: Principal,
@@ -40,14 +40,6 @@ pub(crate) struct EnteredCaller {
     service: Service,
     /// The digest of the token's secret.
     digest: Option<[u8; 32]>,
-}
-
-impl std::ops::Deref for Caller {
-    type Target = EnteredCaller;
-
-    fn deref(&self) -> &EnteredCaller {
-        &self.0
-    }
 }
 
 /// What a request holds while it runs: a place among those of its party, and the room of its body.

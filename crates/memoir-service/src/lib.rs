@@ -163,8 +163,8 @@ impl Default for ServiceOptions {
 }
 
 /// The state behind every request.
-#[derive(Clone)]
-pub(crate) struct Service(Arc<ServiceParts>);
+#[derive(Clone, derive_more::Deref)]
+pub(crate) struct Service(#[deref(forward)] Arc<ServiceParts>);
 
 pub(crate) struct ServiceParts {
     pub(crate) memoir: Memoir,
@@ -195,14 +195,6 @@ pub(crate) struct ServiceParts {
     pub(crate) is_local: bool,
     /// The settings for connecting programs; `None` where none can be connected.
     pub(crate) connecting: Option<Connecting>,
-}
-
-impl std::ops::Deref for Service {
-    type Target = ServiceParts;
-
-    fn deref(&self) -> &ServiceParts {
-        &self.0
-    }
 }
 
 impl Service {

@@ -73,16 +73,8 @@ pub(crate) enum Condition {
 macro_rules! agent_part {
     ($(#[$doc:meta])* $part:ident, $method:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub struct $part<'a>(&'a $crate::core::AgentHandle);
-
-        impl std::ops::Deref for $part<'_> {
-            type Target = $crate::core::AgentHandle;
-
-            fn deref(&self) -> &$crate::core::AgentHandle {
-                self.0
-            }
-        }
+        #[derive(Clone, Copy, derive_more::Deref)]
+        pub struct $part<'a>(#[deref(forward)] &'a $crate::core::AgentHandle);
 
         impl $crate::core::AgentHandle {
             $(#[$doc])*

@@ -43,11 +43,12 @@ impl ModelFailure {
 }
 
 /// Why there is no usable response.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(crate) enum NotAnswered {
     /// The response was unusable, twice.
     Unreadable(Unreadable),
     /// The model did not respond.
+    #[from]
     Model(ModelFailure),
     Stopped,
 }
@@ -190,12 +191,6 @@ async fn ask_twice<T>(
             ..unreadable
         })
     })
-}
-
-impl From<ModelFailure> for NotAnswered {
-    fn from(failure: ModelFailure) -> Self {
-        Self::Model(failure)
-    }
 }
 
 /// Whether the error may mean that the provider does not support the schema.

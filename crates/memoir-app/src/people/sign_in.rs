@@ -592,10 +592,9 @@ impl SignedInUser {
     /// The password is too short or too long; another process changed the user meanwhile; the store fails.
     pub async fn change_password(
         &self,
-        proven: VerifiedUser,
+        VerifiedUser(mut user): VerifiedUser,
         new: &PrivateText,
     ) -> Result<TokenWithSecret> {
-        let VerifiedUser(mut user) = proven;
         // The row that `prove` read is written over: after a change in between, the proof is outdated, and this fails.
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user, Action::PasswordChanged).await
@@ -642,7 +641,7 @@ impl SignedInUser {
     /// Another process changed the user meanwhile; the store fails.
     pub async fn turn_on_second_factor(
         &self,
-        proven: VerifiedUser,
+        VerifiedUser(mut user): VerifiedUser,
         sealed: &str,
         code: &PrivateText,
     ) -> Result<Option<(TokenWithSecret, RecoveryCodes)>> {
@@ -653,7 +652,6 @@ impl SignedInUser {
         let Some((factor, codes)) = made else {
             return Ok(None);
         };
-        let VerifiedUser(mut user) = proven;
         user.sealed.second_factor = Some(factor);
         let made = self.begin_anew(user, Action::SecondFactorSet).await?;
         Ok(Some((made, codes)))
@@ -675,9 +673,8 @@ impl SignedInUser {
     /// Another process changed the user meanwhile; the store fails.
     pub async fn renew_recovery_codes(
         &self,
-        proven: VerifiedUser,
+        VerifiedUser(mut user): VerifiedUser,
     ) -> Result<Option<RecoveryCodes>> {
-        let VerifiedUser(mut user) = proven;
         let Some(factor) = &mut user.sealed.second_factor else {
             return Ok(None);
         };

@@ -151,15 +151,6 @@ impl AccessRequestFacts {
     }
 }
 
-impl From<AccessRequestFacts> for ShownAccessRequest {
-    fn from(facts: AccessRequestFacts) -> Self {
-        Self {
-            facts,
-            words: AccessRequestWords::default(),
-        }
-    }
-}
-
 impl ShownAccessRequest {
     pub(crate) fn with_words(agent: &str, mut request: AccessRequest) -> Self {
         let words = AccessRequestWords {

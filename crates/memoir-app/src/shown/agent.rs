@@ -179,7 +179,7 @@ impl From<Tally> for MemoryCounts {
 }
 
 /// The text of an agent's settings.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub struct AgentWords {
     /// The prompts that the agent has set itself, among the settings; `None` for a viewer that may not read them.
     #[serde(flatten)]
@@ -200,16 +200,6 @@ schema::one_object!(
     [AgentFacts, AgentWords],
     "An agent: its settings as set (null where unset), the effective ones beside them, and its counts."
 );
-
-impl From<AgentFacts> for ShownAgent {
-    fn from(facts: AgentFacts) -> Self {
-        let words = AgentWords {
-            own_prompts: None,
-            warnings: Vec::new(),
-        };
-        Self { facts, words }
-    }
-}
 
 impl ShowsWords for ShownAgent {
     fn words_shown(&self) -> ShownAmount {

@@ -114,12 +114,6 @@ impl MemoryFacts {
     }
 }
 
-impl From<MemoryFacts> for ShownMemory {
-    fn from(facts: MemoryFacts) -> Self {
-        Self { facts, words: None }
-    }
-}
-
 impl ShownMemory {
     pub(crate) fn with_words(memory: Memory, links: &ArchiveLinks) -> Self {
         Self {

@@ -64,6 +64,13 @@ pub struct Shown<Facts, Words> {
     pub words: Words,
 }
 
+impl<Facts, Words: Default> From<Facts> for Shown<Facts, Words> {
+    fn from(facts: Facts) -> Self {
+        let words = Words::default();
+        Self { facts, words }
+    }
+}
+
 /// The viewer of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Viewer {
