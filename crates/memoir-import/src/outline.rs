@@ -19,9 +19,6 @@ const DEPTH: usize = 6;
 const PIECE: usize = 64 << 10;
 
 /// The outline of a file.
-///
-/// # Errors
-/// It cannot be read.
 pub(crate) fn outline(mut reader: impl Read) -> io::Result<Vec<u8>> {
     let mut outline = Outline::default();
     let mut piece = vec![0; PIECE];

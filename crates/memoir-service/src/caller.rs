@@ -105,9 +105,6 @@ impl Caller {
     }
 
     /// Counts one request of the agent's or the administrator's.
-    ///
-    /// # Errors
-    /// It makes more requests than allowed.
     pub(crate) fn count_request(&self) -> Result<(), Problem> {
         let service = &self.service;
         if service.limiter.admits(self.party(), Instant::now()) {

@@ -27,9 +27,6 @@ impl FirstLink {
     }
 
     /// Whether that is the secret of a valid link. The work is the same where it is not.
-    ///
-    /// # Errors
-    /// The store fails.
     pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
         if memoir.ever_had_users().await? {
             // `Relaxed` is enough, here and below: the flag is never reset, and no other data depends on it.

@@ -203,9 +203,6 @@ pub(crate) async fn whole_body(
 }
 
 /// As [`whole_body`], with limits of its own.
-///
-/// # Errors
-/// As [`whole_body`].
 pub(crate) async fn body_within(
     limit: usize,
     time: Duration,

@@ -54,8 +54,6 @@ impl Streams {
         self.stopped.send_replace(true);
     }
 
-    /// # Errors
-    /// A quota of the agent or of the account is used up.
     fn enter(&self, (account, party): Place, quotas: &Quotas) -> Result<(), Error> {
         let mut open = self.open.lock();
         let used = |count: Option<&u64>| count.copied().unwrap_or_default();

@@ -63,9 +63,6 @@ const RULES: [(&str, &str); 6] = [
 const FETCHED: usize = 1_000;
 
 /// Everything that is wrong with the database, as it is at one instant.
-///
-/// # Errors
-/// Those of the database.
 pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut findings = form(connections).await?;
     let mut connection = connections.take().await?;
@@ -170,9 +167,6 @@ fn body_of(function: &str) -> Option<String> {
 
 /// What of the tables, and of what can act, is not as the migrations make it. Compares names, and of functions what
 /// they do: one that refuses, or writes a decision, could be made to do nothing under the same name.
-///
-/// # Errors
-/// Those of the database.
 pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let statements = [OBJECTS, STRANGERS].map(|sql| Statement::new(sql, values![]));
     let [found, others] = connections.read_each(Reach::Fleet, statements).await?;

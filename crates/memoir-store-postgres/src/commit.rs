@@ -275,9 +275,6 @@ pub(crate) fn meaning(
 }
 
 /// The statements of a consistent decision.
-///
-/// # Errors
-/// It is inconsistent.
 pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
     commit.check()?;
     statements(commit)

@@ -63,9 +63,6 @@ const MADE: &str = "CREATE TABLE IF NOT EXISTS memoir_migrations ( \
      END IF; END $$";
 
 /// Those that are still to be run.
-///
-/// # Errors
-/// Those of the database.
 pub(crate) async fn pending(
     connections: &Connections,
     migrations: &'static [Migration],

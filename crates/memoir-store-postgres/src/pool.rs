@@ -311,9 +311,6 @@ impl Connections {
     }
 
     /// The same without waiting for others; `None` where all are taken.
-    ///
-    /// # Errors
-    /// None can be made.
     pub(crate) async fn take_free(&self) -> Result<Option<PooledConnection>, Error> {
         match self.take_within(Duration::ZERO).await {
             Err(Error::Busy) => Ok(None),
@@ -357,9 +354,6 @@ impl Connections {
     }
 
     /// Reads by these statements, as [`Connections::read`] does: the rows of each.
-    ///
-    /// # Errors
-    /// As for [`Connections::read`].
     pub(crate) async fn read_each<const N: usize>(
         &self,
         reach: impl Into<Reach>,
@@ -439,9 +433,6 @@ impl Connections {
     }
 
     /// Reads by one statement.
-    ///
-    /// # Errors
-    /// As for [`Connections::read`].
     pub(crate) async fn rows(
         &self,
         reach: impl Into<Reach>,
@@ -453,9 +444,6 @@ impl Connections {
     }
 
     /// Reads rows whose keys are given by one statement.
-    ///
-    /// # Errors
-    /// As for [`Connections::read`].
     pub(crate) async fn find(
         &self,
         reach: impl Into<Reach>,

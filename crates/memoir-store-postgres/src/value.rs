@@ -151,9 +151,6 @@ pub(crate) fn list<'value>(values: impl IntoIterator<Item = Value<'value>>) -> V
 }
 
 /// Counts of all rows.
-///
-/// # Errors
-/// As for [`count`].
 pub(crate) fn counts<R>(
     rows: &[R],
     table: &'static str,
@@ -164,9 +161,6 @@ pub(crate) fn counts<R>(
 }
 
 /// Counts of all rows, which some of them need not have.
-///
-/// # Errors
-/// As for [`count`].
 pub(crate) fn optional_counts<R>(
     rows: &[R],
     table: &'static str,
@@ -228,9 +222,6 @@ impl DatabaseRow for PostgresRow<'_> {
 }
 
 /// Reads every row of a result.
-///
-/// # Errors
-/// Those of `read`.
 pub(crate) fn all<T>(
     rows: &[tokio_postgres::Row],
     read: impl Fn(&dyn DatabaseRow) -> Result<T>,
@@ -239,9 +230,6 @@ pub(crate) fn all<T>(
 }
 
 /// Reads the first row of a result.
-///
-/// # Errors
-/// Those of `read`.
 pub(crate) fn first<T>(
     rows: &[tokio_postgres::Row],
     read: impl FnOnce(&dyn DatabaseRow) -> Result<T>,

@@ -163,8 +163,6 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// # Errors
-    /// The list or a needed block cannot be read.
     pub(crate) fn read(content: Raw<'_>) -> Result<Self, NoMessageReason> {
         let mut blocks = Self::default();
         for block in content.elements()? {

@@ -22,9 +22,6 @@ pub(crate) enum FileLayout {
 }
 
 /// The layout of a file that begins with `head`, and its format unless it is given.
-///
-/// # Errors
-/// The format cannot be recognised, or the file cannot be in the given format.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,

@@ -642,9 +642,6 @@ impl Account {
     }
 
     /// Ends the connections that a removed user made. One that cannot be ended keeps none of the others.
-    ///
-    /// # Errors
-    /// The first failure.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
         let mut ended = Ok(());
         // Any that a crash leaves open nothing: `find_connection` checks the user each time.

@@ -256,9 +256,6 @@ impl<'a> SignInAttempt<'a> {
 }
 
 /// Waits for a turn to check a password: each check takes some tens of megabytes.
-///
-/// # Errors
-/// Too many others wait.
 pub(crate) async fn turn(service: &Service) -> Result<SemaphorePermit<'_>, Problem> {
     let turn = tokio::time::timeout(MOST_WAIT, service.hashing.acquire()).await;
     turn.map_err(|_| busy())?.map_err(|_| busy())
