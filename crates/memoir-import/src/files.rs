@@ -209,14 +209,12 @@ impl Files {
         }
     }
 
-    /// Reports the files that are not read.
     pub(crate) fn report_passed(&self, out: &mut Out<'_>) {
         for (place, reason) in &self.passed {
             out.report.pass(place.clone(), *reason);
         }
     }
 
-    /// The number of files.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
@@ -253,7 +251,6 @@ impl Files {
         found.ok()
     }
 
-    /// A position in a file.
     pub(crate) fn place(&self, index: usize) -> EntryPosition {
         if self.is_one() {
             EntryPosition::default()

@@ -11,7 +11,6 @@ use std::{
 
 use crate::NoMemoryReason;
 
-/// The kind of a folder's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     File,

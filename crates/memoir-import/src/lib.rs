@@ -522,7 +522,6 @@ impl Import {
 pub(crate) enum Halt {
     /// The receiver of the memories stopped it.
     Stopped,
-    /// The input cannot be read.
     #[from(Error, io::Error)]
     Failed(Error),
 }

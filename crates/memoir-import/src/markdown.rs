@@ -355,7 +355,6 @@ fn inline_tags(text: &str) -> Vec<String> {
     found
 }
 
-/// A line of basic-memory.
 enum MarkdownLine<'a> {
     Observation {
         category: &'a str,

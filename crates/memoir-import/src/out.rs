@@ -26,7 +26,6 @@ const TITLE_CHARACTERS: usize = 120;
 /// Fewer characters than this are no memory.
 const FEWEST_CHARACTERS: usize = 3;
 
-/// An entry as a reader found it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FoundEntry {
     pub(crate) text: String,
@@ -124,7 +123,6 @@ impl<'a> Out<'a> {
         true
     }
 
-    /// Counts a part that is no memory.
     pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.pass(place, reason);
     }
@@ -306,7 +304,6 @@ pub(crate) fn digest_id(text: &str) -> String {
     format!("sha256-{}", &hex(text)[..32])
 }
 
-/// The hexadecimal digest of a text.
 pub(crate) fn hex(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }

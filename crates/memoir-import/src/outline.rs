@@ -18,7 +18,6 @@ const DEPTH: usize = 6;
 /// The bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// The outline of a file.
 pub(crate) fn outline(mut reader: impl Read) -> io::Result<Vec<u8>> {
     let mut outline = Outline::default();
     let mut piece = vec![0; PIECE];

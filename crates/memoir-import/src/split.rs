@@ -32,7 +32,6 @@ pub(crate) fn page(text: &str, short: usize, limit: usize) -> Vec<String> {
     parts
 }
 
-/// A heading and the text below it.
 struct HeadedSection<'a> {
     heading: &'a str,
     blocks: Vec<&'a str>,

@@ -73,7 +73,6 @@ pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
     names(database, query, [])
 }
 
-/// The names of a table's columns.
 pub(crate) fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Error> {
     // The table's name is a value here, not a part of the statement: it comes from the file.
     let query = "SELECT name FROM pragma_table_info(?1)";
@@ -89,7 +88,6 @@ fn names(database: &Connection, query: &str, values: impl Params) -> Result<Vec<
     Ok(names.flatten().collect())
 }
 
-/// Walks through the rows of a query.
 pub(crate) fn each<'a>(
     database: &Connection,
     query: &str,
@@ -123,7 +121,6 @@ pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     }
 }
 
-/// A column's whole number.
 pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
     row.get_ref(column).ok()?.as_i64().ok()
 }

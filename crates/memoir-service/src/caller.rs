@@ -247,7 +247,6 @@ impl Caller {
         Ok((reached, id))
     }
 
-    /// The agent of an access request.
     pub(crate) async fn reach_access(
         &self,
         request: &str,

@@ -2,7 +2,6 @@
 
 use axum::http::StatusCode;
 
-/// A code and the page about it.
 pub(crate) struct ErrorPage {
     /// The code.
     pub(crate) code: &'static str,
@@ -37,7 +36,6 @@ macro_rules! pages {
     };
 }
 
-/// Every code.
 pub(crate) const PAGES: &[ErrorPage] = pages! {
     // A refusal by a session tool is a result for the model, which continues.
     200 age_limit

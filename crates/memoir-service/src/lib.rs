@@ -189,7 +189,6 @@ pub(crate) struct ServiceParts {
     pub(crate) life: tokio::sync::Notify,
     /// Woken when a session ended or was released.
     pub(crate) ended: Arc<tokio::sync::Notify>,
-    /// The streams of events that are open.
     pub(crate) streams: streams::Streams,
     /// Whether only loopback reaches it.
     pub(crate) is_local: bool,
@@ -198,7 +197,6 @@ pub(crate) struct ServiceParts {
 }
 
 impl Service {
-    /// For a listener at that address.
     pub(crate) fn new(memoir: Memoir, mut options: ServiceOptions, address: SocketAddr) -> Self {
         let is_local = address.ip().is_loopback();
         // Behind a proxy loopback is the proxy's address, and says nothing about the client.

@@ -113,7 +113,6 @@ pub(crate) struct HeldRoom {
     _share: Option<OwnedSemaphorePermit>,
 }
 
-/// Bytes of a permit.
 const ROOM_UNIT: usize = 1 << 10;
 /// The largest short body, in bytes.
 // All requests of refining: a session's calls continue while long imports fill the other part.
@@ -352,7 +351,6 @@ impl<Who: Eq + Hash> Limiter<Who> {
     }
 }
 
-/// The counts of sign-in attempts.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<RecentByKey<[u8; 32], Vec<Instant>>>);
 

@@ -32,7 +32,6 @@ use crate::{Problem, Service, host, limits, routes::sign_in};
 // identifier under 10.
 const MOST_BYTES: usize = 16 << 10;
 
-/// The path of the resource's metadata.
 pub(crate) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
 pub(crate) fn routes(service: &Service) -> Router<Service> {

@@ -38,7 +38,6 @@ metric_table! {
     }
 }
 
-/// The registered metrics of requests.
 pub(crate) struct Requests {
     registry: Registry,
     table: Table,

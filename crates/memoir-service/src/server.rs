@@ -505,7 +505,6 @@ mod tests {
         assert!(!problem.to_string().contains("Kanarien"));
     }
 
-    /// For one connection.
     fn room() -> OwnedSemaphorePermit {
         Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap()
     }

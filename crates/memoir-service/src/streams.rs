@@ -81,14 +81,12 @@ type Place = (AccountId, Party);
 /// The listener of a stream.
 #[derive(Clone)]
 pub(crate) enum Listener {
-    /// The holder of a token.
     Token(Caller),
     /// An administrator's browser, which holds a cookie instead.
     Browser(Arc<SignedInUser>),
 }
 
 impl Listener {
-    /// The place that its streams count for.
     fn place(&self) -> Place {
         match self {
             Self::Token(caller) => (caller.principal.account, caller.party()),

@@ -40,7 +40,6 @@ pub(crate) enum StatementSubject {
     Reply,
 }
 
-/// Statements, and what each is about.
 pub(crate) struct Statements<'commit>(
     pub(crate) Vec<Statement<'commit>>,
     pub(crate) Vec<StatementSubject>,

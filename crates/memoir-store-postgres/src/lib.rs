@@ -167,7 +167,6 @@ impl PostgresStore {
         })
     }
 
-    /// Reads all rows of one statement.
     async fn all<T>(
         &self,
         reach: impl Into<Reach>,
@@ -178,7 +177,6 @@ impl PostgresStore {
         all(&self.connections.rows(reach, sql, values).await?, read)
     }
 
-    /// Reads the first row of one statement.
     async fn first<T>(
         &self,
         reach: impl Into<Reach>,

@@ -100,11 +100,8 @@ impl TransactionPurpose {
 /// The rows that a transaction can read and write. The policies of the tables enforce it for every statement.
 #[derive(Debug, Clone, Copy, derive_more::From)]
 pub(crate) enum Reach {
-    /// Those of all accounts.
     Fleet,
-    /// Those of one account and its agents.
     Account(AccountId),
-    /// Those of one agent.
     Agent(AgentScope),
 }
 
@@ -432,7 +429,6 @@ impl Connections {
         }
     }
 
-    /// Reads by one statement.
     pub(crate) async fn rows(
         &self,
         reach: impl Into<Reach>,

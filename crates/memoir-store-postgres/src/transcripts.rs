@@ -42,7 +42,6 @@ pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
     ]
 }
 
-/// Reads the answers of [`state`].
 pub(crate) fn read_state([schedule, counts, kept]: [&[Row]; 3]) -> Result<TranscriptRow> {
     let Some(transcript) = first(schedule, decode::message_schedule)? else {
         return Ok(TranscriptRow::default());

@@ -150,7 +150,6 @@ pub(crate) fn list<'value>(values: impl IntoIterator<Item = Value<'value>>) -> V
     column.unwrap_or(Value::Integers(Vec::new()))
 }
 
-/// Counts of all rows.
 pub(crate) fn counts<R>(
     rows: &[R],
     table: &'static str,
@@ -221,7 +220,6 @@ impl DatabaseRow for PostgresRow<'_> {
     }
 }
 
-/// Reads every row of a result.
 pub(crate) fn all<T>(
     rows: &[tokio_postgres::Row],
     read: impl Fn(&dyn DatabaseRow) -> Result<T>,
@@ -229,7 +227,6 @@ pub(crate) fn all<T>(
     rows.iter().map(|row| read(&PostgresRow(row))).collect()
 }
 
-/// Reads the first row of a result.
 pub(crate) fn first<T>(
     rows: &[tokio_postgres::Row],
     read: impl FnOnce(&dyn DatabaseRow) -> Result<T>,

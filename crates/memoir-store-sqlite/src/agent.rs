@@ -378,7 +378,6 @@ pub(crate) fn is_theirs(connection: &Connection, scope: AgentScope) -> error::Re
     exists(connection, sql, values)
 }
 
-/// The bytes of the agent and of its account.
 pub(crate) fn bytes(scope: AgentScope) -> ([u8; 16], [u8; 16]) {
     (*scope.agent.as_bytes(), *scope.account.as_bytes())
 }
@@ -727,7 +726,6 @@ pub(crate) fn execute(
     Ok(connection.prepare_cached(sql)?.execute(values)?)
 }
 
-/// The first row of a result.
 pub(crate) fn first<T>(
     connection: &Connection,
     sql: &str,
@@ -741,7 +739,6 @@ pub(crate) fn first<T>(
     Ok(found.transpose()?)
 }
 
-/// All rows of a result.
 pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,

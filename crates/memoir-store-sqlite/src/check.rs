@@ -193,7 +193,6 @@ const RULES: [Rule; 6] = [
     },
 ];
 
-/// What breaks a rule.
 fn breaches(connection: &Connection, rule: &Rule) -> Result<Vec<Finding>> {
     all(connection, rule.sql, (), |row| {
         let problem = (rule.problem)(&mut Columns::new(row, rule.table))?;

@@ -32,7 +32,6 @@ pub(crate) fn rows(commit: &Commit) -> usize {
         + commit.records.len()
 }
 
-/// Writes one decision.
 pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOutcome> {
     fault::point("commit.begun");
     // The version first: what was decided on an earlier version of the agent need not fit the present one, and is a

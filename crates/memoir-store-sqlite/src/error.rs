@@ -68,7 +68,6 @@ pub(crate) fn message(error: &rusqlite::Error) -> String {
     }
 }
 
-/// The code of a failure of SQLite.
 pub(crate) fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
     error.sqlite_error_code()
 }

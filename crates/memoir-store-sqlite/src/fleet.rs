@@ -365,7 +365,6 @@ const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, st
 /// An account, by its bytes, and a model.
 type Queue = (Vec<u8>, String);
 
-/// The queue after that one.
 fn next_queue(connection: &Connection, last: &Queue) -> error::Result<Option<Queue>> {
     let read = |row: &dyn DatabaseRow| {
         let mut columns = Columns::new(row, "sessions");

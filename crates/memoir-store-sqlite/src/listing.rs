@@ -50,7 +50,6 @@ pub(crate) fn page(
     Ok(FleetSlice::new(page, counts, agents))
 }
 
-/// The agents of the page by their rank.
 fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Result<Vec<AgentId>> {
     // No list has as many agents as SQLite cannot count.
     let Ok(offset) = count(page.offset, "agents", "id") else {

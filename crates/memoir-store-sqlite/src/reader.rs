@@ -19,7 +19,6 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Of the file at that path.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,

@@ -80,7 +80,6 @@ impl WordIndexes for SqliteStore {
     }
 }
 
-/// Deletes the index of an agent.
 pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
     let sql = "DELETE FROM word_indexes WHERE agent_id = ?1";
     execute(connection, sql, [agent]).map(drop)

@@ -191,7 +191,6 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
 /// Whether a change left anything different.
 type WriteResult = Result<bool, Error>;
 
-/// A change that waits for the thread.
 struct WaitingChange {
     change: Box<dyn AnyChange>,
     _place: QueueSlot,
@@ -305,7 +304,6 @@ impl Writer {
         })
     }
 
-    /// Transactions that reached the disk.
     pub(crate) fn transactions(&self) -> u64 {
         self.load.transactions.load(Ordering::Relaxed)
     }
@@ -592,7 +590,6 @@ struct WriterState {
     owes_scrub: bool,
     /// How long a transaction waits for another process that has the lock.
     patience: Duration,
-    /// The schema at its last check.
     looked: schema::CheckedSchema,
     /// SQLite's count of what other connections committed; `None` before the first look.
     data_version: Cell<Option<i64>>,
@@ -864,7 +861,6 @@ impl WriterState {
     }
 }
 
-/// How a transaction was lost.
 enum LostTransaction {
     /// By one of its changes.
     Change(QueryFault),

@@ -30,7 +30,6 @@ struct ChatGptNode<'a> {
     broken: Option<NoMessageReason>,
 }
 
-/// Reads one conversation.
 pub(crate) fn read(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,

@@ -31,7 +31,6 @@ struct ClaudeEntry {
     place: FilePosition,
 }
 
-/// Reads one conversation.
 pub(crate) fn read(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,

@@ -28,7 +28,6 @@ const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("[Request interrupted by user", NoMessageReason::System),
 ];
 
-/// One line.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let fields = ["type", "uuid", "timestamp", "message", "attachment"];
     let [kind, id, at, message, attachment] = line.fields(fields)?;

@@ -230,7 +230,6 @@ pub(crate) fn up_to_break<T>(
 #[derive(Debug)]
 pub(crate) struct ExportedConversation<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Its beginning.
     pub(crate) place: FilePosition,
     counted: usize,
     line: u64,

@@ -6,7 +6,6 @@ use crate::{
     raw::{first_keys, first_keys_of_elements, skip_space},
 };
 
-/// The layout of the pieces in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileLayout {
     /// Plain text.
@@ -71,7 +70,6 @@ pub fn form_of(head: &[u8]) -> Option<TranscriptFormat> {
         .filter(|format| *format != TranscriptFormat::Text)
 }
 
-/// The beginning of a file.
 enum Begin<'a> {
     Nothing,
     /// An object, with its first keys.

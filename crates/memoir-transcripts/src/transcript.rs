@@ -33,7 +33,6 @@ pub struct TranscriptReader<R> {
 /// The next expected part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TranscriptState {
-    /// A line of plain text.
     Text,
     /// A value of JSON on a line of its own.
     Line,
@@ -47,7 +46,6 @@ enum TranscriptState {
     Key { first: bool, found: bool },
     /// The end of the file.
     End,
-    /// Exhausted.
     Over,
 }
 

@@ -5,7 +5,6 @@
 pub(crate) enum Parent {
     /// It has none: the conversation begins here.
     Root,
-    /// The node of this index.
     Node(usize),
     /// A node that is not in the file.
     Missing,

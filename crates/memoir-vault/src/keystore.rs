@@ -61,7 +61,6 @@ pub struct KeyStore {
     held: Mutex<Held>,
 }
 
-/// The cached data.
 struct Held {
     master: Arc<Master>,
     keys: HashMap<AgentScope, KnownKey>,

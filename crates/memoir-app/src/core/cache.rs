@@ -28,7 +28,6 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         }
     }
 
-    /// Whether the key has an entry.
     pub(crate) fn has(&self, key: K) -> bool {
         self.kept.contains_key(&key)
     }
@@ -85,7 +84,6 @@ impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
         self.kept.get(&key).map(|entry| entry.value.clone())
     }
 
-    /// The total size.
     #[cfg(test)]
     pub(crate) fn weight(&self) -> usize {
         self.weight

@@ -119,7 +119,6 @@ pub(crate) struct RecordCounts {
     pub(crate) removed_tokens: u64,
     /// The memories that an edit moved to the archive.
     pub(crate) archived: u64,
-    /// The summaries that an edit wrote.
     pub(crate) summaries: u64,
 }
 

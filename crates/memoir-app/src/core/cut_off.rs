@@ -16,9 +16,7 @@ pub(crate) enum CutOff {
     /// After so many tokens, well before the limit: at one of the server's own.
     #[display("the model's answer was cut off after {output} tokens, though {limit} were allowed")]
     Server {
-        /// The tokens of the response.
         output: u64,
-        /// The requested limit.
         limit: u32,
     },
     /// Prompt and response fill the model's context of so many tokens.

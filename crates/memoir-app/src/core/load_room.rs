@@ -138,7 +138,6 @@ impl Default for LoadRoom {
 }
 
 impl LoadRoom {
-    /// Notes the counts of an agent's rows.
     pub(crate) fn note(&self, scope: AgentScope, counts: RowCounts) {
         let mut known = self.known.lock();
         if known.len() >= REMEMBERED {

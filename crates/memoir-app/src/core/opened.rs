@@ -105,7 +105,6 @@ impl<'a> IntoIterator for &'a MemoryList {
     }
 }
 
-/// The cached memories of one agent.
 #[derive(Default)]
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.

@@ -377,7 +377,6 @@ impl Memoir {
         }
     }
 
-    /// The usage of an account or an agent.
     async fn usage_of(&self, whose: Whose) -> Result<StoredUsage> {
         let now = self.now();
         if let Some(usage) = self.usages.stored.get(&whose, now) {
@@ -417,7 +416,6 @@ impl Memoir {
     }
 }
 
-/// The number of memories that a decision makes.
 pub(crate) fn new_memories(decision: &Decision) -> u64 {
     let changes = decision.changes.iter();
     changes.filter(|change| change.before().is_none()).count() as u64

@@ -188,7 +188,6 @@ impl RehearsedEdit {
 pub(crate) struct RehearsalCopy {
     /// The counts on the copy.
     tally: Tally,
-    /// The number of the copy's next memory.
     next_number: Number,
     /// The place that the copy's next record would have.
     next_seq: u64,

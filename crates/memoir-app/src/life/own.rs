@@ -192,7 +192,6 @@ fn code(rows: &[MessageRow]) -> Option<String> {
     Some(format!("{first}-{last}/{}", rows.len()))
 }
 
-/// The place of a part's last message.
 fn last_place(part: &str) -> Result<u64, Invalid> {
     let places = part
         .split_once('/')

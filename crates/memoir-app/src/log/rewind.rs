@@ -129,7 +129,6 @@ impl AgentLog<'_> {
     }
 }
 
-/// The use of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AfterDeciding {
     /// A preview only.

@@ -449,7 +449,6 @@ struct LogPage {
 struct Judge {
     scope: AgentScope,
     key: Option<AgentKey>,
-    /// The next expected record.
     next_seq: u64,
     /// The last one whose hash matches.
     head: ChainHead,
@@ -508,7 +507,6 @@ impl Judge {
         note(&mut self.mismatches, seq, problem);
     }
 
-    /// Follows the next records.
     fn follow(&mut self, rows: Vec<AuditRow>) {
         for row in &rows {
             self.next_seq = row.seq + 1;
@@ -596,7 +594,6 @@ impl Judge {
         }
     }
 
-    /// Replays the records.
     fn apply(&mut self, rows: Vec<AuditRow>) {
         // The replay is restored only if all records match: after a contradiction the state is not known.
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {

@@ -149,7 +149,6 @@ mod tests {
         tests::{memoir, scope},
     };
 
-    /// The account's run once it has ended.
     async fn ended(account: &Account) -> VerificationRun {
         for _ in 0..1_000 {
             let run = account.verification().unwrap();

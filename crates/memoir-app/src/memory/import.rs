@@ -342,7 +342,6 @@ enum LinePlace {
 struct ImportPlan {
     places: Vec<LinePlace>,
     not_replaced: Vec<UnreplacedLine>,
-    /// Tokens of new core memories.
     core_tokens: u64,
 }
 

@@ -47,7 +47,6 @@ pub(crate) struct ReadTexts {
 }
 
 impl ReadTexts {
-    /// Adds an active memory.
     pub(crate) fn add(&mut self, memory: &Memory) {
         let hash = hash(&self.keys, memory.content.expose());
         self.texts.set((memory.number, Some(hash)));

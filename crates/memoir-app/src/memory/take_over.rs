@@ -600,7 +600,6 @@ struct KnownTexts<'a> {
     sources: HashMap<Short, Vec<u64>>,
     /// Those of these records that were read.
     read: HashSet<u64>,
-    /// Core tokens of the file.
     core_tokens: u64,
     taken: TakenOver,
 }

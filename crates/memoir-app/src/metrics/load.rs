@@ -22,7 +22,6 @@ const FRESH: Duration = Duration::from_secs(5);
 const REST: u32 = 100;
 
 impl Table {
-    /// Sets the gauges.
     fn show_load(&self, load: &FleetLoad, now: Timestamp, lease_of: impl Fn(Driver) -> Duration) {
         self.agents.set(whole(load.agents));
         self.queued.set(whole(load.waiting));

@@ -152,7 +152,6 @@ metric_table! {
     }
 }
 
-/// The counters of one process.
 pub(crate) struct Metrics {
     registry: Registry,
     table: Table,

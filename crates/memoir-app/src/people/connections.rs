@@ -286,7 +286,6 @@ pub struct ConnectionView {
 /// The data of a connection, beside that of every token.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ConnectionDocument {
-    /// The digest of the client's identifier.
     #[serde(with = "digest")]
     client_digest: [u8; 32],
     client: String,
@@ -361,7 +360,6 @@ const CLIENT_PREFIX: &str = "memoir-client_";
 /// Longer texts are no identifiers.
 // Five addresses of 500 characters and a name of 100, sealed and in Base64, stay below it.
 const LONGEST_ID: usize = 8 << 10;
-/// The seal context of such an identifier.
 const CLIENT_PLACE: SealContext = SealContext {
     row: SealedRow::Client,
     version: 1,

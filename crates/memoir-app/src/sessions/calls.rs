@@ -501,7 +501,6 @@ impl CallState {
         }
     }
 
-    /// Whether its session is open.
     fn is_open(&self) -> bool {
         let state = self.session.as_ref().map(|session| session.state);
         state == Some(State::Open)
@@ -516,7 +515,6 @@ impl CallState {
     }
 }
 
-/// Whether the session works on a copy.
 fn needs_copy(session: &Session) -> bool {
     session.rehearsal && session.state == State::Open
 }

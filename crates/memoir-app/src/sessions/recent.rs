@@ -67,7 +67,6 @@ impl KnownMemories {
     }
 }
 
-/// The cached sessions.
 pub(crate) struct Recent {
     known: Mutex<BoundedCache<AgentScope, KnownSession>>,
     /// Of one session of each agent.

@@ -180,11 +180,9 @@ impl OwnAgent {
 /// The rights of a viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessLevel {
-    /// All text.
     Words,
     /// The text that a grant of that scope covers.
     Under(AccessScope),
-    /// None.
     NoWords,
 }
 

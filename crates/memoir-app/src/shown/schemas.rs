@@ -226,7 +226,6 @@ mod tests {
     };
     use serde::Serialize;
 
-    /// The names of its fields, sorted.
     fn names_of(value: impl Serialize) -> Vec<String> {
         let value = serde_json::to_value(value).unwrap();
         value.as_object().unwrap().keys().cloned().collect()

@@ -23,7 +23,6 @@ use crate::{
     wire::agent_etag,
 };
 
-/// Settings by their names.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct SettingsByName(Map<String, Value>);

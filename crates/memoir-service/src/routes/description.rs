@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::errors;
 
-/// A list of codes.
 macro_rules! codes {
     ($($code:ident)*) => { &[$(stringify!($code)),*] };
 }
@@ -88,7 +87,6 @@ const OPERATIONS: &[Operation] = operations! {
     take_checkpoint, "Every caller with a token." =>;
 };
 
-/// The groups of the requests.
 const TAGS: &[(&str, &str)] = &[
     ("agents", "Agents and their settings."),
     ("tokens", "Secrets of agents."),

@@ -202,7 +202,6 @@ pub(crate) struct MemoriesFilter {
     include: Option<String>,
 }
 
-/// A parsed filter.
 struct Selected {
     query: RecallQuery,
     /// Whether memories are searched by their content, which counts as reading it.
@@ -422,7 +421,6 @@ fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
     expected.admits(|| memory_etag(now))
 }
 
-/// A route that handles one memory by its number.
 macro_rules! handling_route {
     ($(#[$doc:meta])* $method:ident $path:literal, $tag:literal, $id:literal,
      $name:ident = $reach:ident, $handling:ident) => {

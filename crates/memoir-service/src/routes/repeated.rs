@@ -17,7 +17,6 @@ use crate::{
     extract::{self, Path},
 };
 
-/// A request that was made before.
 pub(crate) struct RepeatedRequest {
     method: Method,
     /// As it is described: with `{agent}` for an agent.

@@ -11,7 +11,6 @@ use reqwest::{
 /// The part of the network of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Realm {
-    /// The public network.
     Public,
     /// This machine or its own network.
     Private,

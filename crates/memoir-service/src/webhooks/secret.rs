@@ -5,7 +5,6 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// What secrets begin with.
 const PREFIX: &str = "whsec_";
 /// How many bytes a secret may have.
 // As the specification of Standard Webhooks has it.

@@ -47,7 +47,6 @@ struct OpenFile {
     connection: Connection,
     /// Whether the file is a key store already, and not empty.
     is_made: bool,
-    /// The schema of the file at its last check.
     looked: schema::CheckedKeySchema,
 }
 

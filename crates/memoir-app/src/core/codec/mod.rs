@@ -245,7 +245,6 @@ fn agent_row(
     })
 }
 
-/// The ranks of an agent in sorted lists.
 fn ranks(agent: &Agent) -> FleetRanks {
     FleetRanks {
         budget_share: budget_share(agent),
@@ -576,7 +575,6 @@ pub(crate) fn opening(key: &AgentKey, row: &AuditRow) -> Result<Opening> {
     Ok(key.opening(&place, &record_columns(row)?.0, &row.body.0)?)
 }
 
-/// A record without its text.
 pub(crate) fn bare_record<Body>(row: AuditRow<Body>) -> Result<Record> {
     Ok(Record {
         facts: facts(&row)?,
@@ -985,7 +983,6 @@ pub(crate) fn message(
     })
 }
 
-/// A message as it was handed over.
 pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<ConversationMessage> {
     let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
     let place = message_place(&row.digest);

@@ -24,7 +24,6 @@ pub(crate) struct IndexVersion {
     pub(crate) version: u64,
     /// The place of the last record of its log.
     pub(crate) last_seq: u64,
-    /// That record's hash.
     pub(crate) hash: [u8; 32],
 }
 

@@ -37,7 +37,6 @@ pub(crate) enum SessionEvent {
     Begun {
         consent: Prompt,
     },
-    /// The model responded.
     Replied {
         request: Box<ModelRequest>,
         reply: Box<Reply>,

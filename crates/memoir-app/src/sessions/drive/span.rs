@@ -24,7 +24,6 @@ pub(super) async fn of_session(
     driven
 }
 
-/// Notes the outcome of a session.
 fn session_ended(span: &Span, session: &SessionFacts) {
     span.record("memoir.session.mode", session.mode.as_str());
     span.record("memoir.session.driver", driver_name(session.driver));
