@@ -359,10 +359,8 @@ fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &
 
 /// The first of some rows, and the rest.
 fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
-    match rows.split_first() {
-        Some((first, rest)) => (Some(first), rest),
-        None => (None, rows),
-    }
+    rows.split_first()
+        .map_or((None, rows), |(first, rest)| (Some(first), rest))
 }
 
 /// The call that writes a decision's first rows.

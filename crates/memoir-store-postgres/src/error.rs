@@ -9,9 +9,10 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 pub(crate) const OPENING: usize = usize::MAX;
 
 /// What stopped the statements of a transaction.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(crate) enum StatementFault {
     /// Nothing reached the database, or the store itself found something.
+    #[from]
     Store(Error),
     /// The database refused the statement at that place: nothing was written.
     Refused(usize, Box<DbError>),
@@ -70,12 +71,6 @@ impl StatementFault {
     pub(crate) fn is_unmet(&self, place: usize) -> bool {
         matches!(self, Self::Refused(at, refusal)
             if *at == place && *refusal.code() == SqlState::DIVISION_BY_ZERO)
-    }
-}
-
-impl From<Error> for StatementFault {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
     }
 }
 
