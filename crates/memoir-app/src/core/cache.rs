@@ -2,9 +2,8 @@
 
 use std::{collections::HashMap, hash::Hash, time::Instant};
 
-/// A cache with a size limit. The least recently put entry is evicted, so a session in use stays.
-pub(crate) struct BoundedCache<K, V> {
-    limit: usize,
+/// A cache up to a weight of `LIMIT`. The least recently put entry is evicted, so a session in use stays.
+pub(crate) struct BoundedCache<K, V, const LIMIT: usize> {
     weight: usize,
     kept: HashMap<K, Entry<V>>,
     turn: u64,
@@ -17,17 +16,17 @@ struct Entry<V> {
     value: V,
 }
 
-impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
-    /// Up to that weight.
-    pub(crate) fn new(limit: usize) -> Self {
+impl<K, V, const LIMIT: usize> Default for BoundedCache<K, V, LIMIT> {
+    fn default() -> Self {
         Self {
-            limit,
             weight: 0,
             kept: HashMap::new(),
             turn: 0,
         }
     }
+}
 
+impl<K: Hash + Eq + Copy, V, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
     pub(crate) fn has(&self, key: K) -> bool {
         self.kept.contains_key(&key)
     }
@@ -56,7 +55,7 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     #[must_use = "is dropped once nothing is locked any more"]
     pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
         let mut gone = Vec::from_iter(self.take_weighed(key));
-        while self.weight + weight > self.limit {
+        while self.weight + weight > LIMIT {
             // All entries are searched, rather than kept in order, because this happens only at the limit.
             let oldest = self.kept.iter().min_by_key(|(_, entry)| entry.turn);
             // A value that is larger than the limit is kept, but alone.
@@ -78,7 +77,7 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     }
 }
 
-impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
+impl<K: Hash + Eq + Copy, V: Clone, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
     /// The value of that key, which stays.
     pub(crate) fn get(&self, key: K) -> Option<V> {
         self.kept.get(&key).map(|entry| entry.value.clone())
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_was_put_there_longest_ago_gives_way() {
-        let mut kept = BoundedCache::new(10);
+        let mut kept = BoundedCache::<_, _, 10>::default();
         for key in 0..10 {
             assert!(kept.put(key, 1, key).is_empty());
         }
@@ -116,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_was_not_put_again_since_a_time_is_taken_out() {
-        let mut kept = BoundedCache::new(10);
+        let mut kept = BoundedCache::<_, _, 10>::default();
         assert!(kept.put(1, 4, 1).is_empty());
         let between = Instant::now();
         assert!(kept.put(2, 3, 2).is_empty());

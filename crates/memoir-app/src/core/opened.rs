@@ -135,13 +135,8 @@ impl OfAgent {
 
 type SharedMemories = Arc<RwLock<OfAgent>>;
 
-pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories>>);
-
-impl Default for OpenedMemories {
-    fn default() -> Self {
-        Self(Mutex::new(BoundedCache::new(OPENED_BYTES)))
-    }
-}
+#[derive(Default)]
+pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories, OPENED_BYTES>>);
 
 impl OpenedMemories {
     /// Opens the memories of these rows, in their order, read at the agent's `version`. They hold `room`.

@@ -77,7 +77,7 @@ pub(crate) struct SameTexts {
     keys: RandomState,
     /// One reader of an agent's memories at a time.
     reading: ConcurrencyLimit,
-    agents: Mutex<BoundedCache<AgentScope, AgentTexts>>,
+    agents: Mutex<BoundedCache<AgentScope, AgentTexts, BYTES>>,
 }
 
 impl Default for SameTexts {
@@ -85,7 +85,7 @@ impl Default for SameTexts {
         Self {
             keys: RandomState::new(),
             reading: ConcurrencyLimit::new(READERS),
-            agents: Mutex::new(BoundedCache::new(BYTES)),
+            agents: Mutex::default(),
         }
     }
 }
@@ -187,7 +187,7 @@ impl SameTexts {
 
     fn keep(
         &self,
-        mut agents: MutexGuard<'_, BoundedCache<AgentScope, AgentTexts>>,
+        mut agents: MutexGuard<'_, BoundedCache<AgentScope, AgentTexts, BYTES>>,
         scope: AgentScope,
         known: AgentTexts,
     ) {

@@ -67,19 +67,11 @@ impl KnownMemories {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct Recent {
-    known: Mutex<BoundedCache<AgentScope, KnownSession>>,
+    known: Mutex<BoundedCache<AgentScope, KnownSession, SESSIONS>>,
     /// Of one session of each agent.
-    memories: Mutex<BoundedCache<AgentScope, (SessionId, KnownMemories)>>,
-}
-
-impl Default for Recent {
-    fn default() -> Self {
-        Self {
-            known: Mutex::new(BoundedCache::new(SESSIONS)),
-            memories: Mutex::new(BoundedCache::new(MEMORIES_BYTES)),
-        }
-    }
+    memories: Mutex<BoundedCache<AgentScope, (SessionId, KnownMemories), MEMORIES_BYTES>>,
 }
 
 impl Recent {
