@@ -1,7 +1,7 @@
 //! Internal failures: each is always logged, under an identifier that the response contains, so that the administrator
 //! finds the cause. Neither holds an agent's text.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::core::{Error, clock};
@@ -10,9 +10,9 @@ use crate::core::{Error, clock};
 pub const TARGET: &str = "memoir::fault";
 
 /// Identifies one failure, in the log and in the response; shown as `urn:uuid:…`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display, Serialize)]
 #[display("{}", _0.urn())]
-pub struct FaultId(Uuid);
+pub struct FaultId(#[serde(with = "uuid::serde::urn")] Uuid);
 
 impl FaultId {
     /// Logs a failure, and returns its identifier; `None` for a refusal, and for a transient failure. An unreachable
@@ -36,11 +36,5 @@ impl FaultId {
         let id = Self(clock::fault());
         tracing::error!(target: TARGET, fault = %id, what, "broke off");
         id
-    }
-}
-
-impl Serialize for FaultId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
