@@ -39,11 +39,19 @@ enum TranscriptState {
     /// A value of JSON, or the end.
     Value,
     /// `[`
-    Open { in_object: bool },
+    Open {
+        in_object: bool,
+    },
     /// An element, or `]` where `first` is set.
-    Element { first: bool, in_object: bool },
+    Element {
+        first: bool,
+        in_object: bool,
+    },
     /// A key of the object around the array, or `}`.
-    Key { first: bool, found: bool },
+    Key {
+        first: bool,
+        found: bool,
+    },
     /// The end of the file.
     End,
     Over,

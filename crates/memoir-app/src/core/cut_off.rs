@@ -15,10 +15,7 @@ pub(crate) enum CutOff {
     Limit(u32),
     /// After so many tokens, well before the limit: at one of the server's own.
     #[display("the model's answer was cut off after {output} tokens, though {limit} were allowed")]
-    Server {
-        output: u64,
-        limit: u32,
-    },
+    Server { output: u64, limit: u32 },
     /// Prompt and response fill the model's context of so many tokens.
     #[display(
         "the model's answer was cut off, since prompt and answer fill its context of {_0} tokens"
