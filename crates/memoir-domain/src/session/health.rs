@@ -51,24 +51,3 @@ impl Health {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_of_what_holds_of_an_agent_is_its_health() {
-        let over = 1_000_001;
-        for (last, share, health) in [
-            (Some(State::Failed), over, Health::Failed),
-            (Some(State::RolledBack), over, Health::OverBudget),
-            (Some(State::RolledBack), 1_000_000, Health::RolledBack),
-            (Some(State::Declined), 0, Health::InOrder),
-            (None, over, Health::OverBudget),
-            (None, 0, Health::InOrder),
-        ] {
-            assert_eq!(Health::from_row(last, share), health);
-        }
-        assert_eq!(Health::ALL.map(Health::rank), [0, 1, 2, 3]);
-    }
-}

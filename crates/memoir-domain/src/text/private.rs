@@ -91,19 +91,3 @@ impl PrivateJson {
         self.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spec_5_1_private_text_prints_its_length_only() {
-        let text = PrivateText::new("a vow kept in confidence");
-        assert_eq!(
-            format!("{text:?} {text}"),
-            "PrivateText(24 characters) [24 characters]"
-        );
-        let json = PrivateJson::new(serde_json::json!({"content": "a vow"}));
-        assert_eq!(format!("{json:?}"), "PrivateJson(19 bytes)");
-    }
-}

@@ -28,4 +28,5 @@ mod shred;
 mod time_machine;
 mod traces;
 mod undo;
+mod values;
 mod world;
