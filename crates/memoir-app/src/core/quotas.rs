@@ -14,6 +14,7 @@ use std::{
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp,
+    access::{AccessState, CALLS},
     agent::Agent,
     audit::{Action, ActorKind},
     draft::Decision,
@@ -50,9 +51,16 @@ const LIFE_ACTIONS: [Action; 4] = [
     Action::TranscriptAbsorbed,
     Action::TranscriptFailed,
 ];
+/// The records of what the model was asked for, and its calls ([`CALLS`]).
+const ACCESS_ACTIONS: [Action; 4] = [
+    Action::AccessGranted,
+    Action::AccessRefused,
+    Action::AccessRevoked,
+    Action::AccessExpired,
+];
 /// Whether a record of that action follows calls of a model.
 fn follows_calls(action: Action) -> bool {
-    action.is_session_end() || LIFE_ACTIONS.contains(&action)
+    action.is_session_end() || LIFE_ACTIONS.contains(&action) || ACCESS_ACTIONS.contains(&action)
 }
 
 macro_rules! quotas {
@@ -465,7 +473,9 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
             count: read.len() as u64,
             tokens: read.map(|message| message.tokens).sum(),
         },
+        // Of a request for access, its row alone has the calls that gave no answer.
         asks_model: !commit.sessions.is_empty()
+            || !commit.access.is_empty()
             || asks.into_iter().any(|record| follows_calls(record.action)),
     }
 }
@@ -550,8 +560,8 @@ impl AgentHandle {
         Ok(used)
     }
 
-    /// The usage of the agent's model in the last day: by sessions, and at least one call for each reflection and each
-    /// part of a conversation.
+    /// The usage of the agent's model in the last day: by sessions and requests for access, and at least one call for
+    /// each reflection and each part of a conversation.
     async fn model_use(&self) -> Result<ModelUse> {
         let store = &self.memoir.store;
         let since = self.memoir.now().plus_seconds(-DAY_SECONDS);
@@ -575,14 +585,34 @@ impl AgentHandle {
                 break;
             }
         }
-        let filter = RecordFilter {
-            actions: LIFE_ACTIONS.to_vec(),
+        for row in store.open_requests(self.scope).await? {
+            let request = codec::listed_access_request(&row)?;
+            let asked = request.question.filter(|asked| asked.until > since);
+            // An answer's record has the calls before it.
+            if let (AccessState::Asked, Some(asked)) = (request.state, asked) {
+                used.calls = used.calls.saturating_add(asked.usage.calls);
+            }
+        }
+        let mut filter = RecordFilter {
+            actions: [LIFE_ACTIONS, ACCESS_ACTIONS].concat(),
             since: Some(since),
+            first: Some(PAGE),
             ..RecordFilter::default()
         };
-        let rows = store.records(self.scope, &filter).await?;
-        used.calls += rows.len() as u64;
-        Ok(used)
+        loop {
+            let rows = store.records(self.scope, &filter).await?;
+            for row in &rows {
+                let calls = match LIFE_ACTIONS.contains(&row.action) {
+                    true => 1,
+                    false => codec::facts(row)?.count_of(CALLS).unwrap_or_default(),
+                };
+                used.calls = used.calls.saturating_add(calls);
+            }
+            match rows.last() {
+                Some(last) if rows.len() == PAGE as usize => filter.from_seq = last.seq + 1,
+                _ => return Ok(used),
+            }
+        }
     }
 
     fn count_session(&self, used: &mut ModelUse, session: &memoir_domain::session::Session) {
@@ -650,29 +680,4 @@ impl AgentHandle {
 fn cents(cost: f64) -> u64 {
     // A cost is never negative, and one beyond `u64` is as good as the largest.
     (cost * 100.0).ceil() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quota_lets_through_up_to_its_limit_and_names_what_is_used() {
-        let mut quotas = Quotas::default();
-        quotas.set(Quota::AgentMemories, Some(10));
-        assert!(quotas.check(Quota::AgentMemories, 7, 3).is_ok());
-        let refused = quotas.check(Quota::AgentMemories, 8, 3).unwrap_err();
-        assert_eq!(refused.code(), "storage_quota");
-        let text = refused.to_string();
-        for part in [
-            "10 memories",
-            "8 are used",
-            "3 more",
-            "[quotas] agent_memories",
-        ] {
-            assert!(text.contains(part), "{text}");
-        }
-        quotas.set(Quota::AgentMemories, None);
-        assert!(quotas.check(Quota::AgentMemories, u64::MAX, 3).is_ok());
-    }
 }

@@ -33,7 +33,7 @@ use crate::{
 /// The time for a model's response, including retries of the provider and a second question.
 // A lease lasts a minute longer, so that the decision can be written before another process may ask.
 const ANSWER_TIME: Duration = Duration::from_secs(QuestionClaim::SECONDS as u64 - 60);
-/// How long a request to an agent without a usable model is not read again.
+/// How long a request to an agent without a usable model, or whose model's quota is used up, is not read again.
 // Such an agent may be given a model meanwhile; each read checks it.
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
 /// Models that are asked in parallel.
@@ -74,8 +74,8 @@ enum QuestionTurn {
     NotBefore(Timestamp),
     /// The agent is being asked about another one.
     Held,
-    /// No model speaks for the agent.
-    NotByModel,
+    /// Not now: no model speaks for the agent, or a quota of its calls is used up.
+    NotAsked(AskOutcome),
     /// It no longer waits.
     Over,
 }
@@ -302,11 +302,11 @@ impl Grants<'_> {
                 self.wait_until(id, time);
                 return Ok(Some(AskOutcome::AskedAlready));
             }
-            QuestionTurn::NotByModel => {
-                // In the memory of this process only: nothing is written for an agent whose client decides.
+            QuestionTurn::NotAsked(outcome) => {
+                // In the memory of this process only: nothing is written for an agent whose model is not asked.
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
                 self.memoir.state::<AskingWaits>().wait(id, until);
-                return Ok(Some(AskOutcome::NotByModel));
+                return Ok(Some(outcome));
             }
             QuestionTurn::Held => return Ok(Some(AskOutcome::AskedAlready)),
             QuestionTurn::Over => return Ok(None),
@@ -334,7 +334,7 @@ impl Grants<'_> {
             }
             // Before the lease, which is written: an agent without a model would cause a write every few minutes.
             if self.memoir.speaking_model(&loaded.agent)?.is_none() {
-                return Ok(QuestionTurn::NotByModel);
+                return Ok(QuestionTurn::NotAsked(AskOutcome::NotByModel));
             }
             let open = self.memoir.store.open_requests(self.scope).await?;
             let open = open.iter().map(codec::listed_access_request);
@@ -349,6 +349,13 @@ impl Grants<'_> {
                         false => QuestionTurn::Held,
                     });
                 }
+            };
+            match self.check_model_use().await {
+                Err(Error::Quota(reached)) => {
+                    let outcome = AskOutcome::Failed(reached.to_string());
+                    return Ok(QuestionTurn::NotAsked(outcome));
+                }
+                checked => checked?,
             };
             request.question = Some(claim);
             self.write_question(loaded, request).await?;

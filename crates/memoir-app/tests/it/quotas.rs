@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use memoir_app::{
-    Error, InstallationSettings, MemoryInput, Provision, Quota, Quotas, Severity,
+    AskOutcome, Error, InstallationSettings, MemoryInput, Provision, Quota, Quotas, Severity,
     sessions::RefineOptions,
 };
 use memoir_domain::{
     agent::Field,
     audit::{Actor, ActorKind},
-    session::{Mode, State},
+    session::{FailureClass, Mode, State},
 };
 use memoir_testkit::{Turn, input, intrude, journal, message};
 
-use crate::installation::{TestAgent, agent_of, enqueue, new_folder, person, save_by, settings};
+use crate::installation::{
+    TestAgent, agent_of, enqueue, new_folder, person, request_by, revoke_by, save_by, settings,
+    shredding,
+};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -35,6 +38,26 @@ fn reached<T>(attempt: Result<T, Error>) -> Quota {
         Some(Error::Quota(reached)) => reached.quota,
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_quota_lets_through_up_to_its_limit_and_names_what_is_used() {
+    let mut quotas = Quotas::default();
+    quotas.set(Quota::AgentMemories, Some(10));
+    assert!(quotas.check(Quota::AgentMemories, 7, 3).is_ok());
+    let refused = quotas.check(Quota::AgentMemories, 8, 3).unwrap_err();
+    assert_eq!(refused.code(), "storage_quota");
+    let text = refused.to_string();
+    for part in [
+        "10 memories",
+        "8 are used",
+        "3 more",
+        "[quotas] agent_memories",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    quotas.set(Quota::AgentMemories, None);
+    assert!(quotas.check(Quota::AgentMemories, u64::MAX, 3).is_ok());
 }
 
 #[tokio::test]
@@ -357,6 +380,44 @@ async fn spec_3_18_so_many_sessions_and_calls_of_a_model_are_made_in_a_day() {
         wren.clock.advance(DAY);
         wren.agent.sessions().enqueue(&options).await.unwrap();
     }
+}
+
+/// SPEC 5.2, 6.1: a refusal to shred one memory lets the agent be asked for the next one, and each call counts.
+#[tokio::test]
+async fn spec_5_2_calls_that_ask_for_access_count_and_are_limited() {
+    let limits = with(&[(Quota::AgentCallsADay, 3)]);
+    let wren = TestAgent::with(&["One.", "Two.", "Three.", "Four."], limits).await;
+    let no = || Turn::text("NO");
+    let rejected = Turn::rejected(401, FailureClass::KeyRefused);
+    let cut_off = Turn::text("I think").cut();
+    let script = wren.script([no(), cut_off, rejected, no(), no()]);
+    let grants = wren.agent.grants();
+    let mut last = None;
+    for (number, is_answered) in [(1, true), (2, false), (3, true), (4, false)] {
+        let request = request_by(&wren.agent, &shredding(number, false), &person()).await;
+        let outcome = grants.ask_for_access(request.id).await.unwrap();
+        assert_eq!(outcome == AskOutcome::Answered, is_answered, "{outcome:?}");
+        if number == 2 {
+            // What it used stays counted.
+            revoke_by(&wren.agent, request.id, &person()).await;
+        }
+        last = Some((request.id, outcome));
+    }
+    let (id, outcome) = last.unwrap();
+    match outcome {
+        AskOutcome::Failed(problem) => assert!(problem.contains("agent_model_calls_a_day")),
+        outcome => panic!("{outcome:?}"),
+    }
+    assert_eq!(script.requests().len(), 4);
+    let again = TestAgent::of(&wren.another_process()).await;
+    let options = RefineOptions::default();
+    for process in [&wren, &again] {
+        let refused = process.agent.sessions().enqueue(&options);
+        assert_eq!(reached(refused.await), Quota::AgentCallsADay);
+    }
+    wren.clock.advance(DAY + Duration::from_secs(700));
+    let outcome = grants.ask_for_access(id).await.unwrap();
+    assert_eq!(outcome, AskOutcome::Answered);
 }
 
 #[tokio::test]

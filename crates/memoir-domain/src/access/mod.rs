@@ -376,7 +376,7 @@ pub struct QuestionClaim {
     pub until: Timestamp,
     /// The number of times that the model was asked, this time included.
     pub times: u32,
-    /// The usage of the earlier times, for the record of the answer.
+    /// The usage of the earlier times, for the record of the answer or end.
     #[serde(default)]
     pub usage: Usage,
 }
@@ -557,6 +557,16 @@ impl AccessRequest {
         }
     }
 
+    /// The usage of the agent's model by questions without an answer. One that is under way at `now` counts as a call:
+    /// its response comes too late.
+    fn asked_usage(&self, now: Timestamp) -> Usage {
+        let mut usage = self.question.map(|asked| asked.usage).unwrap_or_default();
+        let until = self.question.map(|asked| asked.until);
+        let under_way = until.and_then(|until| QuestionClaim::ahead(until, now));
+        usage.calls = usage.calls.saturating_add(under_way.is_some().into());
+        usage
+    }
+
     /// Why it has ended at that moment; `None` while it is open, or where its end is recorded. Both the time of day and
     /// the monotonic clock must leave it time. The time of day must not precede the log.
     pub fn over(&self, moment: &Moment) -> Option<RequestOver> {
@@ -673,6 +683,8 @@ impl AccessRequest {
     }
 }
 
+/// The fact: how often the agent's model was called for a request, on the record of its answer or end.
+pub const CALLS: &str = "calls";
 /// The fact: until when a request waits, or can be used.
 const EXPIRES_AT: &str = "expires_at";
 /// The fact: when a requested token expires.
@@ -875,13 +887,11 @@ pub fn answer(
             Err(AccessRefusal::NotWaiting(request.state))
         };
     }
-    let mut facts = Facts::default().request(request.id);
-    if usage != Usage::default() {
-        facts = facts
-            .count("calls", usage.calls)
-            .count("input_tokens", usage.input_tokens)
-            .count("output_tokens", usage.output_tokens);
-    }
+    let usage = match usage.calls {
+        0 => request.asked_usage(now),
+        _ => usage,
+    };
+    let facts = with_usage(Facts::default().request(request.id), usage);
     let (action, facts) = if is_granted {
         let until = now.plus_seconds(i64::from(request.kind.minutes()) * 60);
         (Action::AccessGranted, facts.time(EXPIRES_AT, until))
@@ -1062,12 +1072,28 @@ fn end(
             .count("tokens", request.tokens_read),
         _ => facts,
     };
+    // The answer has recorded what was used before it.
+    let facts = match request.state {
+        AccessState::Asked => with_usage(facts, request.asked_usage(now)),
+        _ => facts,
+    };
     let mut draft = follow(agent, request, actor, action, facts, None, now);
     // The state before the record: without a grant nothing was read, so there is nothing to notify of.
     if request.state == AccessState::Granted {
         notify(&mut draft, request, how);
     }
     draft.finish()
+}
+
+/// Adds the usage of the agent's model; nothing where it was not called.
+fn with_usage(facts: Facts, usage: Usage) -> Facts {
+    if usage == Usage::default() {
+        return facts;
+    }
+    facts
+        .count(CALLS, usage.calls)
+        .count("input_tokens", usage.input_tokens)
+        .count("output_tokens", usage.output_tokens)
 }
 
 /// Drafts a record of a request, and the request as it is afterwards.
