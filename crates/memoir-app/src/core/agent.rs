@@ -22,6 +22,7 @@ use super::{
     opened::MemoryList,
     parallel,
     rehearsal::Rehearsal,
+    replies,
 };
 
 /// One tenant.
@@ -275,7 +276,7 @@ impl AgentHandle {
     ) -> Result<T> {
         match self.size_of(query).await? <= load_room::QUICK_LOAD {
             true => work.await,
-            false => parallel::run_long(work).await,
+            false => parallel::run_long(replies::for_this_request(work)).await,
         }
     }
 

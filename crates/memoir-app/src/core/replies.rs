@@ -196,6 +196,11 @@ pub(crate) fn for_no_request<T>(work: impl Future<Output = T>) -> impl Future<Ou
     CURRENT.scope(None, work)
 }
 
+/// `work` as a part of the request of this task, on whichever task it runs.
+pub(crate) fn for_this_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    CURRENT.scope(CURRENT.try_with(Clone::clone).ok().flatten(), work)
+}
+
 impl Memoir {
     /// Enters a request that is about to be executed, and returns its state.
     ///
