@@ -2,8 +2,9 @@
 //! stored response is sealed.
 //!
 //! A request's change is written together with its mark (`memoir-app/src/core/replies.rs`). A repetition gets the stored
-//! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`). A
-//! response that shows a secret is not stored.
+//! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
+//! Nothing is stored of a request that changed nothing. A response is not stored where it shows a secret, or is large
+//! beside its change.
 
 use std::collections::HashSet;
 
@@ -24,9 +25,6 @@ use crate::{
 
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
-
-/// Most bytes of a stored response to a request that changed nothing.
-const FREE_BYTES: usize = 4 << 10;
 
 /// Requests with a key that this process executes now.
 #[derive(Debug, Default)]
@@ -89,7 +87,11 @@ async fn known(
 ) -> Result<Response, Problem> {
     match kept {
         KeptReply::Response { status, body } => again(status, &body),
-        KeptReply::Done { done, .. } => Ok(replayed(repeated.response(caller, &done).await?)),
+        // On the heap: every request has room for this state otherwise.
+        KeptReply::Done { done, .. } => {
+            let rebuilt = Box::pin(repeated.response(caller, &done));
+            Ok(replayed(rebuilt.await?))
+        }
         KeptReply::OtherRequest => Err(Problem::new(
             "idempotency_mismatch",
             "this key was used for another request; give each request a key of its own",
@@ -147,13 +149,14 @@ pub(crate) fn wordless(mut response: Response) -> Response {
     response
 }
 
-/// Marks a response that shows a secret. It is not stored: the secret is shown once.
+/// Marks a response that is not stored: it shows a secret, which is shown once, or is rebuilt from the changed data,
+/// since no quota counts the room that it would take.
 #[derive(Debug, Clone, Copy)]
-struct Secret;
+struct Unstored;
 
-/// Marks the response to a change that shows a secret.
-pub(crate) fn secret(mut response: Response) -> Response {
-    response.extensions_mut().insert(Secret);
+/// Marks the response to a change as one that is not stored.
+pub(crate) fn unstored(mut response: Response) -> Response {
+    response.extensions_mut().insert(Unstored);
     response
 }
 
@@ -165,8 +168,8 @@ enum Kept {
     Overtaken,
 }
 
-/// Stores the response to an executed request. Failures of the service, lack of room, an unreachable database and
-/// secrets are not stored: a repetition is executed, or finds the change.
+/// Stores the response to an executed request that changed something. Failures of the service, lack of room, an
+/// unreachable database and secrets are not stored: a repetition finds the change.
 async fn keep(
     service: &Service,
     key: &ReplyKey,
@@ -177,21 +180,26 @@ async fn keep(
     if code.is_some_and(|ProblemCode(code)| *code == "idempotency_in_progress") {
         return Kept::Overtaken;
     }
-    let is_secret = response.extensions().get::<Secret>().is_some();
-    if is_secret || response.status().is_server_error() {
+    let (memoir, status) = (&service.memoir, response.status());
+    let is_failure = status.is_server_error();
+    // A quota that is used up refuses like any other rule.
+    let is_outcome = !is_failure || status == StatusCode::INSUFFICIENT_STORAGE;
+    if is_outcome && !attempt.has_changed() {
+        // No quota counts the rows, and a repetition that is executed harms nothing.
+        if let Err(error) = memoir.drop_reply(attempt).await {
+            tracing::warn!(%error, "the row of a request that changed nothing stays for now");
+        }
+        return Kept::First(response);
+    }
+    if is_failure || response.extensions().get::<Unstored>().is_some() {
         return Kept::First(response);
     }
     let (parts, body) = response.into_parts();
     let is_wordless = parts.extensions.get::<Wordless>().is_some();
     // A response is in memory whole by now; streams take no key.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    // A request that changed nothing can be executed again: its response is not worth the room, which no quota counts.
-    if bytes.len() > FREE_BYTES && !attempt.has_changed() {
-        return Kept::First(Response::from_parts(parts, Body::from(bytes)));
-    }
     let written = written(&parts.headers, &bytes);
     let response = (parts.status.as_u16(), written.as_slice());
-    let memoir = &service.memoir;
     match memoir.end_reply(key, attempt, is_wordless, response).await {
         Ok(false) => return Kept::Overtaken,
         Ok(true) => {}

@@ -307,6 +307,19 @@ impl Access for PostgresStore {
         self.writes(account, sql, values).await
     }
 
+    async fn drop_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        expected: Option<&str>,
+    ) -> Result<()> {
+        let sql = "DELETE FROM replies \
+             WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $3";
+        let expected = expected.map(str::as_bytes);
+        let values = values![account.as_bytes(), key_digest, expected];
+        self.writes(account, sql, values).await.map(drop)
+    }
+
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
         let sql = "DELETE FROM replies WHERE recorded_at < $1";
         self.writes(Reach::Fleet, sql, values![before])

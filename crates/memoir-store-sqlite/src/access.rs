@@ -245,6 +245,22 @@ impl Access for SqliteStore {
         .await
     }
 
+    async fn drop_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        expected: Option<&str>,
+    ) -> Result<()> {
+        let sql = "DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?3";
+        let values = (
+            *account.as_bytes(),
+            *key_digest,
+            expected.map(str::to_owned),
+        );
+        let dropped = self.execute(1, sql, values, "reply.dropped");
+        dropped.await.map(drop)
+    }
+
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
         let sql = "DELETE FROM replies WHERE recorded_at < ?1";
         let values = [before.microseconds()];

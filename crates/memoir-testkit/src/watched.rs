@@ -155,6 +155,11 @@ pass_on! {
             expected: Option<&str>,
             answer: Document
         ) -> Result<bool>;
+        fn drop_reply(
+            account: AccountId,
+            key_digest: &[u8; 32],
+            expected: Option<&str>
+        ) -> Result<()>;
         fn forget_replies(before: Timestamp) -> Result<()>;
     }
 }

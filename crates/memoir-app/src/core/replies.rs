@@ -4,7 +4,8 @@
 //! Only an attempt that knows the previous document can write the next one. So of several attempts with one key, on any
 //! nodes, one makes the change. An attempt that ends before its decision is written leaves a row without a document,
 //! and the next one makes the change. One that ends after it leaves the mark, which names the change. A response may
-//! hold an agent's text: it is kept sealed.
+//! hold an agent's text: it is kept sealed. A request that changed nothing leaves no row: it takes no room, and
+//! executing it again is harmless.
 
 use std::sync::Arc;
 
@@ -255,6 +256,8 @@ impl Memoir {
             next: None,
         };
         Ok(match kept.done {
+            // A late attempt of another request can write its mark into a row that was dropped and entered again.
+            Some(_) if kept.request_digest != request_digest => KeptReply::OtherRequest,
             Some(done) => KeptReply::Done {
                 done,
                 attempt: attempt(written),
@@ -300,6 +303,23 @@ impl Memoir {
             }
             KeptReply::Response { .. } | KeptReply::OtherRequest => false,
         })
+    }
+
+    /// Removes the row of a request that changed nothing, unless another attempt made its change. An attempt under way
+    /// changes nothing without the row, and is to be repeated.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn drop_reply(&self, attempt: &RequestAttempt) -> Result<()> {
+        let Attempt {
+            written,
+            account,
+            key_digest,
+            ..
+        } = &*attempt.0;
+        let open = written.lock().open.clone();
+        let dropped = self.store.drop_reply(*account, key_digest, open.as_deref());
+        Ok(dropped.await?)
     }
 
     /// Removes responses that are old enough that no client repeats their requests.

@@ -231,7 +231,7 @@ fn idempotency_key() -> Value {
         "name": "Idempotency-Key",
         "in": "header",
         "required": false,
-        "description": "The request is executed once for each key; a repetition gets the same response, or `idempotency_done` where that held a secret.",
+        "description": "The request makes its change once for each key; a repetition gets the same response, or `idempotency_done` where that held a secret. One that changed nothing is executed again.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
         "example": "5f0c2a52-7d0b-4f2e-9a53-6f3c1f6f8d10",
     })

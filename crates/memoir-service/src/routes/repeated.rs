@@ -1,6 +1,6 @@
 //! Responses to repeated requests with an idempotency key whose change was made and whose response is not stored. The
-//! node ended before it responded, shredding removed the response, or it showed a secret. They are rebuilt from the
-//! present data, and show no more than the first response did.
+//! node ended before it responded, shredding removed the response, it showed a secret, or it had the prompt of an opened
+//! session. They are rebuilt from the present data, and show no more than the first response did.
 
 use axum::{
     extract::{MatchedPath, Request},
@@ -10,7 +10,7 @@ use axum::{
 use memoir_app::RequestOutcome;
 use memoir_domain::memory::Number;
 
-use super::{agents, memories, own};
+use super::{agents, memories, own, sessions};
 use crate::{
     Problem,
     caller::Caller,
@@ -45,8 +45,8 @@ impl RepeatedRequest {
     /// The response.
     ///
     /// # Errors
-    /// `idempotency_done` where it cannot be rebuilt: it held a secret, or the result of a tool, for instance. The
-    /// errors of reading the changed data.
+    /// `idempotency_done` where it cannot be rebuilt: it held a secret, or the result of a tool, or the prompt of a
+    /// session that is over, for instance. The errors of reading the changed data.
     pub(crate) async fn response(
         &self,
         caller: &Caller,
@@ -78,6 +78,10 @@ impl RepeatedRequest {
             | ("POST", "/agents/{agent}/self/{field}/undo", _) => {
                 let field = self.part(5).to_owned();
                 own::show(caller.clone(), Path((agent, field))).await
+            }
+            ("POST", "/agents/{agent}/sessions", Some(session)) => {
+                let opened = sessions::opened_before(caller, &agent, session).await?;
+                opened.ok_or_else(|| Problem::of_done(done))
             }
             ("POST", "/sessions/{id}/rollback" | "/sessions/{id}/cancel", Some(session)) => {
                 let session = caller.reach_session(&session.to_string()).await?;

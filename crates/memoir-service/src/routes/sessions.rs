@@ -19,7 +19,7 @@ use crate::{
     caller::Caller,
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
-    schemas,
+    replies, schemas,
     wire::{OpenSession, ToolDefinition},
 };
 
@@ -103,7 +103,25 @@ fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSessi
         prompt: opened.prompt.text(),
         tools,
     };
-    (status, axum::Json(body)).into_response()
+    replies::unstored((status, axum::Json(body)).into_response())
+}
+
+/// The response to a request that opened that session before; `None` unless the agent drives it and it is open.
+pub(super) async fn opened_before(
+    caller: &Caller,
+    agent: &str,
+    session: SessionId,
+) -> Result<Option<Response>, Problem> {
+    let Ok(own) = caller.reach(agent).await?.lens().as_agent() else {
+        return Ok(None);
+    };
+    // Before it is resumed, which renews its lease.
+    if own.sessions().own_session().await? != Some(session) {
+        return Ok(None);
+    }
+    let resumed = own.take_up_own().await?;
+    let resumed = resumed.filter(|(facts, _)| facts.id == session);
+    Ok(resumed.map(|(facts, opened)| opened_session(StatusCode::CREATED, facts.into(), opened)))
 }
 
 async fn enqueue(

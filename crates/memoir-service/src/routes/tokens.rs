@@ -65,5 +65,5 @@ pub(crate) async fn create(
         expires_at: made.view.expires_at,
     };
     let response = (StatusCode::CREATED, axum::Json(body)).into_response();
-    Ok(replies::secret(response))
+    Ok(replies::unstored(response))
 }

@@ -59,28 +59,67 @@ async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
     assert_eq!(memories(&wren).await, 2, "another key is another request");
 }
 
+/// The stored requests, and the bytes of their responses.
+fn stored(installation: &Installation) -> (i64, i64) {
+    let connection = rusqlite::Connection::open(installation.folder.database()).unwrap();
+    let sql = "SELECT count(*), coalesce(sum(length(sealed)), 0) FROM replies";
+    let counted = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    counted.unwrap()
+}
+
+/// SPEC 6.1: no quota counts what is stored of requests.
 #[tokio::test]
-async fn a_long_response_to_a_request_that_changed_nothing_is_not_stored() {
-    let (_installation, wren, mut client) = opened().await;
+async fn spec_6_1_nothing_is_stored_of_a_request_that_changed_nothing_and_no_prompt_of_a_session() {
+    let (installation, wren, mut client) = opened().await;
     for part in ["a", "b"] {
         let body = json!({"content": format!("kiln {}", part.repeat(4_000))}).to_string();
         keyed(&mut client, &wren, part, PATH, &body).await;
     }
+    let (rows, bytes) = stored(&installation);
     let open = json!({"driver": "agent", "mode": "full"}).to_string();
     let sessions = "/v1/agents/wren/sessions";
     let opened = keyed(&mut client, &wren, "open", sessions, &open).await;
     let session = opened.expect(201)["id"].as_str().unwrap().to_owned();
     let search = format!("/v1/sessions/{session}/tools/search_memories");
-    for (query, replayed) in [("kiln", ""), ("nothing like it", "true")] {
+    for query in ["kiln", "nothing like it"] {
         let body = json!({"query": query}).to_string();
         let first = keyed(&mut client, &wren, query, &search, &body).await;
         let again = keyed(&mut client, &wren, query, &search, &body).await;
         assert_eq!((again.status, &again.text), (200, &first.text));
-        assert_eq!(again.header("idempotency-replayed"), replayed, "{query}");
+        is_new(&again, 200);
     }
-    // A long response to a change is stored.
+    for key in ["one", "one", "other"] {
+        let refused = keyed(&mut client, &wren, key, PATH, r#"{"content": ""}"#).await;
+        is_new(&refused, 400);
+    }
+    assert_eq!(stored(&installation), (rows + 1, bytes));
     let again = keyed(&mut client, &wren, "open", sessions, &open).await;
-    assert_eq!((again.status, &again.text), (201, &opened.text));
+    assert_eq!((again.status, again.json()), (201, opened.json()));
+    assert_eq!(again.header("idempotency-replayed"), "true");
+}
+
+#[tokio::test]
+async fn spec_6_2_the_opening_of_a_session_is_answered_from_it_until_it_is_over() {
+    let (_installation, wren, mut client) = opened().await;
+    let body = json!({"content": "The kiln is fired on Thursdays."});
+    client.post(PATH, &wren.token, &body).await;
+    let open = json!({"driver": "agent"}).to_string();
+    let sessions = "/v1/agents/wren/sessions";
+    let first = keyed(&mut client, &wren, "first", sessions, &open).await;
+    let first = first.expect(201);
+    let again = keyed(&mut client, &wren, "first", sessions, &open).await;
+    assert_eq!(again.expect(201), first);
+    let cancel = format!("/v1/sessions/{}/cancel", first["id"].as_str().unwrap());
+    let cancelled = client.post(&cancel, &wren.token, &json!({})).await;
+    cancelled.expect(200);
+    for _ in 0..2 {
+        let over = keyed(&mut client, &wren, "first", sessions, &open).await;
+        let over = over.refused(409, "idempotency_done");
+        assert_eq!(over["session_id"], first["id"]);
+        // Another session is not the one that was opened.
+        let other = keyed(&mut client, &wren, "other", sessions, &open).await;
+        assert_ne!(other.expect(201)["id"], first["id"]);
+    }
 }
 
 #[tokio::test]
@@ -91,6 +130,10 @@ async fn a_refusal_is_answered_alike_too() {
     let again = keyed(&mut client, &wren, "k", PATH, r#"{"content": ""}"#).await;
     assert_eq!((again.status, &again.text), (400, &first.text));
     assert_eq!(again.header("content-type"), "application/problem+json");
+    // It changed nothing, and so it is not the request of its key.
+    is_new(&again, 400);
+    let corrected = keyed(&mut client, &wren, "k", PATH, r#"{"content": "one"}"#).await;
+    is_new(&corrected, 201);
 }
 
 #[tokio::test]
@@ -239,15 +282,12 @@ async fn spec_6_2_what_was_done_when_the_process_was_killed_is_found_done_under_
 #[tokio::test]
 async fn spec_6_2_what_was_only_begun_when_the_process_was_killed_is_executed() {
     let (installation, wren, mut client) = opened().await;
-    let body = r#"{"content": ""}"#;
+    let body = r#"{"content": "one"}"#;
     keyed(&mut client, &wren, "k", PATH, body).await;
     leave(&installation, BEGUN);
     let again = keyed(&mut client, &wren, "k", PATH, body).await;
-    is_new(&again, 400);
-    // The response of a request that changed nothing, once it is gone, too.
-    leave(&installation, DONE);
-    let again = keyed(&mut client, &wren, "k", PATH, body).await;
-    is_new(&again, 400);
+    is_new(&again, 201);
+    assert_eq!(memories(&wren).await, 2);
     let again = keyed(&mut client, &wren, "k", PATH, body).await;
     assert_eq!(again.header("idempotency-replayed"), "true");
 }
@@ -284,14 +324,14 @@ async fn spec_6_2_each_request_whose_response_is_gone_is_resolved_under_its_key(
             r#"{"name": "kite"}"#,
             201,
         ),
-        // What it was answered is a secret, or the result of what is not done twice.
+        // Its response is a secret.
         ("POST", of("tokens"), both[1], "", 409),
         (
             "POST",
             of("sessions"),
             both[1],
             r#"{"driver": "agent"}"#,
-            409,
+            201,
         ),
     ];
     let audit = "/v1/agents/wren/audit?limit=200";

@@ -94,6 +94,18 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     assert_eq!(answer(10).await, Some(stays));
     assert_eq!(answer(40).await, None);
 
+    // One is removed as it is expected, and enters again.
+    let dropped = async |number: u128, expected: Option<&str>| {
+        let key_digest = digest(number);
+        let dropped = store.drop_reply(account_id(1), &key_digest, expected);
+        dropped.await.unwrap();
+        begin(&store, &reply(1, number)).await.is_none()
+    };
+    assert!(!dropped(10, None).await);
+    assert!(!dropped(30, Some("another")).await);
+    assert!(dropped(30, None).await);
+    assert!(dropped(10, Some(&document(8, "words").open)).await);
+
     // Those that came before, answered or not; not the one of that very instant.
     store.forget_replies(at(29)).await.unwrap();
     assert_eq!(begin(&store, &reply(1, 10)).await, None);
