@@ -5,7 +5,7 @@ use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::N
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
     RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
-    decode::{self, Columns},
+    decode::{self, Columns, RowReader},
     encode, select, select_row_counts,
 };
 
@@ -258,36 +258,14 @@ impl Store for PostgresStore {
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
-        // No record has a number that a column cannot hold, and all that it can hold are before one that it cannot.
-        let Ok(from) = count(filter.from_seq, "audit_records", "seq") else {
-            return Ok(Vec::new());
-        };
-        let before = filter.before_seq.and_then(|seq| i64::try_from(seq).ok());
-        let mut values = filter_values(filter);
-        values.extend(values![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            from,
-            before,
-            filter.last.or(filter.first).map(i64::from),
-        ]);
-        let sql = select!(
-            record,
-            "FROM audit_records WHERE agent_id = $8 \
-                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $8 AND agents.account_id = $9) \
-                 AND seq >= $10 AND ($11 IS NULL OR seq < $11) AND "
-        );
-        let turn = match filter.last {
-            Some(_) => "DESC",
-            None => "ASC",
-        };
-        let sql = format!("{sql}{FILTER} ORDER BY seq {turn} LIMIT $12");
-        let read = self.all(scope, sql, values, decode::record);
-        let mut records = read.await?;
-        if filter.last.is_some() {
-            records.reverse();
-        }
-        Ok(records)
+        let select = select!(record, "FROM audit_records");
+        self.narrowed(scope, filter, select, decode::record).await
+    }
+
+    async fn record_sizes(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>> {
+        let select = select!(record_size, "FROM audit_records");
+        self.narrowed(scope, filter, select, decode::record_size)
+            .await
     }
 
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
@@ -408,6 +386,44 @@ impl Store for PostgresStore {
 
     async fn commit_all(&self, commits: Commits) -> Result<()> {
         commit::write_all(&self.connections, commits).await
+    }
+}
+
+impl PostgresStore {
+    /// What is selected of the records that match, oldest first.
+    async fn narrowed<T>(
+        &self,
+        scope: AgentScope,
+        filter: &RecordFilter,
+        select: &str,
+        read: RowReader<T>,
+    ) -> Result<Vec<T>> {
+        // No record has a number that a column cannot hold, and all that it can hold are before one that it cannot.
+        let Ok(from) = count(filter.from_seq, "audit_records", "seq") else {
+            return Ok(Vec::new());
+        };
+        let before = filter.before_seq.and_then(|seq| i64::try_from(seq).ok());
+        let mut values = filter_values(filter);
+        values.extend(values![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            from,
+            before,
+            filter.last.or(filter.first).map(i64::from),
+        ]);
+        let places = "WHERE agent_id = $8 \
+                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $8 AND agents.account_id = $9) \
+                 AND seq >= $10 AND ($11 IS NULL OR seq < $11) AND";
+        let turn = match filter.last {
+            Some(_) => "DESC",
+            None => "ASC",
+        };
+        let sql = format!("{select} {places} {FILTER} ORDER BY seq {turn} LIMIT $12");
+        let mut records = self.all(scope, sql, values, read).await?;
+        if filter.last.is_some() {
+            records.reverse();
+        }
+        Ok(records)
     }
 }
 

@@ -129,7 +129,17 @@ impl Store for SqliteStore {
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
         self.scan_agent(scope, move |connection| {
-            records::of_agent(connection, scope, &filter)
+            let read = decode::record;
+            records::of_agent(connection, scope, &filter, records::RECORDS, read)
+        })
+        .await
+    }
+
+    async fn record_sizes(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>> {
+        let filter = filter.clone();
+        self.scan_agent(scope, move |connection| {
+            let read = decode::record_size;
+            records::of_agent(connection, scope, &filter, records::SIZES, read)
         })
         .await
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
     agent::{all, first, numbered},
-    decode::{self, DatabaseRow},
+    decode::{self, DatabaseRow, RowReader},
     encode::count,
     error::Result,
     reader::ReadTransaction,
@@ -82,22 +82,23 @@ impl Conditions {
     }
 }
 
+pub(crate) const RECORDS: &str = select!(record, "FROM audit_records");
+pub(crate) const SIZES: &str = select!(record_size, "FROM audit_records");
+
 /// The records of an agent that is known to be the account's, as far as they match, oldest first.
-pub(crate) fn of_agent(
+pub(crate) fn of_agent<T>(
     connection: &Connection,
     scope: AgentScope,
     filter: &RecordFilter,
-) -> Result<Vec<AuditRow>> {
+    select: &str,
+    read: RowReader<T>,
+) -> Result<Vec<T>> {
     // No record has a number that SQLite cannot hold.
     let Ok(from_seq) = count(filter.from_seq, "audit_records", "seq") else {
         return Ok(Vec::new());
     };
     let mut conditions = Conditions {
-        sql: select!(
-            record,
-            "FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
-        )
-        .to_owned(),
+        sql: format!("{select} WHERE agent_id = ?1 AND seq >= ?2"),
         values: vec![
             Value::Blob(scope.agent.as_bytes().to_vec()),
             Value::Integer(from_seq),
@@ -118,7 +119,7 @@ pub(crate) fn of_agent(
         (None, None) => " ORDER BY seq".to_owned(),
     };
     let sql = format!("{}{order}", conditions.sql);
-    let mut records = conditions.all(connection, &sql, decode::record)?;
+    let mut records = conditions.all(connection, &sql, read)?;
     if filter.last.is_some() {
         // The last ones are read from the end, which costs as many steps as are wanted however long
         // the log is, and given in the order of the log.

@@ -99,6 +99,10 @@ macro_rules! columns {
                  AND before.seq = audit_records.seq - 1) AS previous_hash, \
          audit_records.facts"
     };
+    // Every database knows the type, and SQLite measures a body without reading it.
+    (record_size) => {
+        "CAST(length(audit_records.body) AS bigint)"
+    };
     (leaf) => {
         "position, agent_id, seq, head, recorded_at"
     };
@@ -417,6 +421,11 @@ pub fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> 
 pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
     record_with(&mut columns, |columns| columns.stored_text())
+}
+
+/// Reads `columns!(record_size)`.
+pub fn record_size(row: &dyn DatabaseRow) -> Result<u64> {
+    Columns::new(row, "audit_records").count()
 }
 
 fn record_with<Body>(

@@ -265,6 +265,9 @@ pub trait Store:
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
 
+    /// The bytes of the sealed bodies of these records, in their order.
+    async fn record_sizes(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>>;
+
     /// The records at these places of the agent's log, in the order of the log and each once; places
     /// where there is none are passed over. Costs a step or two of an index for each of them, however
     /// long the log is.

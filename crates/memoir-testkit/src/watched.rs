@@ -234,6 +234,7 @@ pass_on! {
         fn memories(scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>>;
         fn archive_links(scope: AgentScope, numbers: &[Number]) -> Result<Vec<ArchiveLink>>;
         fn records(scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
+        fn record_sizes(scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>>;
         fn summaries(scope: AgentScope, after: u64, limit: u32) -> Result<Vec<SummaryRow>>;
         fn keep_summaries(
             scope: AgentScope, expected_version: u64, summaries: Vec<SummaryRow>

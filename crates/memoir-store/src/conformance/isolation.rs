@@ -47,6 +47,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
+        let sizes = store.record_sizes(stranger, &filter).await.unwrap();
+        assert!(sizes.is_empty());
         assert_eq!(store.records_at(stranger, &[1, 2]).await.unwrap(), []);
         let renewed = store.renew_lease(stranger, session_id(1), 1, at(500)).await;
         assert!(!renewed.unwrap());

@@ -15,9 +15,10 @@ fn those(narrow: impl FnOnce(&mut RecordFilter)) -> RecordFilter {
 pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
-    let part = |action, session: Option<u128>, recorded_at| AuditRow {
+    let part = |action, session: Option<u128>, recorded_at: i64| AuditRow {
         session: session.map(session_id),
         recorded_at: at(recorded_at),
+        body: text(&"é".repeat(usize::try_from(recorded_at).unwrap())),
         ..record(action)
     };
     let records = vec![
@@ -121,6 +122,9 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         let found = store.records(author.scope(), &filter).await.unwrap();
         let expected = expected.iter().map(|seq: &usize| log[seq - 1].clone());
         assert_eq!(found, expected.collect::<Vec<_>>(), "{filter:?}");
+        let sizes = store.record_sizes(author.scope(), &filter).await.unwrap();
+        let bodies = found.iter().map(|row| row.body.0.len() as u64);
+        assert_eq!(sizes, bodies.collect::<Vec<_>>(), "{filter:?}");
     }
 }
 
