@@ -81,6 +81,16 @@ impl<T> Page<T> {
         let limit = limit as usize;
         let has_more = items.len() > limit;
         items.truncate(limit);
+        Self::cut(items, has_more, place, show)
+    }
+
+    /// From the items of the page; `has_more` where others follow them.
+    pub(crate) fn cut<V, C: Serialize>(
+        items: Vec<V>,
+        has_more: bool,
+        place: impl Fn(&V) -> C,
+        show: impl FnMut(V) -> T,
+    ) -> Self {
         let last = items.last().filter(|_| has_more);
         let cursor = last.and_then(|last| serde_json::to_vec(&place(last)).ok());
         Self {

@@ -11,8 +11,8 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_store::{
-    AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RowCounts, Selection,
-    Snapshot, TranscriptRow,
+    AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RecordFilter,
+    RowCounts, Selection, Snapshot, TranscriptRow,
 };
 use memoir_vault::AgentKey;
 
@@ -301,7 +301,25 @@ impl AgentHandle {
         Ok(counts)
     }
 
-    /// Waits for room for so many rows of memories or records.
+    /// Waits for room for the records that match.
+    pub(crate) async fn room_for_records(&self, filter: &RecordFilter) -> Result<Option<HeldRoom>> {
+        if tokio::task::try_id().is_none() {
+            return Ok(None);
+        }
+        let sizes = self.memoir.store.record_sizes(self.scope, filter).await?;
+        self.room_for_sizes(&sizes).await
+    }
+
+    /// Waits for room for records of these sealed sizes.
+    pub(crate) async fn room_for_sizes(&self, sizes: &[u64]) -> Result<Option<HeldRoom>> {
+        if tokio::task::try_id().is_none() {
+            return Ok(None);
+        }
+        let bytes = load_room::record_bytes(sizes);
+        Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
+    }
+
+    /// Waits for room for so many memories.
     pub(crate) async fn room_for_rows(&self, limit: u32) -> Result<Option<HeldRoom>> {
         let page = MemoryPage {
             limit,

@@ -41,6 +41,10 @@ const MEMORY_BYTES: u64 = 1_024;
 const MARK_BYTES: u64 = 192;
 /// The size of a token of text: four characters, sealed and opened.
 const TOKEN_BYTES: u64 = 8;
+/// The size of a record beside its body.
+const RECORD_BYTES: u64 = 1_024;
+/// A body of a record is in memory sealed, opened and as it is shown.
+const BODY_TIMES: u64 = 3;
 const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
 /// Agents whose size is remembered at least.
 const REMEMBERED: usize = 10_000;
@@ -299,6 +303,12 @@ fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery
 pub(crate) fn bytes(memories: CountAndTokens) -> usize {
     let bytes = memories.count * MEMORY_BYTES + memories.tokens * TOKEN_BYTES;
     usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// The approximate bytes of records of these sealed sizes.
+pub(crate) fn record_bytes(sizes: &[u64]) -> usize {
+    let bodies = sizes.iter().map(|size| RECORD_BYTES + size * BODY_TIMES);
+    usize::try_from(bodies.sum::<u64>()).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -4,9 +4,29 @@ use memoir_domain::audit::Record;
 use memoir_store::{AgentQuery, AuditRow, RecordFilter};
 
 use crate::{
-    core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec},
+    core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec, load_room::HeldRoom},
     log::AgentLog,
 };
+
+/// Most sealed bytes of a page of records; a longer record is a page of its own.
+const PAGE_BYTES: u64 = 2 << 20;
+
+/// Which records make a page.
+pub(crate) struct RecordPage {
+    pub(crate) filter: RecordFilter,
+    /// Their sealed sizes.
+    sizes: Vec<u64>,
+    /// Whether others follow.
+    pub(crate) has_more: bool,
+}
+
+/// The sealed records of a page.
+pub(super) struct RecordRows {
+    pub(super) rows: Vec<AuditRow>,
+    /// Whether others follow.
+    pub(super) has_more: bool,
+    pub(super) room: Option<HeldRoom>,
+}
 
 impl AgentLog<'_> {
     /// Runs `attempt` with the agent as of its newest record, and again from the beginning if anything is written
@@ -45,17 +65,56 @@ impl AgentLog<'_> {
         codec::records(Some(loaded.base.key()), rows)
     }
 
-    /// At most `count` sealed records from the one at `from_seq` on, oldest first.
-    pub(super) async fn rows_from(self, from_seq: u64, count: u32) -> Result<Vec<AuditRow>> {
+    /// Waits for room for the log from the record at `first` on: before memories are loaded, because a task with room
+    /// waits for no more.
+    pub(crate) async fn room_from(self, first: u64) -> Result<Option<HeldRoom>> {
         let filter = RecordFilter {
-            from_seq,
-            first: Some(count),
+            from_seq: first,
             ..RecordFilter::default()
         };
-        Ok(self.memoir.store.records(self.scope, &filter).await?)
+        self.room_for_records(&filter).await
     }
 
-    /// The agent's log from the record at `first` on, without a gap up to its end.
+    /// The page of the first records that match: at most `most`, and fewer where they are long.
+    pub(crate) async fn page_of(self, filter: RecordFilter, most: u32) -> Result<RecordPage> {
+        let filter = RecordFilter {
+            first: Some(most.saturating_add(1)),
+            last: None,
+            ..filter
+        };
+        let store = &self.memoir.store;
+        let mut sizes = store.record_sizes(self.scope, &filter).await?;
+        let count = fitting(&sizes, most);
+        let has_more = sizes.len() > count as usize;
+        sizes.truncate(count as usize);
+        let filter = RecordFilter {
+            first: Some(count),
+            ..filter
+        };
+        Ok(RecordPage {
+            filter,
+            sizes,
+            has_more,
+        })
+    }
+
+    /// One page of at most `most` sealed records from the one at `from_seq` on, oldest first.
+    pub(super) async fn page_from(self, from_seq: u64, most: u32) -> Result<RecordRows> {
+        let filter = RecordFilter {
+            from_seq,
+            ..RecordFilter::default()
+        };
+        let page = self.page_of(filter, most).await?;
+        let room = self.room_for_sizes(&page.sizes).await?;
+        let rows = self.memoir.store.records(self.scope, &page.filter).await?;
+        Ok(RecordRows {
+            rows,
+            has_more: page.has_more,
+            room,
+        })
+    }
+
+    /// The agent's log from the record at `first` on, without a gap up to its end, in the room of [`Self::room_from`].
     pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter {
             from_seq: first,
@@ -84,9 +143,36 @@ impl AgentLog<'_> {
     }
 
     pub(crate) async fn load_records(self, filter: &RecordFilter) -> Result<Vec<Record>> {
-        let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
-        let _room = self.room_for_rows(limit).await?;
+        let _room = self.room_for_records(filter).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         codec::records(self.key().await?.as_ref(), rows)
+    }
+}
+
+/// How many of records of these sealed sizes are on a page of at most `most`.
+fn fitting(sizes: &[u64], most: u32) -> u32 {
+    let (mut bytes, mut count) = (0_u64, 0);
+    for size in sizes.iter().take(most as usize) {
+        bytes += size;
+        if count > 0 && bytes > PAGE_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_6_1_a_page_of_records_is_cut_by_bytes() {
+        let half = PAGE_BYTES / 2;
+        assert_eq!(fitting(&[], 9), 0);
+        assert_eq!(fitting(&[1; 9], 8), 8);
+        assert_eq!(fitting(&[half, half, 1], 9), 2);
+        // A record is on a page however long it is.
+        assert_eq!(fitting(&[PAGE_BYTES + 1, 1], 9), 1);
     }
 }

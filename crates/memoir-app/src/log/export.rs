@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     core::{ATTEMPTS, Error, Result, codec, parallel::run_blocking},
-    log::{checkpoint::leaf, verify::PAGE},
+    log::{audit::RecordRows, checkpoint::leaf, verify::PAGE},
     shown::OwnAgent,
 };
 
@@ -206,8 +206,8 @@ impl LogExport {
 
     async fn write_records(&mut self, piece: &mut Piece) -> Result<()> {
         let log = self.agent.log();
-        let room = log.room_for_rows(PAGE).await?;
-        let rows = log.rows_from(self.head.seq + 1, PAGE).await?;
+        let page = log.page_from(self.head.seq + 1, PAGE).await?;
+        let RecordRows { rows, room, .. } = page;
         let Some(last) = rows.last() else {
             let row = log.row().await?.agent;
             if row.columns.next_seq <= self.head.seq + 1 {

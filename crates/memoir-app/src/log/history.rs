@@ -17,6 +17,7 @@ impl OwnAgent {
     /// # Errors
     /// There is no memory of that number; the store fails.
     pub async fn history(&self, only: Option<Number>) -> Result<MemoryHistory> {
+        let _room = self.log().room_from(1).await?;
         let loaded = self.load(&AgentQuery::default()).await?;
         let log = self.log().read_whole_log(&loaded).await?;
         let history = history::history(&log, only);

@@ -262,6 +262,7 @@ impl AgentLog<'_> {
             before_seq: Some(end),
             ..RecordFilter::default()
         };
+        let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let hash = rows.last().map_or(loaded.base.head(), |row| row.hash);
         let is_whole = rows.iter().map(|row| row.seq).eq(first..end);

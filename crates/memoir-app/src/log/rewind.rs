@@ -15,7 +15,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 
 use crate::{
-    core::{Result, codec, parallel::Turn},
+    core::{Result, codec, load_room::HeldRoom, parallel::Turn},
     log::{AgentLog, Limits},
 };
 
@@ -112,6 +112,7 @@ impl AgentLog<'_> {
     pub(crate) async fn everything(self) -> Result<AgentPast> {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
         let turn = self.past_turn().await?;
+        let room = self.room_from(1).await?;
         let loaded = self.load_memories(Selection::All).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;
@@ -124,7 +125,7 @@ impl AgentLog<'_> {
             agent: loaded.agent,
             sessions,
             log,
-            _turn: turn,
+            _held: (room, turn),
         })
     }
 }
@@ -144,7 +145,7 @@ pub(crate) struct AgentPast {
     pub(crate) log: Vec<Record>,
     pub(crate) memories: BTreeMap<Number, Memory>,
     /// Released with the rest.
-    _turn: Turn,
+    _held: (Option<HeldRoom>, Turn),
 }
 
 /// Agents whose whole past a process has in memory at a time. One of 100,000 records takes two hundred megabytes, and

@@ -184,6 +184,7 @@ impl AgentLog<'_> {
                     with_discarded: true,
                     ..MemoryPage::default()
                 };
+                let _room = self.room_for_rows(PAGE).await?;
                 let rows = self.memoir.store.memory_page(self.scope, &page).await?;
                 rows.iter().for_each(|row| quarters.add(row));
                 after = rows.last().map_or(after, |row| row.number.0);
@@ -266,13 +267,11 @@ impl AgentLog<'_> {
         let mut returns = Vec::new();
         let mut next = first;
         while let Some(from_seq) = next {
-            let page = self.rows_from(from_seq, PAGE).await?;
-            next = page
-                .last()
-                .filter(|_| page.len() == PAGE as usize)
-                .map(|row| row.seq + 1);
+            let page = self.page_from(from_seq, PAGE).await?;
+            let last = page.rows.last().filter(|_| page.has_more);
+            next = last.map(|row| row.seq + 1);
             // Not ended at the first later one: a clock may have been set back after it.
-            for row in page.iter().filter(|row| row.recorded_at <= until) {
+            for row in page.rows.iter().filter(|row| row.recorded_at <= until) {
                 let Some(core_tokens) = core_tokens(row)? else {
                     continue;
                 };
@@ -299,7 +298,7 @@ impl AgentLog<'_> {
 
     /// The time of the first record; without one, the creation of the agent.
     async fn first_recorded_at(self, loaded: &Loaded) -> Result<Timestamp> {
-        let first = self.rows_from(1, 1).await?;
+        let first = self.page_from(1, 1).await?.rows;
         let made = loaded.agent.created_at;
         Ok(first.first().map_or(made, |row| row.recorded_at.min(made)))
     }
@@ -319,14 +318,19 @@ impl AgentLog<'_> {
         let mut end = seq;
         // Backwards by pages: a record that changes no memory has no core size, and there may be many of them.
         while end > 1 {
-            let from = end.saturating_sub(u64::from(PAGE)).max(1);
-            let count = u32::try_from(end - from).unwrap_or(PAGE);
-            for row in self.rows_from(from, count).await?.iter().rev() {
+            let filter = RecordFilter {
+                before_seq: Some(end),
+                last: Some(PAGE),
+                ..RecordFilter::default()
+            };
+            let _room = self.room_for_records(&filter).await?;
+            let rows = self.memoir.store.records(self.scope, &filter).await?;
+            for row in rows.iter().rev() {
                 if let Some(tokens) = core_tokens(row)? {
                     return Ok(tokens);
                 }
             }
-            end = from;
+            end = rows.first().map_or(1, |row| row.seq);
         }
         Ok(0)
     }

@@ -38,7 +38,7 @@ use crate::{
         check_messages, codec,
         parallel::{self, run_beside},
     },
-    log::{AgentLog, Limits},
+    log::{AgentLog, Limits, audit::RecordRows},
 };
 
 /// Most mismatches that are named.
@@ -312,17 +312,18 @@ impl AgentLog<'_> {
 
     /// Follows the log from where `judge` stands to its end. The next page is read while one is followed.
     async fn follow(self, mut judge: Judge) -> Result<Judge> {
-        let _room = self.room_for_rows(2 * PAGE).await?;
         let mut page = self.log_page(judge.next_seq).await?;
         loop {
-            let next_seq = page.rows.last().map(|row| row.seq + 1);
-            let is_last = page.rows.len() < PAGE as usize;
+            let LogPage { records, summaries } = page;
+            let last = records.rows.last().filter(|_| records.has_more);
+            let next_seq = last.map(|row| row.seq + 1);
             let following = run_beside(move || {
-                judge.kept = page.summaries;
-                judge.follow(page.rows);
+                judge.kept = summaries;
+                judge.follow(records.rows);
+                drop(records.room);
                 judge
             });
-            let Some(next_seq) = next_seq.filter(|_| !is_last) else {
+            let Some(next_seq) = next_seq else {
                 return following.await;
             };
             let (followed, next) = tokio::join!(following, self.log_page(next_seq));
@@ -332,13 +333,13 @@ impl AgentLog<'_> {
 
     /// The records from `from_seq` on, with the summaries that end among them.
     async fn log_page(self, from_seq: u64) -> Result<LogPage> {
-        let rows = self.rows_from(from_seq, PAGE).await?;
-        let last_seq = rows.last().map_or(0, |row| row.seq);
+        let records = self.page_from(from_seq, PAGE).await?;
+        let last_seq = records.rows.last().map_or(0, |row| row.seq);
         // A page of records ends at most one full stretch; one more would be where none belongs.
         let before = from_seq - 1;
         let mut summaries = self.memoir.store.summaries(self.scope, before, 2).await?;
         summaries.retain(|row| row.last_seq <= last_seq);
-        Ok(LogPage { rows, summaries })
+        Ok(LogPage { records, summaries })
     }
 
     /// The stored memories of numbers over `after`.
@@ -441,7 +442,7 @@ impl AgentLog<'_> {
 
 /// Records that are followed together.
 struct LogPage {
-    rows: Vec<AuditRow>,
+    records: RecordRows,
     summaries: Vec<SummaryRow>,
 }
 

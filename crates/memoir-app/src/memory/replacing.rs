@@ -42,7 +42,7 @@ impl Memories<'_> {
             last: Some(WEEK_LIMIT),
             ..RecordFilter::default()
         };
-        let replaced = self.memoir.store.records(self.scope, &filter).await?;
+        let replaced = self.memoir.store.record_sizes(self.scope, &filter).await?;
         Ok(Replacing::new(
             AllMemories::new(memories.shared()),
             u32::try_from(replaced.len()).unwrap_or(u32::MAX),

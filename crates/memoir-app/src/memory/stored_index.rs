@@ -287,6 +287,7 @@ impl Memories<'_> {
             before_seq: Some(loaded.agent.next_seq),
             ..RecordFilter::default()
         };
+        let _room = self.room_for_records(&filter).await?;
         let mut records = self.memoir.store.records(self.scope, &filter).await?;
         let is_in_place =
             |(at, seq): (usize, u64)| records.get(at).is_some_and(|row| row.seq == seq);

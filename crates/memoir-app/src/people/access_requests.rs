@@ -403,6 +403,7 @@ impl Grants<'_> {
         // verification detects changed records.
         let first = known.map_or(answered_seq, |watch| watch.next_seq);
         let mut latest = known.map_or(Timestamp::MIN, |watch| watch.latest);
+        let _room = self.log().room_from(first).await?;
         for row in self.log().log_from(first, loaded).await? {
             let record = codec::record(Some(loaded.base.key()), row)?;
             latest = latest.max(record.recorded_at);

@@ -193,6 +193,7 @@ impl Sessions<'_> {
     async fn log_since(self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
         let own = RecordFilter {
             session: Some(id),
+            first: Some(1),
             ..RecordFilter::default()
         };
         let own = self.memoir.store.records(self.scope, &own).await?;
@@ -200,6 +201,7 @@ impl Sessions<'_> {
             return Ok(Vec::new());
         };
         // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
+        let _room = self.log().room_from(first.seq).await?;
         let rows = self.log().log_from(first.seq, loaded).await?;
         codec::records(Some(loaded.base.key()), rows)
     }

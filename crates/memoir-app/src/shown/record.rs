@@ -168,7 +168,7 @@ impl Views<'_> {
             last: Some(limit),
             ..query.clone()
         };
-        let _room = self.room_for_rows(limit).await?;
+        let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let facts = |row| {
             let hashes = hashes(self.scope, &row);
@@ -185,8 +185,7 @@ impl Views<'_> {
         access_level: AccessLevel,
         key: Option<&AgentKey>,
     ) -> Result<Vec<ShownRecord>> {
-        let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
-        let _room = self.room_for_rows(limit).await?;
+        let _room = self.room_for_records(filter).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
             // Without a key the text of the record stays sealed: text that is then left out is not opened.
@@ -227,7 +226,8 @@ impl AgentLens<'_> {
         .await
     }
 
-    /// One page of the log, oldest first: from the record at `from_seq` on.
+    /// One page of the log, oldest first: from the record at `from_seq` on, at most `limit` records, and fewer where
+    /// they are long. Also whether others follow.
     ///
     /// # Errors
     /// The store fails.
@@ -236,14 +236,13 @@ impl AgentLens<'_> {
         query: &RecordFilter,
         from_seq: u64,
         limit: u32,
-    ) -> Result<Vec<ShownRecord>> {
+    ) -> Result<(Vec<ShownRecord>, bool)> {
         let filter = RecordFilter {
             from_seq,
-            first: Some(limit),
-            last: None,
             ..query.clone()
         };
-        self.records(&filter).await
+        let page = self.agent.log().page_of(filter, limit).await?;
+        Ok((self.records(&page.filter).await?, page.has_more))
     }
 }
 

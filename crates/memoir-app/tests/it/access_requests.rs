@@ -394,7 +394,7 @@ async fn varied() -> (TestAgent, SessionId) {
 async fn words_of_records(wren: &TestAgent) -> usize {
     let lens = lens_of(wren);
     let query = RecordFilter::default();
-    let records = lens.record_page(&query, 1, 200).await.unwrap();
+    let (records, _) = lens.record_page(&query, 1, 200).await.unwrap();
     let has_words = |record: &&memoir_app::ShownRecord| {
         record.words.before.is_some() || record.words.after.is_some()
     };
@@ -475,12 +475,11 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
         session: Some(session),
         ..RecordFilter::default()
     };
-    let page = lens_of(&wren).record_page(&query, 1, 200).await.unwrap();
+    let lens = lens_of(&wren);
+    let (page, _) = lens.record_page(&query, 1, 200).await.unwrap();
     assert!(page.iter().any(|record| record.words.before.is_some()));
-    let all = lens_of(&wren)
-        .record_page(&RecordFilter::default(), 1, 200)
-        .await
-        .unwrap();
+    let everything = RecordFilter::default();
+    let (all, _) = lens.record_page(&everything, 1, 200).await.unwrap();
     for record in &all {
         let is_shown = record.words.before.is_some() || record.words.after.is_some();
         assert!(

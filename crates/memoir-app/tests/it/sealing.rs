@@ -440,7 +440,7 @@ async fn use_access(wren: &TestAgent, said: &mut Said) {
     said.value(&mechanic.memory(Number(1)).await.unwrap());
     said.value(&mechanic.show().await.unwrap());
     let records = mechanic.record_page(&RecordFilter::default(), 1, 200).await;
-    said.value(&records.unwrap());
+    said.value(&records.unwrap().0);
     said.value(&agent.grants().open_access().await.unwrap());
     let me = Actor::agent("wren");
     let word = canary("a refused argument");

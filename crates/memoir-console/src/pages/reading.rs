@@ -457,8 +457,8 @@ async fn records_after(
     // Places are kept as signed numbers, and an address may hold any.
     let from = query.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
-    let mut records = lens.record_page(filter, from, AT_ONCE + 1).await?;
-    let next = form::cut(&mut records, AT_ONCE as usize);
+    let (records, has_more) = lens.record_page(filter, from, AT_ONCE).await?;
+    let next = records.last().filter(|_| has_more);
     let next = next.map(|last| form::address(path, &[("after", &last.seq.to_string())]));
     Ok(html! {
         @if records.is_empty() { p.empty { "Nothing is on the record." } }

@@ -101,9 +101,9 @@ pub(crate) async fn list(
     let last: u64 = parameters.after()?.unwrap_or(0);
     // A client can put any text into a cursor: places beyond any log are limited to the store's range.
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
-    let records = reached.lens();
-    let records = records.record_page(&query, from_seq, limit + 1).await?;
-    let page = Page::of(records, limit, |record| record.seq, |record| record);
+    let lens = reached.lens();
+    let (records, has_more) = lens.record_page(&query, from_seq, limit).await?;
+    let page = Page::cut(records, has_more, |record| record.seq, |record| record);
     Ok(axum::Json(page).into_response())
 }
 
