@@ -381,10 +381,11 @@ impl AgentHandle {
         key: &AgentKey,
         version: u64,
         rows: Vec<MemoryRow>,
-        room: Option<HeldRoom>,
+        mut room: Option<HeldRoom>,
     ) -> Result<MemoryList> {
+        load_room::fit(&mut room, &rows);
         let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
-        if sealed <= load_room::QUICK_LOAD {
+        if 2 * sealed <= load_room::QUICK_LOAD {
             return self.memoir.opened.open(key, version, rows, room);
         }
         let (opened, key) = (self.memoir.opened.clone(), key.clone());

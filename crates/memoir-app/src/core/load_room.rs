@@ -1,15 +1,17 @@
 //! Room in memory for the rows of agents: every load acquires it, and waits while others fill it.
 //!
-//! A load is estimated before it is made, by the size of the agent's rows when they were last read. It holds its room
-//! until its memories are dropped. Short loads have room of their own, which long ones cannot take. The long loads of
-//! one agent take at most half of the room, so that all others have the other half.
+//! A load is estimated before it is made: that of records by the bytes of their bodies; that of memories by their number
+//! and tokens when they were last read, as the longest characters. Once memories are read, their bytes are known, and
+//! the rest of the room is released. A load holds its room until its rows are dropped. Short loads have room of their
+//! own, which long ones cannot take. The long loads of one agent take at most half of the room, so that all others have
+//! the other half.
 //!
 //! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::AgentScope;
-use memoir_store::{AgentQuery, CountAndTokens, CountsMark, RowCounts, Selection};
+use memoir_store::{AgentQuery, CountAndTokens, CountsMark, MemoryRow, RowCounts, Selection};
 use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -21,11 +23,11 @@ use crate::core::{Error, Result};
 /// Bytes of one permit.
 const UNIT: usize = 1 << 10;
 /// A load of up to so many bytes is short.
-// A context of fifteen thousand tokens, or a page of two hundred memories of two sentences.
-pub(crate) const SHORT_LOAD: usize = 256 << 10;
+// A dozen of the longest memories, or a context of twenty-five thousand tokens.
+pub(crate) const SHORT_LOAD: usize = 1 << 20;
 /// A load of up to so many bytes is read and opened at the priority of short requests.
 // Two thousand memories of two sentences, which take some ten milliseconds.
-pub(crate) const QUICK_LOAD: usize = 2 << 20;
+pub(crate) const QUICK_LOAD: usize = 4 << 20;
 /// Most bytes of all short loads together.
 const SHORT_ROOM: usize = 32 << 20;
 /// Most bytes of all long loads together.
@@ -39,8 +41,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const MEMORY_BYTES: u64 = 1_024;
 /// The size of what a context is planned by, for each memory.
 const MARK_BYTES: u64 = 192;
-/// The size of a token of text: four characters, sealed and opened.
-const TOKEN_BYTES: u64 = 8;
+/// The most that a token of text takes: four characters of four bytes, sealed and opened.
+const TOKEN_BYTES: u64 = 32;
 /// The size of a record beside its body.
 const RECORD_BYTES: u64 = 1_024;
 /// A body of a record is in memory sealed, opened and as it is shown.
@@ -98,7 +100,7 @@ type Holders = Arc<Mutex<HashMap<task::Id, usize>>>;
 
 /// Room that a load holds. Dropping it releases the room.
 pub(crate) struct HeldRoom {
-    _permits: Vec<OwnedSemaphorePermit>,
+    permits: Vec<OwnedSemaphorePermit>,
     holder: Option<(task::Id, Holders)>,
 }
 
@@ -109,7 +111,7 @@ impl HeldRoom {
             *holders.lock().entry(task).or_default() += 1;
         }
         Self {
-            _permits: permits,
+            permits,
             holder: task.map(|task| (task, holders.clone())),
         }
     }
@@ -253,8 +255,18 @@ impl LoadRoom {
     }
 }
 
-/// The approximate bytes of the memories of `query`, of an agent with `counts` rows and so much journal in its context:
-/// as rows and opened, for texts of one byte a character.
+/// Releases the room that these rows leave, now that their bytes are known.
+pub(crate) fn fit(room: &mut Option<HeldRoom>, rows: &[MemoryRow]) {
+    let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
+    let units = (rows.len() * MEMORY_BYTES as usize + 2 * sealed).div_ceil(UNIT);
+    for permit in room.iter_mut().flat_map(|room| &mut room.permits) {
+        let surplus = permit.num_permits().saturating_sub(units);
+        drop(permit.split(surplus));
+    }
+}
+
+/// The most bytes of the memories of `query`, of an agent with `counts` rows and so much journal in its context: as rows
+/// and opened.
 fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery) -> usize {
     let RowCounts {
         core,
@@ -299,7 +311,7 @@ fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery
     bytes(wanted).saturating_add(usize::try_from(marks * MARK_BYTES).unwrap_or(usize::MAX))
 }
 
-/// The approximate bytes of so many memories.
+/// The most bytes of so many memories.
 pub(crate) fn bytes(memories: CountAndTokens) -> usize {
     let bytes = memories.count * MEMORY_BYTES + memories.tokens * TOKEN_BYTES;
     usize::try_from(bytes).unwrap_or(usize::MAX)
@@ -378,6 +390,16 @@ mod tests {
         assert_eq!(refused.code(), "busy");
     }
 
+    #[tokio::test]
+    async fn spec_6_1_a_load_keeps_the_room_of_what_it_has_read() {
+        let room = Arc::new(LoadRoom::default());
+        let held = hold(&room, 2, AGENT_ROOM).await.await.unwrap();
+        let mut held = Some(held);
+        fit(&mut held, &[]);
+        assert_eq!(room.long.available_permits(), LONG_ROOM / UNIT);
+        hold(&room, 2, AGENT_ROOM).await.await.unwrap();
+    }
+
     #[test]
     fn a_context_is_weighed_by_the_journal_that_it_reads() {
         let part = |count, tokens| CountAndTokens { count, tokens };
@@ -415,9 +437,9 @@ mod tests {
             )
         };
         assert_eq!(of(Selection::None), 0);
-        assert_eq!(of(Selection::ActiveCore), 10 * 1_024 + 1_000 * 8);
+        assert_eq!(of(Selection::ActiveCore), 10 * 1_024 + 1_000 * 32);
         let active = of(Selection::Active);
-        assert_eq!(active, 1_110 * 1_024 + 321_000 * 8);
+        assert_eq!(active, 1_110 * 1_024 + 321_000 * 32);
         assert!(of(Selection::All) > active);
         let marks = AgentQuery {
             marks_after: Some(memoir_domain::Timestamp::MAX),
@@ -427,13 +449,13 @@ mod tests {
         let context = of(Selection::Context {
             journal_after: memoir_domain::Timestamp::MIN,
         });
-        assert_eq!(context, 40 * 1_024 + 7_000 * 8);
+        assert_eq!(context, 40 * 1_024 + 7_000 * 32);
         let numbers = |count| {
             of(Selection::Numbers(
                 (1..=count).map(memoir_domain::memory::Number).collect(),
             ))
         };
-        assert_eq!(numbers(10), 10 * (1_024 + 2_500 * 8));
+        assert_eq!(numbers(10), 10 * (1_024 + 2_500 * 32));
         assert!(numbers(100_000) <= of(Selection::All));
     }
 }

@@ -248,11 +248,10 @@ impl LogExport {
 
     async fn write_memories(&mut self, after: u64, version: u64, piece: &mut Piece) -> Result<()> {
         let log = self.agent.log();
-        let room = log.room_for_rows(PAGE).await?;
-        let rows = match self.key {
+        let (rows, room) = match self.key {
             Some(_) => log.memory_rows(after).await?,
             // What is left of an erased agent's memories has no text.
-            None => Vec::new(),
+            None => (Vec::new(), None),
         };
         if let (Some(key), Some(last)) = (self.key.clone(), rows.last()) {
             self.memories += rows.len() as u64;

@@ -36,6 +36,7 @@ use crate::{
     core::{
         ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, check_due,
         check_messages, codec,
+        load_room::{self, HeldRoom},
         parallel::{self, run_beside},
     },
     log::{AgentLog, Limits, audit::RecordRows},
@@ -342,15 +343,21 @@ impl AgentLog<'_> {
         Ok(LogPage { records, summaries })
     }
 
-    /// The stored memories of numbers over `after`.
-    pub(super) async fn memory_rows(self, after: u64) -> Result<Vec<MemoryRow>> {
+    /// The stored memories of numbers over `after`, with their room.
+    pub(super) async fn memory_rows(
+        self,
+        after: u64,
+    ) -> Result<(Vec<MemoryRow>, Option<HeldRoom>)> {
         let page = MemoryPage {
             after,
             limit: PAGE,
             with_discarded: true,
             ..MemoryPage::default()
         };
-        Ok(self.memoir.store.memory_page(self.scope, &page).await?)
+        let mut room = self.room_for_rows(PAGE).await?;
+        let rows = self.memoir.store.memory_page(self.scope, &page).await?;
+        load_room::fit(&mut room, &rows);
+        Ok((rows, room))
     }
 
     /// Compares the stored rows with the records that `judge` has followed.
@@ -390,14 +397,15 @@ impl AgentLog<'_> {
             );
             comparison.note(None, problem);
         }
-        let room = self.room_for_rows(2 * PAGE).await?;
         let mut page = self.memory_rows(0).await?;
         loop {
-            let last = page.last().map(|row| row.number.0);
-            let after = last.filter(|_| page.len() == PAGE as usize);
+            let (rows, room) = page;
+            let last = rows.last().map(|row| row.number.0);
+            let after = last.filter(|_| rows.len() == PAGE as usize);
             let judge = Arc::clone(&judge);
             let comparing = run_beside(move || {
-                comparison.memories(&judge, page);
+                comparison.memories(&judge, rows);
+                drop(room);
                 comparison
             });
             let Some(after) = after else {
@@ -407,7 +415,6 @@ impl AgentLog<'_> {
             let (compared, next) = tokio::join!(comparing, self.memory_rows(after));
             (comparison, page) = (compared?, next?);
         }
-        drop(room);
         let mut before: Option<(Timestamp, SessionId)> = None;
         loop {
             let rows = store.session_page(self.scope, before, PAGE).await?;

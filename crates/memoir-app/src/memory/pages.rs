@@ -33,8 +33,9 @@ impl Memories<'_> {
             ..MemoryPage::default()
         };
         loop {
-            let room = self.room_for_rows(rows).await?;
+            let mut room = self.room_for_rows(rows).await?;
             let found = self.memoir.store.memory_page(self.scope, &page).await?;
+            load_room::fit(&mut room, &found);
             let is_last = found.len() < rows as usize;
             let last = found.last().map(|row| row.number.0);
             let key = key.clone();
