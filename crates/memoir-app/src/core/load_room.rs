@@ -31,7 +31,7 @@ pub(crate) const QUICK_LOAD: usize = 4 << 20;
 /// Most bytes of all short loads together.
 const SHORT_ROOM: usize = 32 << 20;
 /// Most bytes of all long loads together.
-// With the bodies of requests and the caches, a service stays under 400 MB.
+// With the bodies of requests and the caches (`sessions/recent.rs` lists them), a service stays under 400 MB.
 const LONG_ROOM: usize = 64 << 20;
 /// Most bytes of the long loads of one agent. A larger load takes all of it.
 const AGENT_ROOM: usize = LONG_ROOM / 2;

@@ -20,8 +20,11 @@ use crate::core::{cache::BoundedCache, codec::Base};
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 // Some kilobytes each. The next call of an evicted one reads the store.
 const SESSIONS: usize = 1_024;
-/// Bytes of the memories of all open sessions together. Those of a larger agent are kept alone.
-const MEMORIES_BYTES: usize = 200 << 20;
+/// Most bytes of the memories of all open sessions together: those of 45,000 memories of two sentences. Those of a larger
+/// agent are read again for each call.
+// A service stays under 400 MB, of which loads take 96, bodies of requests 96, indexes 64, and opened memories and the
+// digests of texts 32 each.
+const MEMORIES_BYTES: usize = 32 << 20;
 
 /// An agent and its open session after a commit of this process.
 pub(crate) struct KnownSession {
@@ -99,8 +102,10 @@ impl Recent {
 
     pub(crate) fn put_memories(&self, scope: AgentScope, session: SessionId, known: KnownMemories) {
         let bytes = size_of::<KnownMemories>() + known.memories.bytes();
-        let gone = self.memories.lock().put(scope, bytes, (session, known));
-        drop(gone);
+        if bytes <= MEMORIES_BYTES {
+            let gone = self.memories.lock().put(scope, bytes, (session, known));
+            drop(gone);
+        }
     }
 
     /// Wipes the memories of the agent's session.
@@ -124,6 +129,13 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
+    use memoir_domain::{
+        Timestamp,
+        audit::ActorKind,
+        memory::{Kind, NewMemory, Number},
+        origin::SavedBy,
+    };
+
     use super::*;
     use crate::tests::scope;
 
@@ -133,6 +145,27 @@ mod tests {
             memories: AllMemories::default(),
             system_prompt: None,
         }
+    }
+
+    #[test]
+    fn spec_6_1_memories_of_an_agent_over_the_limit_are_not_kept() {
+        let recent = Recent::default();
+        let (other, large) = (
+            SessionId::from_bytes([1; 16]),
+            SessionId::from_bytes([2; 16]),
+        );
+        recent.put_memories(scope(1), other, known());
+        let long = "x".repeat(MEMORIES_BYTES).as_str().into();
+        let memory = NewMemory::new(Kind::Journal, long, SavedBy::of(ActorKind::Agent));
+        let memory = memory.into_memory(Number(1), 1, Timestamp::MAX);
+        let memories = AllMemories::new([memory.into_shared()]);
+        let of_large = KnownMemories {
+            memories,
+            ..known()
+        };
+        recent.put_memories(scope(2), large, of_large);
+        assert!(recent.take_memories(scope(2), large).is_none());
+        assert!(recent.take_memories(scope(1), other).is_some());
     }
 
     /// A session that another process ended leaves its memories here.
