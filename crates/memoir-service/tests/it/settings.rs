@@ -208,6 +208,26 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
     }
 }
 
+/// A page of the longest records would take tens of megabytes.
+#[tokio::test]
+async fn spec_6_1_a_page_of_long_records_is_shorter_and_the_next_one_continues() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
+    for letter in 'a'..='p' {
+        let prompt = letter.to_string().repeat(99_000);
+        let set = own.put(
+            "/v1/agents/wren/self/system_prompt",
+            &json!({"value": prompt}),
+        );
+        set.await.expect(200);
+    }
+    let path = "/v1/agents/wren/audit?limit=200";
+    let all = own.all(path).await;
+    assert!(items(&own.shown(path).await).len() < all.len());
+    let seqs = all.iter().map(|record| record["seq"].as_u64().unwrap());
+    assert!(seqs.eq(1..=all.len() as u64));
+}
+
 #[tokio::test]
 async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
     let installation = Installation::open().await;
