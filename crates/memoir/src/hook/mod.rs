@@ -97,7 +97,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The time limit of the hook.
     fn limit(&self) -> Duration {
         let limit = match self.event.is_answered() {
             true => WAITING_MS,

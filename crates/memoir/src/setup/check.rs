@@ -61,7 +61,6 @@ impl ProgramState {
     }
 }
 
-/// The area of the findings.
 const AREA: &str = "programs";
 
 pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> ProgramState {

@@ -42,7 +42,7 @@ impl Passing {
         // The file's own name is no folder.
         let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
         if folders.iter().any(|name| is_cache(name))
-            || folders.windows(2).any(|pair| CACHES.contains(&pair))
+            || has_pair(folders, CACHES)
             || is_in_named_cache(path)
         {
             return Some(Self::Cache);
@@ -66,36 +66,27 @@ fn is_cache(name: &str) -> bool {
 }
 
 /// Caches in a folder with a common name.
-const CACHES: [&[&str]; 8] = [
-    &["pnpm", "store"],
-    &["Yarn", "Cache"],
-    &[".yarn", "cache"],
-    &[".yarn", "unplugged"],
-    &["berry", "cache"],
-    &["install", "cache"],
-    &["uv", "cache"],
-    &["deno", "npm"],
-];
+const CACHES: &str =
+    "pnpm/store Yarn/Cache .yarn/cache .yarn/unplugged berry/cache install/cache uv/cache deno/npm";
 
 /// Folders of packages that are installed for a user or the whole system.
-const GLOBAL: [&[&str]; 6] = [
-    &["lib", "node_modules"],
-    &["npm", "node_modules"],
-    &["global", "node_modules"],
-    &["uv", "tools"],
-    &["pipx", "venvs"],
-    &["pnpm", "global"],
-];
+const GLOBAL: &str =
+    "lib/node_modules npm/node_modules global/node_modules uv/tools pipx/venvs pnpm/global";
+
+fn has_pair(folders: &[&str], pairs: &str) -> bool {
+    let mut found = folders.windows(2).map(|pair| pair.join("/"));
+    found.any(|found| pairs.split(' ').any(|pair| pair == found))
+}
 
 /// Whether it is in `node_modules` or the virtual environment of one project.
 fn is_of_project(path: &Path, folders: &[&str]) -> bool {
     const NAMES: &str = "node_modules .venv venv .virtualenvs virtualenvs .tox .nox";
-    let is_global = folders.windows(2).any(|pair| GLOBAL.contains(&pair));
     let is_environment = || {
         let mut above = path.ancestors().skip(1).take(3);
         above.any(|folder| folder.join("pyvenv.cfg").is_file())
     };
-    !is_global && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
+    !has_pair(folders, GLOBAL)
+        && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
 }
 
 /// Warns where a path is in the folder of a build.
@@ -112,15 +103,8 @@ pub(super) fn warn_of_build(path: &Path) {
 
 /// Whether the path is in a cache that the environment names, or in the folder for temporary files.
 fn is_in_named_cache(path: &Path) -> bool {
-    let named = [
-        "UV_CACHE_DIR",
-        "XDG_CACHE_HOME",
-        "npm_config_cache",
-        "YARN_CACHE_FOLDER",
-        "BUN_INSTALL_CACHE_DIR",
-        "DENO_DIR",
-    ];
-    let named = named.into_iter().filter_map(std::env::var_os);
+    const NAMES: &str = "UV_CACHE_DIR XDG_CACHE_HOME npm_config_cache YARN_CACHE_FOLDER BUN_INSTALL_CACHE_DIR DENO_DIR";
+    let named = NAMES.split(' ').filter_map(std::env::var_os);
     let mut named = named.filter(|folder| !folder.is_empty()).map(PathBuf::from);
     if named.any(|folder| is_below(path, &folder)) {
         return true;

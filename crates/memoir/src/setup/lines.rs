@@ -16,12 +16,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
         Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
         Some((begin, end)) => {
             let space = &text[begin..end][text[begin..end].trim_end().len()..];
-            format!(
-                "{}{}{space}{}",
-                &text[..begin],
-                block.trim_end(),
-                &text[end..]
-            )
+            [&text[..begin], block.trim_end(), space, &text[end..]].concat()
         }
         None => {
             let between = match text {
@@ -167,10 +162,9 @@ pub(super) fn set_entry(
             return Ok(format!("{before}{end}{}{after}", block(indent)));
         }
     }
-    let end = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
+    let end = match text.is_empty() || text.ends_with('\n') {
+        true => "",
+        false => "\n",
     };
     Ok(format!("{text}{end}{header}\n{}", block("  ")))
 }
@@ -188,11 +182,8 @@ pub(super) fn entry_body(text: &str, mapping: &str, name: &str) -> Option<Vec<St
     let first = lines.peek()?;
     let indent = first.len() - first.trim_start().len();
     // A line that is indented less is blank.
-    Some(
-        lines
-            .map(|line| line.get(indent..).unwrap_or_default().to_owned())
-            .collect(),
-    )
+    let lines = lines.map(|line| line.get(indent..).unwrap_or_default().to_owned());
+    Some(lines.collect())
 }
 
 /// The command of a server's entry of YAML (see [`entry_body`]), with JSON's names for its parts.
@@ -278,11 +269,7 @@ mod tests {
 
     #[test]
     fn entries_come_and_go_and_leave_the_others() {
-        let body = [
-            "type: stdio".to_owned(),
-            "args:".to_owned(),
-            "  - x".to_owned(),
-        ];
+        let body = ["type: stdio", "args:", "  - x"].map(str::to_owned);
         for file in [
             "extensions:\n  developer:\n    enabled: true\nGOOSE_MODEL: x\n",
             "GOOSE_MODEL: x\nextensions:\n    developer:\n        enabled: true\n",

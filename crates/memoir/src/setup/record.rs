@@ -28,7 +28,6 @@ struct WrittenSetup {
     files: BTreeMap<PathBuf, WrittenFile>,
 }
 
-/// A file before and after.
 #[derive(Serialize, Deserialize)]
 struct WrittenFile {
     /// `None` where there was none.
@@ -156,12 +155,8 @@ impl ProgramRecord {
 
     /// Removes the created folders that are empty.
     pub(super) fn remove_folders(&self) {
-        let mut folders: Vec<&PathBuf> = self
-            .written
-            .files
-            .values()
-            .flat_map(|written| &written.folders)
-            .collect();
+        let files = self.written.files.values();
+        let mut folders: Vec<&PathBuf> = files.flat_map(|written| &written.folders).collect();
         // The deepest folders go first, since only an empty folder can be removed.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
@@ -172,10 +167,8 @@ impl ProgramRecord {
 
     /// Whether there was no file.
     pub(super) fn has_made(&self, path: &Path) -> bool {
-        self.written
-            .files
-            .get(path)
-            .is_some_and(|written| written.before.is_none())
+        let written = self.written.files.get(path);
+        written.is_some_and(|written| written.before.is_none())
     }
 
     pub(super) fn forget(&self) -> Result<(), Failure> {
