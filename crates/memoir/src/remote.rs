@@ -26,8 +26,8 @@ const CONNECTING: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceAddress {
     pub(crate) url: String,
-    /// Whether a command line or a setup has it. One of the environment may be a foreign folder's: the token in
-    /// `MEMOIR_TOKEN` does not go there, unless the service is on this machine (SPEC 5.5).
+    /// Whether a command line or a setup has it. One of the environment may be a foreign folder's: `MEMOIR_TOKEN` does
+    /// not go there, unless the service is on this machine (SPEC 5.5).
     pub(crate) is_typed: bool,
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Uses the token of the environment, or else the stored one for this service and agent. An address of the
-    /// environment that is not on this machine gets the stored one only.
+    /// Uses the stored token for this service and agent, or else that of the environment. An address of the environment
+    /// that is not on this machine gets the stored one only.
     ///
     /// # Errors
     /// The address is invalid; no agent is named, or there is no token.
@@ -52,11 +52,13 @@ impl Remote {
         let agent = agent.ok_or_else(|| {
             Failure::new("no agent is named").hint("name it with `--agent NAME` or in MEMOIR_AGENT")
         })?;
-        let token = token(
-            &url,
-            agent,
-            service.is_typed || memoir_model::is_loopback(&url),
-        )?;
+        let may_be_given = service.is_typed || memoir_model::is_loopback(&url);
+        let token = token(&url, agent, may_be_given)?;
+        Self::with_token(&service.url, agent, token)
+    }
+
+    pub(crate) fn with_token(given: &str, agent: &str, token: String) -> Result<Self, Failure> {
+        let url = address(given)?;
         // An error means that a provider of cryptography is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder()
@@ -77,7 +79,7 @@ impl Remote {
         Ok(Self {
             client,
             url,
-            given_url: service.url.clone(),
+            given_url: given.to_owned(),
             agent: agent.to_owned(),
             token,
         })
@@ -191,7 +193,8 @@ impl Remote {
         let message = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
         Err(match status {
             StatusCode::UNAUTHORIZED => Failure::new(message).hint(format!(
-                "the token of `{}` may have ended or been revoked; give another one in {TOKEN}",
+                "the token of `{}` may have ended or been revoked; give another one in {TOKEN}, which `memoir setup` \
+                 stores in its place",
                 self.agent
             )),
             _ if code == TAMPERED => Failure::new(message).code(TAMPERED),
@@ -201,17 +204,15 @@ impl Remote {
 }
 
 /// The token of an agent for a service.
-///
-/// # Errors
-/// There is none; the file of the tokens cannot be read.
 fn token(url: &Url, agent: &str, may_be_given: bool) -> Result<String, Failure> {
+    // First: a folder's environment may have the token of another account's agent of the same name.
+    if let Some(stored) = tokens::stored(url.as_str(), agent)? {
+        return Ok(stored);
+    }
     // A value that is not UTF-8 is no token.
     let given = std::env::var(TOKEN).unwrap_or_default();
     if may_be_given && !given.is_empty() {
         return Ok(given);
-    }
-    if let Some(stored) = tokens::stored(url.as_str(), agent)? {
-        return Ok(stored);
     }
     let setup = format!(
         "`memoir setup PROGRAM --url {url} --agent {}` stores it for the hooks",

@@ -25,8 +25,8 @@ const INTERNAL_ERROR: i32 = -32603;
 pub(crate) struct Arguments {
     #[command(flatten)]
     whose: AgentChoice,
-    /// The service to pass the tools on from, in place of a database on this machine; the token is that of
-    /// `MEMOIR_TOKEN`, or the one that `memoir setup` has stored
+    /// The service to pass the tools on from, in place of a database on this machine; the token is the one that `memoir
+    /// setup` has stored, or else that of `MEMOIR_TOKEN`
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// The program that starts it, as `memoir setup` names it

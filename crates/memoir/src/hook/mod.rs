@@ -78,8 +78,8 @@ pub(crate) struct Arguments {
     client: Client,
     #[command(flatten)]
     whose: AgentChoice,
-    /// The service to use in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one that
-    /// `memoir setup` has stored. For a program that is set up, the environment names no other memory
+    /// The service to use in place of a database on this machine; the token is the one that `memoir setup` has stored,
+    /// or else that of `MEMOIR_TOKEN`. For a program that is set up, the environment names no other memory
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// The most tokens of context at a session's start [default: the program's limit]

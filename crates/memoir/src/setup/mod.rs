@@ -355,18 +355,18 @@ async fn make(
         installation.program_token(&agent).await?;
         return Ok(Some(agent.scope().agent.to_string()));
     };
-    // A person has agreed to it.
-    let service = ServiceAddress {
-        url: url.clone(),
-        is_typed: true,
+    let given = std::env::var(TOKEN).unwrap_or_default();
+    let remote = if given.is_empty() {
+        let (url, is_typed) = (url.clone(), true);
+        Remote::open(&ServiceAddress { url, is_typed }, Some(agent))?
+    } else {
+        // Before a stored one, which it replaces: that one may have ended.
+        Remote::with_token(url, agent, given.clone())?
     };
-    let remote = Remote::open(&service, Some(agent))?;
     // The request checks the token now, since later its failure would only be in the log of the hooks.
     let found: serde_json::Value = remote.get("", &[]).await?;
-    if let Ok(token) = std::env::var(TOKEN)
-        && !token.is_empty()
-    {
-        remote::store_token(url, agent, &token)?;
+    if !given.is_empty() {
+        remote::store_token(url, agent, &given)?;
     }
     Ok(found["id"].as_str().map(str::to_owned))
 }

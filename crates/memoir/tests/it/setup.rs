@@ -349,6 +349,31 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
     assert!(lines[1]["result"].to_string().contains("bees"), "{ran:?}");
 }
 
+/// SPEC 5.5: a folder's environment may have the token of another account, whose agent has the same name.
+#[test]
+fn spec_5_5_a_program_has_its_stored_token_until_setup_is_given_another() {
+    let (installation, token, service) = served_agent();
+    installation.ok("account create lab");
+    installation.ok("agent create wren --account lab");
+    let other = installation.ok("token create --role agent --agent wren --account lab");
+    installation.ok("remember wren 'Ines keeps goats.' --account lab");
+    let away = Installation::new();
+    let url = format!("http://{}", service.address);
+    let setup = format!("setup claude-code --url {url} --agent wren --yes");
+    let accounts = [(token.as_str(), "bees"), (other.trim(), "goats")];
+    for [(own, told), (foreign, hidden)] in [accounts, [accounts[1], accounts[0]]] {
+        away.with_token(own, &setup).ok(&setup);
+        let begun = json!({"session_id": told}).to_string();
+        let hook = "hook session-start --client claude-code --within 20000";
+        for (line, input) in [(hook, begun.as_str()), ("mcp --client claude-code", ASKED)] {
+            let mut command = away.command(line);
+            let ran = Ran::with_input(command.env("MEMOIR_TOKEN", foreign), input);
+            ran.prints(told);
+            ran.stdout.omits(hidden);
+        }
+    }
+}
+
 fn json_in(installation: &Installation, path: &str) -> Value {
     serde_json::from_slice(&fs::read(installation.path(path)).unwrap()).unwrap()
 }
