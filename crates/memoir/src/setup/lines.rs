@@ -36,10 +36,10 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
 /// server that is gone, such as its user's consent to single tools.
 pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
-    let below = format!("[{name}.");
-    let mut lines = text.lines().map(str::trim_end);
-    if let Some(header) = lines.find(|line| line.starts_with(&below) && line.ends_with(']')) {
-        return remove_table(&remove_table(text, &header[1..header.len() - 1])?, name);
+    let below = format!("{name}.");
+    let mut tables = text.lines().filter_map(table_of);
+    if let Some(table) = tables.find(|table| table.starts_with(&below)) {
+        return remove_table(&remove_table(text, table)?, name);
     }
     Ok(match table(text, name) {
         Some((begin, end)) => {
@@ -107,9 +107,14 @@ pub(super) fn check_toml(text: &str) -> Result<(), JsonProblem> {
         })
 }
 
+/// The table that begins with a line of TOML, which may end with a comment.
+fn table_of(line: &str) -> Option<&str> {
+    let header = line.split('#').next()?.trim_end();
+    header.strip_prefix('[')?.strip_suffix(']')
+}
+
 /// The range of a table: until its last key, since later comments may belong to the next table.
 fn table(text: &str, name: &str) -> Option<(usize, usize)> {
-    let header = format!("[{name}]");
     let mut found: Option<(usize, usize)> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -120,7 +125,7 @@ fn table(text: &str, name: &str) -> Option<(usize, usize)> {
         match &mut found {
             Some(_) if is_header => break,
             Some((_, end)) if is_key => *end = at,
-            None if is_header && line.trim_end() == header => found = Some((begin, at)),
+            None if table_of(line) == Some(name) => found = Some((begin, at)),
             _ => {}
         }
     }

@@ -508,7 +508,8 @@ fn spec_6_2_removing_a_setup_removes_what_the_program_set_below_its_server() {
     installation.write(path, "model = \"x\"\n");
     installation.ok(&["setup", "codex", "--yes"]);
     let text = fs::read_to_string(installation.path(path)).unwrap();
-    let below = "\n[mcp_servers.memoir.tools.recall_memories]\napproval_mode = \"approve\"\n";
+    let below =
+        "\n[mcp_servers.memoir.tools.recall_memories] # mine\napproval_mode = \"approve\"\n";
     let other = "\n[mcp_servers.memoirs.env]\nA = \"b\"\n";
     installation.write(path, format!("{text}{below}{other}"));
     installation.ok(&["setup", "codex", "--yes"]);
