@@ -180,23 +180,20 @@ pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, J
     let Some((name, way)) = path.split_last() else {
         return Ok(text.to_owned());
     };
-    let Some(above) = at(&root, way) else {
-        return Ok(text.to_owned());
-    };
-    let JsonNode::Object(object) = above else {
-        return Ok(text.to_owned());
-    };
-    let members = &object.properties;
     let has_name = |member: &ObjectProp<'_>| member.name.as_str() == *name;
-    // The one that counts.
-    let Some(at) = members.iter().rposition(has_name) else {
+    let found = at(&root, way).and_then(|above| {
+        let members = &above.as_object()?.properties;
+        // The one that counts.
+        Some((above, members, members.iter().rposition(has_name)?))
+    });
+    let Some((above, members, at)) = found else {
         return Ok(text.to_owned());
     };
     if members[..at].iter().any(has_name) {
         // An earlier one would count then.
         return remove(&without_part(text, above, at), path, kept);
     }
-    if members.len() == 1 && way.len() > kept && !is_double(&root, way) {
+    if is_alone(text, above) && way.len() > kept && !is_double(&root, way) {
         return remove(text, way, kept);
     }
     Ok(without_part(text, above, at))
@@ -226,30 +223,24 @@ pub(super) fn take_hooks(
     loop {
         let json = readable(&text);
         let root = parsed(&json)?;
-        let Some(node) = at(&root, path) else {
+        let found = at(&root, path).and_then(|node| {
+            let elements = &node.as_array()?.elements;
+            Some((node, elements, own_hook(elements, &is_own)?))
+        });
+        let Some((node, elements, own)) = found else {
             return Ok(text);
         };
-        let JsonNode::Array(list) = node else {
-            return Ok(text);
-        };
-        let elements = &list.elements;
-        let Some(OwnHook {
-            element, in_group, ..
-        }) = own_hook(elements, &is_own)
-        else {
-            return Ok(text);
-        };
-        let group = &elements[element];
-        if let (Some(at), Some(hooks)) = (in_group, member(group, "hooks"))
+        let group = &elements[own.element];
+        if let (Some(at), Some(hooks)) = (own.in_group, member(group, "hooks"))
             && (parts(&hooks.value).len() > 1 || parts(group).len() > 1)
         {
             text = without_part(&text, &hooks.value, at);
             continue;
         }
-        if elements.len() == 1 && path.len() > kept && !is_double(&root, path) {
+        if is_alone(&text, node) && path.len() > kept && !is_double(&root, path) {
             return remove(&text, path, kept);
         }
-        text = without_part(&text, node, element);
+        text = without_part(&text, node, own.element);
     }
 }
 
@@ -343,30 +334,66 @@ fn insert(
             spliced(text, last.end..last.end, &part)
         }
         None => {
-            // After the opening bracket, and any content behind it.
-            let begin = into.start() + 1;
-            let inner = &text[begin..into.end() - 1];
-            let end = match inner.trim().is_empty() {
-                true => into.end() - 1,
-                false => begin,
-            };
-            spliced(text, begin..end, &format!("\n{line}{part}\n{outer}"))
+            let (begin, end) = (into.start() + 1, into.end() - 1);
+            match text[begin..end].trim().is_empty() {
+                true => spliced(text, begin..end, &format!("\n{line}{part}\n{outer}")),
+                // Before the comments.
+                false => spliced(text, begin..begin, &format!("\n{line}{part}")),
+            }
         }
     }
 }
 
-/// Removes one part, with its comma.
+/// Removes one part, with its comma and the white space beside it. Comments there stay.
 fn without_part(text: &str, node: &JsonNode<'_>, at: usize) -> String {
     let parts = parts(node);
     let part = &parts[at];
-    match (
-        at.checked_sub(1).map(|before| &parts[before]),
-        parts.get(at + 1),
-    ) {
+    let before = at.checked_sub(1).map(|before| parts[before].end);
+    let Range { start, end } = match (before, parts.get(at + 1)) {
         // From the end of the previous part on: that is where it was added.
-        (Some(before), _) => spliced(text, before.end..part.end, ""),
-        (None, Some(next)) => spliced(text, part.start..next.start, ""),
-        (None, None) => spliced(text, node.start() + 1..node.end() - 1, ""),
+        (Some(end), next) if next.is_none() || comments(&text[end..part.start]).is_empty() => {
+            end..part.end
+        }
+        (_, Some(next)) => part.start..next.start,
+        (_, None) => node.start() + 1..node.end() - 1,
+    };
+    let beside = [start..part.start, part.end..end].map(|gap| comments(&text[gap]));
+    let beside = beside.concat();
+    let beside = match start == part.start {
+        true => beside.trim_start(),
+        false => beside.as_str(),
+    };
+    spliced(text, start..end, beside)
+}
+
+/// A text beside a part, without the comma; empty where there is no comment.
+fn comments(gap: &str) -> String {
+    // Each comment has a slash.
+    if !gap.contains('/') {
+        return String::new();
+    }
+    let mut at = 0;
+    while let Some(found) = gap[at..].find([',', '/']) {
+        at += found;
+        let rest = &gap[at..];
+        let length = match rest.get(..2) {
+            Some("//") => rest.find(['\n', '\r']),
+            Some("/*") => rest[2..].find("*/").map(|end| end + 4),
+            _ => return [&gap[..at], &rest[1..]].concat(),
+        };
+        at += length.unwrap_or(rest.len());
+    }
+    gap.to_owned()
+}
+
+/// Whether it has one part, without comments beside that.
+fn is_alone(text: &str, node: &JsonNode<'_>) -> bool {
+    match &parts(node)[..] {
+        [part] => {
+            let gaps = [node.start() + 1..part.start, part.end..node.end() - 1];
+            gaps.into_iter().all(|gap| comments(&text[gap]).is_empty())
+        }
+        _ => false,
     }
 }
 
@@ -401,9 +428,11 @@ mod tests {
 
     use super::*;
 
-    const FILES: [&str; 9] = [
+    const FILES: [&str; 11] = [
         "{}\n",
         "{\n}\n",
+        "{\n  // one, two\n}\n",
+        "{ /* one, two */ }",
         "{\n  \"a\": 1\n}\n",
         "{\n\t\"a\": [],\n\t\"servers\": {}\n}",
         "{\"a\":1,\"servers\":{\"other\":{\"x\":[1,2]}}}",

@@ -523,6 +523,35 @@ fn spec_6_2_removing_a_setup_removes_what_the_program_set_below_its_server() {
     );
 }
 
+#[test]
+fn spec_6_2_removing_a_setup_leaves_the_users_comments_beside_its_parts() {
+    let (installation, path) = (Installation::with_agent(), ".config/Code/User/mcp.json");
+    installation.write(path, r#"{"servers": {}}"#);
+    installation.ok(&["setup", "vscode", "--yes"]);
+    let server = json_in(&installation, path)["servers"]["memoir"].to_string();
+    for (inner, left) in [
+        (
+            "{\n  M,\n  // a, b\n  \"o\": {}\n}",
+            "{\n  // a, b\n  \"o\": {}\n}",
+        ),
+        (r#"{M /* a, */, "o": {}}"#, r#"{/* a, */ "o": {}}"#),
+        ("{\"o\": {}, // a\n  M}", "{\"o\": {} // a\n  }"),
+        (
+            "{\"o\": {}, // a\nM,\n\"p\": {}}",
+            "{\"o\": {}, // a\n\"p\": {}}",
+        ),
+        ("{\n  M\n  // a\n}", "{\n  // a\n}"),
+        ("{ /* a */ M, }", "{ /* a */ }"),
+    ] {
+        let inner = inner.replace('M', &format!("\"memoir\": {server}"));
+        installation.write(path, format!("{{\"servers\": {inner}}}"));
+        installation.ok(&["setup", "vscode", "--remove", "--yes"]);
+        let now = fs::read_to_string(installation.path(path)).unwrap();
+        assert_eq!(now, format!("{{\"servers\": {left}}}"));
+        installation.ok(&["setup", "vscode", "--yes"]);
+    }
+}
+
 /// A repeated setup, with a change of the user's in between, is removed completely.
 #[test]
 fn spec_6_2_removing_a_repeated_setup_leaves_nothing_of_the_first() {
