@@ -18,7 +18,6 @@ use crate::private_file;
 /// A time is written again after this many seconds, so that most calls only read the file.
 const EXACT_TO_SECONDS: i64 = 60;
 
-/// The first and the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
     pub(crate) first: Timestamp,
@@ -26,7 +25,6 @@ pub(crate) struct CallTimes {
     pub(crate) last: Timestamp,
 }
 
-/// The calls of one program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ProgramCalls {
@@ -111,10 +109,13 @@ fn read_file(path: &Path) -> ProgramCalls {
 }
 
 /// Writes the file if `changed` returns true. A failure is ignored, so that no host is stopped by it.
-fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
-    let Some(path) = path_of(program) else {
+fn change(program: &str, changed: impl Fn(&mut ProgramCalls) -> bool) {
+    // Most calls change nothing, and wait for no other process.
+    let Some(path) = path_of(program).filter(|path| changed(&mut read_file(path))) else {
         return;
     };
+    // Where no file can be locked, another process's change may be lost until its next call.
+    let _lock = private_file::lock_beside(&path);
     let mut calls = read_file(&path);
     if !changed(&mut calls) {
         return;

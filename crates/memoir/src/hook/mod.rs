@@ -142,7 +142,6 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     }
     // The log is opened first, since it is the only place where a hook reports errors.
     let log = Log::open(&arguments);
-    calls::note(&name, |calls| &mut calls.hooks);
     if arguments.hand_over || arguments.store_index {
         let done = match arguments.hand_over {
             true => on_runtime(hand_over::run(&means, &arguments, &log)),
@@ -166,6 +165,8 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
             std::process::exit(0);
         }
     });
+    // Within the limit, since it may wait for another process.
+    calls::note(&name, |calls| &mut calls.hooks);
     let answer = caught(|| answer_event(&means, &arguments, &log, began));
     // `park` may return without a wake-up.
     while is_ended.swap(true, Ordering::SeqCst) {

@@ -1075,6 +1075,25 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
     }
 }
 
+/// SPEC 5.5: calls at the same time are all recorded, so that closing gives each agent its token.
+#[test]
+fn spec_5_5_calls_at_the_same_time_are_all_recorded() {
+    let installation = &Installation::with_agent();
+    let names: Vec<String> = (0..8).map(|number| format!("wren-{number}")).collect();
+    for name in &names {
+        installation.ok(&["agent", "create", name.as_str()]);
+    }
+    std::thread::scope(|scope| {
+        for name in &names {
+            let words = ["mcp", "--client", "zed", "--agent", name.as_str()];
+            scope.spawn(move || installation.run_with_input(&words, ""));
+        }
+    });
+    let calls = json_in(installation, ".local/state/memoir/calls/zed.json");
+    let agents = calls["agents"].as_array().unwrap();
+    assert_eq!(agents.len(), names.len(), "{calls}");
+}
+
 /// SPEC 5.5: a project's agent that is created in a closed installation has its first token, and keeps its memory.
 #[test]
 fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
