@@ -260,7 +260,6 @@ impl Memories<'_> {
         Ok(Some(indexed))
     }
 
-    /// An index of the agent's texts.
     async fn built_index(self, loaded: &Loaded) -> Result<RecallIndex> {
         let started = Instant::now();
         let index = RecallIndex::default();

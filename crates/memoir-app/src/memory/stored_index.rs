@@ -45,7 +45,6 @@ const ATTEMPTS: usize = 3;
 /// How often a process writes the document of one agent, if it has changed and was quiet since the last look.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// An index in the form to be stored.
 struct IndexBytes {
     version: u64,
     vectors: usize,
@@ -119,7 +118,6 @@ impl Memories<'_> {
         Ok(is_allowed)
     }
 
-    /// Notes that the agent's index was stored as it had so many vectors.
     fn note_stored(self, vectors: usize) {
         if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
             let mut indexed = indexed.write();
@@ -323,7 +321,6 @@ fn active(loaded: &Loaded) -> u64 {
     tally.core_count + tally.journal_count + tally.archival_count
 }
 
-/// How many records were written since.
 fn behind(of: IndexVersion, loaded: &Loaded) -> u64 {
     // A log without the record that the index names does not have its hash either, which is compared.
     loaded.newest_seq().saturating_sub(of.last_seq)
@@ -334,7 +331,6 @@ fn most_behind(loaded: &Loaded) -> u64 {
     (active(loaded) / SHARE).clamp(LEAST, MOST)
 }
 
-/// Whether to write it anew.
 fn is_outdated(of: IndexVersion, loaded: &Loaded) -> bool {
     behind(of, loaded) >= difference(loaded)
 }

@@ -86,7 +86,6 @@ enum HookOutput {
     Nothing,
 }
 
-/// A program's dialect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dialect {
     start: HookOutput,

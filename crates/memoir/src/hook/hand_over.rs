@@ -27,7 +27,6 @@ use super::{
 };
 use crate::{config::Config, failure::Failure, show::counted, transcripts};
 
-/// The option of the process that passes messages on.
 const OPTION: &str = "--hand-over";
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
@@ -35,7 +34,6 @@ const RESUMED: usize = 4;
 /// A turn whose end no event reported counts as over once its transcript was not written for so long.
 const LONGEST_TURN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Starts the process that passes the messages on.
 pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Failure> {
     if payload.transcript.is_none() || arguments.client.dialect_of(payload).transcript.is_none() {
         return Ok(());
@@ -91,7 +89,6 @@ pub(super) fn start(payload: &Payload, option: &str) -> Result<(), Failure> {
     }
 }
 
-/// Passes on the new messages, and waits for it.
 pub(super) async fn run(
     means: &ProgramMemory,
     arguments: &Arguments,

@@ -19,12 +19,10 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// The option of that process.
 const OPTION: &str = "--store-index";
 /// Seconds between two of these processes for one agent.
 const BETWEEN_SECONDS: i64 = 60;
 
-/// When the last process was started.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct LastStart {

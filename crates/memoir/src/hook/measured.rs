@@ -25,7 +25,6 @@ pub(crate) struct MeasuredStart {
     limit: TextLimit,
 }
 
-/// The memories beside a prompt.
 pub(crate) struct MeasuredPrompt {
     pub(crate) shown: BTreeSet<u64>,
     /// The size of the text; 0 where there is none.
@@ -44,7 +43,6 @@ pub(crate) fn shown(context: &ContextView) -> BTreeSet<u64> {
 }
 
 impl MeasuredStart {
-    /// The start of a program's session.
     pub(crate) async fn of(client: Client, agent: &OwnAgent) -> Result<Self, Failure> {
         let limit = client.limit();
         let now = SystemClock.now();
@@ -68,7 +66,6 @@ impl MeasuredStart {
         })
     }
 
-    /// The memories beside the session's first prompt.
     pub(crate) async fn prompt(
         &self,
         agent: &OwnAgent,

@@ -323,7 +323,6 @@ fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     result
 }
 
-/// An event of a host, and the memory that was reached for it.
 struct ReachedEvent<'a> {
     arguments: &'a Arguments,
     memory: &'a ReachedMemory,
@@ -426,7 +425,6 @@ impl ReachedEvent<'_> {
         self.answer(session, text, counts.join("; "))
     }
 
-    /// The response with a text, in the program's dialect.
     fn answer(
         &self,
         session: LockedSession,

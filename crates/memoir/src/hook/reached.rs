@@ -35,7 +35,6 @@ pub(super) enum ReachedMemory {
     Away(Remote),
 }
 
-/// The text for the prompt.
 #[derive(Debug, Deserialize)]
 pub(super) struct HookContext {
     pub(super) text: PrivateText,
@@ -44,7 +43,6 @@ pub(super) struct HookContext {
     pub(super) refinement_due: Option<Value>,
 }
 
-/// A memory that was found.
 #[derive(Debug, Deserialize)]
 pub(super) struct HookMemory {
     pub(super) number: u64,
@@ -59,7 +57,6 @@ pub(super) struct HookMemory {
     /// Of a replaced memory, the date until which it was valid, and the memory that replaced it (SPEC 2.8).
     pub(super) until: Option<Timestamp>,
     pub(super) now: Option<u64>,
-    /// The match by which a service found it.
     #[serde(rename = "match")]
     found: Option<Match>,
 }
@@ -86,7 +83,6 @@ struct Match {
     near: Option<usize>,
 }
 
-/// The agent's pending work.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// Access requests that it has not answered.
@@ -223,7 +219,6 @@ impl ReachedMemory {
         }
     }
 
-    /// The pending work of the chosen agent.
     pub(super) async fn waiting(&self, chosen: &ChosenAgent) -> Result<Waiting, Failure> {
         let mut waiting = self.waiting_for_agent().await?;
         if let ChosenAgent::OfProject(project) = chosen {

@@ -28,7 +28,6 @@ const TOGETHER: i64 = 2;
 /// Within this many seconds an event is the same one for another registration. Programs wait no longer for a hook.
 const LONGEST: i64 = 60;
 
-/// The stored state of a session.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct KeptSession {
@@ -60,11 +59,9 @@ struct Occurrence {
     registrations: BTreeSet<u64>,
 }
 
-/// The context that a session was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ShownContext {
     at: Timestamp,
-    /// The memories that it omitted.
     left_out: BTreeSet<u64>,
     /// Memoir's own reports whose first line it shows whole.
     #[serde(default)]
@@ -132,7 +129,6 @@ fn note(place: &mut Option<Occurrence>, what: String, at: Timestamp) -> bool {
     true
 }
 
-/// A session's file, locked against other processes.
 pub(super) struct LockedSession(LockedState<KeptSession>);
 
 /// Notes that a session starts, before it is known what it will be shown. Returns whether no other registration has sent
@@ -185,7 +181,6 @@ impl LockedSession {
         }))
     }
 
-    /// Writes the file, and releases it.
     pub(super) fn keep(self) -> Result<(), Failure> {
         self.0.keep()
     }

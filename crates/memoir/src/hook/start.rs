@@ -16,7 +16,6 @@ const TRIES: usize = 4;
 /// The most that the line with the counts takes.
 const COUNTS: usize = 80;
 
-/// The text of a start.
 #[derive(Debug)]
 pub(super) struct StartText {
     /// Empty where there is nothing to show.

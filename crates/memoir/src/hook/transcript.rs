@@ -19,7 +19,6 @@ const TRANSCRIPTS: &str = "transcripts";
 /// The folder of the marks of transcripts with pending messages, which save opening the files of the others.
 const WAITING: &str = "waiting";
 
-/// The stored state of a transcript.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct KeptTranscript {

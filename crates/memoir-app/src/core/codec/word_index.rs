@@ -15,7 +15,6 @@ use zeroize::Zeroizing;
 use super::sealed::Sealer;
 use crate::core::{Result, parallel};
 
-/// The bytes of one part.
 // Tens of them can be in one transaction or message, and each costs a row and a seal.
 const PART: usize = 64 << 10;
 

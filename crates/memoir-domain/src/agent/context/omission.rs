@@ -18,7 +18,6 @@ const KEPT_FIFTHS: u64 = 4;
 const OLDEST_PART: u64 = 4;
 /// An entry that takes more than one part of a bound in so many is omitted before all others.
 const LARGEST_PART: u64 = 4;
-/// Characters of the heading of a day.
 pub(super) const DAY_HEADING: u64 = "### 2026-03-01\n".len() as u64;
 
 /// The order in which entries leave.

@@ -66,7 +66,6 @@ impl PlannedEntry {
     }
 }
 
-/// One of Memoir's own entries.
 struct PlannedReport {
     mark: ContextMark,
     memory: Option<Memory>,
@@ -195,7 +194,6 @@ impl ContextPlan {
         self.originals().map(sized).collect()
     }
 
-    /// The entries that are no copies.
     fn originals(&self) -> impl Iterator<Item = &PlannedEntry> {
         self.entries.iter().filter(|entry| entry.copy_of.is_none())
     }

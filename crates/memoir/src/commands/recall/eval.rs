@@ -45,13 +45,10 @@ struct LabelledQuestion {
     numbers: BTreeSet<u64>,
 }
 
-/// Where a memory can reach a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Place {
-    /// Among the first memories recalled.
     Recalled,
-    /// In the context.
     Context,
     /// In the text of the start of a session of Claude Code.
     Start,
@@ -59,7 +56,6 @@ enum Place {
     StartAndPrompt,
 }
 
-/// What is measured of one place and size.
 #[derive(Debug, PartialEq, Serialize)]
 struct EvalRow {
     place: Place,
@@ -84,7 +80,6 @@ struct Evaluation {
     sizes: Vec<EvalRow>,
 }
 
-/// What one place has for one question.
 struct Reached {
     tokens: u64,
     any: bool,
