@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::time::Timestamp;
 
@@ -71,34 +71,18 @@ wire_names! {
     }
 }
 
-/// The bound that an entry was omitted for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bound {
-    /// `max_tokens`: the whole context.
-    Total,
-    /// The agent's `context_core_tokens`.
-    Core,
-    /// The agent's `context_journal_tokens`.
-    Journal,
-    /// The room of Memoir's own reports.
-    Reports,
-}
-
-impl Bound {
-    /// The name of the setting or parameter.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Total => "max_tokens",
-            Self::Core => "context_core_tokens",
-            Self::Journal => "context_journal_tokens",
-            Self::Reports => "reports",
-        }
-    }
-}
-
-impl Serialize for Bound {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+wire_names! {
+    /// The bound that an entry was omitted for, by the name of the setting or parameter.
+    #[derive(PartialOrd, Ord)]
+    pub enum Bound {
+        /// `max_tokens`: the whole context.
+        Total = "max_tokens",
+        /// The agent's `context_core_tokens`.
+        Core = "context_core_tokens",
+        /// The agent's `context_journal_tokens`.
+        Journal = "context_journal_tokens",
+        /// The room of Memoir's own reports.
+        Reports = "reports",
     }
 }
 

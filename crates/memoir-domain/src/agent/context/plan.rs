@@ -427,12 +427,9 @@ impl ContextPlan {
         match archive.memories {
             0 => {}
             1 => lines.push_str("(1 memory is in your archive; recall finds it.)\n"),
-            more => {
-                let _ = writeln!(
-                    lines,
-                    "({more} memories are in your archive; recall finds them.)"
-                );
-            }
+            more => lines.push_str(&format!(
+                "({more} memories are in your archive; recall finds them.)\n"
+            )),
         }
         match lines.is_empty() {
             true => lines,
