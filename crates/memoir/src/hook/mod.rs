@@ -368,7 +368,7 @@ impl ReachedEvent<'_> {
         };
         let now = SystemClock.now();
         let agent = self.memory.key();
-        let is_missed = LockedSession::lock(self.payload).is_start_missed(&agent);
+        let is_missed = LockedSession::lock(self.payload).is_start_missed(&agent, now);
         let limit = self.dialect.limit;
         let start = match is_missed {
             true => Some(
@@ -404,7 +404,7 @@ impl ReachedEvent<'_> {
         let mut text = String::new();
         let mut counts = Vec::new();
         // The start's own response may have come meanwhile.
-        if let Some(start) = start.filter(|_| session.is_start_missed(&agent)) {
+        if let Some(start) = start.filter(|_| session.is_start_missed(&agent, now)) {
             session.note_start(&agent, now, &start);
             counts.push(format!("the missed start: {}", start.counts()));
             text = start.text;

@@ -69,6 +69,18 @@ pub(super) struct ShownContext {
     is_any: bool,
 }
 
+impl KeptSession {
+    /// Removes what was noted before a clock was set back: it would count as newer than all that follows. Another hook of
+    /// the same event may have noted something a moment later.
+    fn forget_later(&mut self, now: Timestamp) {
+        let latest = now.plus_seconds(LONGEST);
+        self.noticed.take_if(|at| *at > latest);
+        for shown in self.agents.values_mut() {
+            shown.context.take_if(|context| context.at > latest);
+        }
+    }
+}
+
 impl ShownContext {
     pub(super) fn of(start: &StartText, at: Timestamp) -> Self {
         Self {
@@ -136,7 +148,9 @@ pub(super) struct LockedSession(LockedState<KeptSession>);
 pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<bool, Failure> {
     let mut session = LockedSession::lock(payload);
     let why = payload.source.clone().unwrap_or_default();
-    let is_new = note(&mut session.0.kept.begun, why, now);
+    let kept = &mut session.0.kept;
+    kept.forget_later(now);
+    let is_new = note(&mut kept.begun, why, now);
     session.keep().map(|()| is_new)
 }
 
@@ -204,7 +218,11 @@ impl LockedSession {
     }
 
     /// Whether a start was sent, and none of its responses has reached the session.
-    pub(super) fn is_start_missed(&mut self, agent: &AgentKey) -> bool {
+    pub(super) fn is_start_missed(&mut self, agent: &AgentKey, now: Timestamp) -> bool {
+        if let Some(begun) = &mut self.0.kept.begun {
+            // After a clock was set back, the response from now on is the later one.
+            begun.at = begun.at.min(now);
+        }
         let begun_at = self.begun_at();
         let context = self.of(agent).context.as_ref();
         begun_at.is_some_and(|begun_at| context.is_none_or(|context| context.at < begun_at))

@@ -260,6 +260,32 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
 }
 
 #[test]
+fn spec_2_3_after_a_clock_was_set_back_a_start_is_shown_and_a_missed_one_once() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    begin(&installation, "s-1", "startup");
+    let failing = ["--agent", "robin"];
+    begin_with(&installation, &start("s-2", "startup"), &failing);
+    let folder = installation.path(".local/state/memoir/sessions");
+    for file in fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let kept = fs::read_to_string(&path).unwrap();
+        let mut kept: Value = serde_json::from_str(&kept).unwrap();
+        let later = json!("2100-01-01T00:00:00Z");
+        kept["begun"]["at"] = later.clone();
+        for shown in kept["agents"].as_object_mut().unwrap().values_mut() {
+            shown["context"]["at"] = later.clone();
+        }
+        fs::write(&path, kept.to_string()).unwrap();
+    }
+    let ran = ask(&installation, "s-2", "Good morning!");
+    injected(&ran, "UserPromptSubmit").tells("bees");
+    assert_eq!(ask(&installation, "s-2", "And now?").stdout, "");
+    let ran = begin(&installation, "s-1", "compact");
+    injected(&ran, "SessionStart").tells("bees");
+}
+
+#[test]
 fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
     let installation = Installation::with_agent();
     let bees = "🐝".repeat(100);
