@@ -49,13 +49,13 @@ impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
         let mut file = options.open(path).map_err(problem)?;
         // Without a limit: the watching thread ends a hook that waits too long.
         file.lock().map_err(problem)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(problem)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(problem)?;
         Ok(Self {
             file: Some(file),
             length: text.len(),
             // A truncated file starts the session anew: at worst a memory is shown twice.
-            kept: serde_json::from_str(&text).unwrap_or_default(),
+            kept: serde_json::from_slice(&text).unwrap_or_default(),
         })
     }
 
