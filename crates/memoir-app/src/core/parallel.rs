@@ -176,8 +176,17 @@ const WORTHWHILE: usize = 128;
 
 /// Maps `items` in their order, on several threads where there are many.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    map_from(WORTHWHILE, items, work)
+}
+
+/// As [`map`], on several threads where there are `least` items or more.
+pub(crate) fn map_from<T: Send, R: Send>(
+    least: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     // Asking for the number of processors reads files, which takes longer than a short list.
-    let is_long = items.len() >= WORTHWHILE;
+    let is_long = items.len() >= least;
     let threads = if is_long {
         std::thread::available_parallelism().map_or(1, usize::from)
     } else {

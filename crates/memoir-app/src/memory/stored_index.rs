@@ -23,7 +23,7 @@ use crate::{
     core::{
         Error, Loaded, Memoir, Result, again,
         codec::{self, IndexVersion, Sealer},
-        parallel::run_blocking,
+        parallel::{drop_in_background, run_blocking},
     },
     memory::{
         Memories,
@@ -238,7 +238,10 @@ impl Memories<'_> {
         let key = loaded.base.key().clone();
         let index = run_blocking(move || {
             let bytes = codec::word_index(&key, rows)?;
-            RecallIndex::from_bytes(&bytes).ok_or_else(|| {
+            let index = RecallIndex::from_bytes(&bytes);
+            // Megabytes, which are wiped beside what follows.
+            drop_in_background(bytes);
+            index.ok_or_else(|| {
                 Error::Inconsistent("table `word_indexes`: its form is another one".to_owned())
             })
         });

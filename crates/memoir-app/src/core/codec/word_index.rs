@@ -17,6 +17,8 @@ use crate::core::{Result, parallel};
 
 // Tens of them can be in one transaction or message, and each costs a row and a seal.
 const PART: usize = 64 << 10;
+/// Parts from which on several threads open them: one takes tens of microseconds, as long as starting a thread.
+const SEVERAL: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexVersion {
@@ -90,7 +92,7 @@ pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wipe
         return Err(OpenError::NotAuthentic(place(part)).into());
     }
     let columns = of.columns(rows.len());
-    let opened = parallel::map(rows, |row| {
+    let opened = parallel::map_from(SEVERAL, rows, |row| {
         let StoredText(sealed) = &row.body;
         key.open(&place(row.part), &columns, sealed)
     });
