@@ -7,7 +7,10 @@ use memoir_domain::{
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
     origin::Origin,
-    recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, ReplacedMark},
+    recall::{
+        QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
+        is_literal,
+    },
 };
 use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
@@ -351,7 +354,10 @@ impl AgentLens<'_> {
     ) -> Result<Vec<ShownMemory>> {
         let limit = limit.min(RECALL_LIMIT);
         let query = RecallQuery::of_prompt(prompt.expose(), QUESTION_LIMIT, limit);
-        if query.text.expose().trim().is_empty() {
+        let text = query.text.expose();
+        let has_words = text.contains(char::is_alphanumeric);
+        // Marks alone ("?") would be searched for in all texts, and what has them has no score.
+        if text.trim().is_empty() || !has_words && is_literal(text) {
             return Ok(Vec::new());
         }
         let mut found = self.recall_page(&query, None, false).await?.found;

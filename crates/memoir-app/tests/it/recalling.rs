@@ -298,7 +298,8 @@ async fn spec_2_8_a_prompt_of_any_length_gets_the_best_few() {
     let found = lens.recall_for_prompt(&prompt.into(), 3).await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].number, Number(1));
-    for nothing in ["", "  ", "xylophone"] {
+    wren.save(&[input("Is that all, then?")]).await;
+    for nothing in ["", "  ", "xylophone", "?", "?!"] {
         let found = lens.recall_for_prompt(&nothing.into(), 3).await.unwrap();
         assert!(found.is_empty(), "{nothing}");
     }
