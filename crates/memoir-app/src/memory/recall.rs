@@ -22,7 +22,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{CONFLICT, Loaded, Result, again, opened::MemoryList},
+    core::{CONFLICT, Loaded, Result, again, opened::MemoryList, parallel::drop_in_background},
     memory::{
         Memories, VectorUpkeep,
         indexes::{Indexed, Indexes, read},
@@ -221,6 +221,14 @@ impl Memories<'_> {
     /// The agent is gone; the store fails.
     pub async fn open_index(self) -> Result<()> {
         again(|| self.indexed()).await.map(drop)
+    }
+
+    /// Wipes the agent's index beside the caller, for a process that recalls no more.
+    pub fn drop_index(self) {
+        let indexes = self.memoir.state::<Indexes>();
+        let index = indexes.get(self.scope);
+        indexes.forget(self.scope);
+        drop_in_background(index);
     }
 
     /// The agent's index, of some version.

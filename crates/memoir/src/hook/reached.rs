@@ -1,20 +1,20 @@
 //! The memory that a hook queries: an agent's in a database on this machine, or one behind a service. Both return the
 //! same shapes, which are parsed here once.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, thread};
 
 use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::ReportKind,
-    recall::{RecallQuery, is_worth_showing},
+    recall::{RecallIndex, RecallQuery, is_literal, is_worth_showing},
     session::is_builtin,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    Arguments, calls,
+    Arguments, HookEvent, calls,
     project::{ChosenAgent, Project},
     state::AgentKey,
     written::{self, ProgramMemory},
@@ -139,6 +139,12 @@ impl ReachedMemory {
         }
         // Words alone still find memories in the rest of the time.
         let question_time = arguments.limit() / 4;
+        if arguments.event == HookEvent::UserPrompt {
+            // The tables of the languages take a millisecond or more to make: beside the opening of the database.
+            let asked = RecallQuery::of_prompt("is it", 5, 1);
+            let made = move || drop(RecallIndex::default().search(&asked, None));
+            let _ = thread::Builder::new().spawn(made);
+        }
         let mut installation = Installation::of_program(&means.global, question_time).await?;
         let agent = installation.chosen(chosen).await?;
         calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
@@ -276,13 +282,16 @@ impl ReachedMemory {
     ) -> Result<Vec<HookMemory>, Failure> {
         match self {
             Self::Here { agent, .. } => {
-                reshaped(&agent.lens().recall_for_prompt(prompt, limit).await?)
+                let found = agent.lens().recall_for_prompt(prompt, limit).await?;
+                // To wipe a large one takes milliseconds, and a hook recalls once.
+                agent.memories().drop_index();
+                reshaped(&found)
             }
             Self::Away(remote) => {
                 let query = RecallQuery::of_prompt(prompt.expose(), REMOTE_QUESTION, limit).text;
                 let query = query.expose();
-                // The service answers a blank query with all memories, the newest first.
-                if query.trim().is_empty() {
+                // The service answers a blank query with all memories, and marks alone with those that have them.
+                if query.trim().is_empty() || is_literal(query) {
                     return Ok(Vec::new());
                 }
                 let limit = limit.to_string();
