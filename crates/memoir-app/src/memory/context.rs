@@ -101,7 +101,6 @@ impl ContextShare {
     }
 }
 
-/// The name of a calendar quarter, such as `2026-Q1`.
 pub(crate) fn quarter_name(year: i32, quarter: u8) -> String {
     format!("{year:04}-Q{quarter}")
 }

@@ -28,7 +28,6 @@ use crate::{
     metrics::Metrics,
 };
 
-/// An index, and its version of the agent.
 pub(super) struct Indexed {
     pub(super) version: u64,
     pub(super) index: RecallIndex,
@@ -185,7 +184,6 @@ impl Indexes {
         self.make_room(&mut kept);
     }
 
-    /// Wipes the agent's.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let mut kept = self.kept.lock();
         // An erased agent's identifier must not stay either.

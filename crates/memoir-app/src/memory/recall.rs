@@ -231,7 +231,6 @@ impl Memories<'_> {
         drop_in_background(index);
     }
 
-    /// The agent's index, of some version.
     pub(super) async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
         self.indexed_by(true).await?.ok_or(CONFLICT)
     }

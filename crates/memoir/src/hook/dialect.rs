@@ -31,7 +31,6 @@ impl HookEvent {
         matches!(self, Self::SessionStart | Self::UserPrompt)
     }
 
-    /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())
@@ -186,7 +185,6 @@ impl Client {
         self.dialect().limit
     }
 
-    /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())

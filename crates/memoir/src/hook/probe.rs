@@ -16,7 +16,6 @@ pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";
 /// The report, as one line of JSON.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ProbeReport {
-    /// The version of Memoir that is called.
     pub(crate) version: String,
     /// The installation (`database::place`), or the address of the service; `None` where it is not reached.
     pub(crate) place: Option<String>,

@@ -29,12 +29,10 @@ const OFFERED: usize = 3;
 /// Most bytes that are read of a file of Git: a line with a path.
 const LINE_BYTES: u64 = 8 << 10;
 
-/// The chosen agent.
 #[derive(Debug, Clone)]
 pub(crate) enum ChosenAgent {
     /// The agent of that name; `None` for the only one.
     Named(Option<String>),
-    /// The agent of the project.
     OfProject(Project),
 }
 
@@ -74,7 +72,6 @@ pub(crate) struct Project {
     prefix: String,
 }
 
-/// A project's agent, as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ProjectEntry {
     /// The installation (`database::place`), or the address of the service.
@@ -97,7 +94,6 @@ type FolderIdentity = (u64, u64);
 type ProjectMap = BTreeMap<String, ProjectEntry>;
 
 impl ProjectEntry {
-    /// Whether the folder is missing.
     pub(crate) fn is_gone(&self) -> bool {
         !self.folder.is_dir()
     }
@@ -184,7 +180,6 @@ impl Project {
         Ok(offered.map(|entry| entry.agent).take(OFFERED).collect())
     }
 
-    /// Maps the project to that agent.
     pub(super) fn note(&self, place: &str, agent: &str) -> Result<(), Failure> {
         if self.known(place)?.is_some() {
             return Ok(());

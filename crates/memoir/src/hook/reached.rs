@@ -274,7 +274,6 @@ impl ReachedMemory {
         })
     }
 
-    /// The best matches for a prompt of any length.
     pub(super) async fn recall(
         &self,
         prompt: &PrivateText,
