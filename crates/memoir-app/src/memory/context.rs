@@ -191,6 +191,7 @@ impl OwnAgent {
         let mut plan = ContextPlan::new(candidates, bounds(&loaded.agent));
         let summaries = marks.iter().filter(|mark| mark.is_summary);
         let summaries: Vec<Number> = summaries.map(|mark| mark.number).collect();
+        let all = marks.len();
         drop((marks, room));
         let archive = self.memories().archive_note(&loaded.agent, summaries);
         let archive = archive.await?;
@@ -200,9 +201,14 @@ impl OwnAgent {
                 break;
             }
             let count = wanted.len();
-            let texts = self.load_memories(Selection::Numbers(wanted)).await?;
+            // One statement finds all of them sooner than one for each.
+            let texts = self.load_memories(match count == all {
+                true => Selection::Context { journal_after },
+                false => Selection::Numbers(wanted),
+            });
+            let texts = texts.await?;
             if texts.base.memories_version() != loaded.base.memories_version()
-                || texts.memories.iter().count() != count
+                || texts.memories.iter().count() < count
             {
                 return Err(CONFLICT);
             }
