@@ -239,7 +239,6 @@ impl OwnAgent {
     }
 }
 
-/// The bounds of the agent's last context, by its present settings.
 pub(crate) fn last_bounds(agent: &Agent) -> Bounds {
     let last = agent.last_context;
     Bounds {
@@ -304,7 +303,6 @@ impl Memories<'_> {
         Ok(context::build(&loaded.memories, now, bounds, &archive))
     }
 
-    /// The note about the archive in a context with these summaries.
     async fn archive_note(self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
         let around = summaries.iter().copied().collect();
         let links = self.views().links_around(around).await?;

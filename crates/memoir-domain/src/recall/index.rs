@@ -1226,7 +1226,6 @@ struct FoldedMatches {
     histories: FoundHistories,
 }
 
-/// One of the best matches, and its possible corrections.
 struct BestMatch {
     found: FoundMemory,
     /// Slots, ascending.
@@ -1235,7 +1234,6 @@ struct BestMatch {
     most_shared: f32,
 }
 
-/// The common words of two memories.
 #[derive(Default)]
 struct Likeness {
     /// The weight of the common words.
@@ -1246,7 +1244,6 @@ struct Likeness {
     subjects: usize,
 }
 
-/// The filters of a query.
 struct Narrowed<'q> {
     query: &'q RecallQuery,
     tag: Option<u64>,

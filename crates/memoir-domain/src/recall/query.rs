@@ -39,7 +39,6 @@ pub(super) enum SoughtForm {
     Whole(Vec<u64>),
 }
 
-/// A question taken apart.
 pub(super) struct RecallQuestion {
     pub(super) language: Option<Language>,
     /// Each once.

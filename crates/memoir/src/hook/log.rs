@@ -38,7 +38,6 @@ impl Log {
         Self::of(format!("{client} {event}{part}"))
     }
 
-    /// One whose lines are about something else than an event.
     pub(super) fn of(about: String) -> Self {
         Self {
             file: place().and_then(|path| opened(&path)).map(Arc::new),

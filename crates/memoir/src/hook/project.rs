@@ -251,7 +251,6 @@ pub(crate) fn adopt(
     locked.insert(project, place, agent, id)
 }
 
-/// The map, locked against other processes.
 struct LockedMap {
     map: ProjectMap,
     _lock: File,
