@@ -124,6 +124,10 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn requested_context(&self, request: &ContextRequest) -> Result<ContextView> {
+        if self.memoir.room.counts(self.scope).is_none() {
+            // With its counts, which are compared here, so that no later read counts them again.
+            self.load(&AgentQuery::default()).await?;
+        }
         let journal_after = context::journal_since(self.memoir.now());
         let whole = AgentQuery::of_memories(Selection::Context { journal_after });
         let (own, request) = (self.clone(), *request);

@@ -242,7 +242,8 @@ impl Views<'_> {
         before: Option<SessionPlace>,
         limit: u32,
     ) -> Result<Vec<SessionFacts>> {
-        let snapshot = self.snapshot(&AgentQuery::default()).await?;
+        let query = self.memoir.room.marked(self.scope, AgentQuery::default());
+        let snapshot = self.snapshot(&query).await?;
         self.key_of(&snapshot.agent).await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, before, limit).await?;

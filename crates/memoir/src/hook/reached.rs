@@ -241,9 +241,10 @@ impl ReachedMemory {
         let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
         match self {
             Self::Here { agent, .. } => {
+                // First: it compares the counts of the agent's rows, which the others then need not read.
+                messages = agent.life().unread().await?;
                 requests = reshaped(&agent.grants().open_access().await?)?;
                 sessions = reshaped(&agent.views().session_page(None, 1).await?)?;
-                messages = agent.life().unread().await?;
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
