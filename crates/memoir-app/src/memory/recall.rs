@@ -247,8 +247,12 @@ impl Memories<'_> {
             return Ok(Some(indexed));
         }
         let building = indexes.begin(self.scope);
-        let loaded = self.load(&AgentQuery::default()).await?;
-        let (index, is_stored) = match self.stored_index(&loaded).await {
+        // At the same time: of a large agent each takes milliseconds.
+        let stored = self.memoir.store.word_index(self.scope, None);
+        let query = AgentQuery::default();
+        let (stored, loaded) = tokio::join!(stored, self.load(&query));
+        let loaded = loaded?;
+        let (index, is_stored) = match self.stored_index(&loaded, stored).await {
             Some((index, is_stored)) => (index, is_stored),
             None if builds || !self.is_index_stored(&loaded) => {
                 (self.built_index(&loaded).await?, false)

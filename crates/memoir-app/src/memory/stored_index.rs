@@ -16,7 +16,7 @@ use memoir_domain::{
     memory::Number,
     recall::{RecallIndex, Wiped},
 };
-use memoir_store::{AgentQuery, RecordFilter, Selection};
+use memoir_store::{AgentQuery, RecordFilter, Selection, WordIndexRow};
 use parking_lot::RwLock;
 
 use crate::{
@@ -192,14 +192,18 @@ impl Memories<'_> {
         active(loaded) >= self.memoir.settings.recall.stored_from
     }
 
-    /// The stored index, with the changes up to the agent as it was loaded, and whether these are few; `None` where none
-    /// fits.
-    pub(super) async fn stored_index(self, loaded: &Loaded) -> Option<(RecallIndex, bool)> {
+    /// The stored index of these parts, with the changes up to the agent as it was loaded, and whether these are few;
+    /// `None` where none fits. The parts may have been read before or after the agent.
+    pub(super) async fn stored_index(
+        self,
+        loaded: &Loaded,
+        parts: memoir_store::Result<Vec<WordIndexRow>>,
+    ) -> Option<(RecallIndex, bool)> {
         if !self.is_index_stored(loaded) {
             return None;
         }
         let metrics = self.memoir.state::<Metrics>();
-        match self.read_stored_index(loaded).await {
+        match self.read_stored_index(loaded, parts).await {
             Ok(Some(index)) => {
                 metrics.stored_index(StoredIndex::Read);
                 Some(index)
@@ -223,8 +227,12 @@ impl Memories<'_> {
     }
 
     /// As [`Memories::stored_index`]. It is an error where it is not as this version of Memoir wrote it.
-    async fn read_stored_index(self, loaded: &Loaded) -> Result<Option<(RecallIndex, bool)>> {
-        let rows = self.memoir.store.word_index(self.scope, None).await?;
+    async fn read_stored_index(
+        self,
+        loaded: &Loaded,
+        parts: memoir_store::Result<Vec<WordIndexRow>>,
+    ) -> Result<Option<(RecallIndex, bool)>> {
+        let rows = parts?;
         let Some(of) = rows.first().map(IndexVersion::of) else {
             return Ok(None);
         };
