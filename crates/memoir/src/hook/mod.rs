@@ -378,8 +378,9 @@ impl ReachedEvent<'_> {
             false => None,
         };
         let recall = async {
-            index::prepare(self.memory, &self.chosen, self.log).await;
-            self.memory.recall(prompt, prompt::CONSIDERED).await
+            let prepared = index::prepare(self.memory, &self.chosen, self.log);
+            // At the same time: a vector of the prompt may take longer than reading the index.
+            tokio::join!(prepared, self.memory.recall(prompt, prompt::CONSIDERED)).1
         };
         let found = match start {
             // The start is printed in time, also without memories for the prompt.
