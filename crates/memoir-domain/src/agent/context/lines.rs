@@ -113,19 +113,24 @@ impl Beside {
 }
 
 /// Writes a list in order of time: a heading for each day, and the origin where it changes and is, or was, weaker than
-/// `agent`.
-pub(super) fn write_list(text: &mut String, lines: &[&Line]) -> Beside {
+/// `agent`. `origin` is the one stated last, also by the list before; a list that begins with a weak one states it again.
+pub(super) fn write_list(
+    text: &mut String,
+    lines: &[&Line],
+    origin: &mut Option<Origin>,
+) -> Beside {
     let mut beside = Beside::default();
-    let (mut day, mut origin) = (None, None);
+    let mut day = None;
     for line in lines {
+        let is_again = day.is_none() && line.weak_origin.is_some();
         if day != Some(line.created_at.day_number()) {
             day = Some(line.created_at.day_number());
             let _ = writeln!(text, "### {}", line.created_at.date());
             beside.days += DAY_HEADING;
         }
-        if line.weak_origin != origin {
-            origin = line.weak_origin;
-            let stated = match origin {
+        if is_again || line.weak_origin != *origin {
+            *origin = line.weak_origin;
+            let stated = match line.weak_origin {
                 Some(origin) => format!("(origin {origin} from here on)"),
                 None => STRONG_ORIGIN.to_owned(),
             };

@@ -271,12 +271,10 @@ impl ContextPlan {
     fn longer(&self) -> Option<u64> {
         let limit = self.limits().total?;
         let lists = Lists::new(self);
-        let size = |lines: &[&Line]| {
-            let mut text = String::new();
-            write_list(&mut text, lines);
-            text.chars().count() as u64
-        };
-        let size = size(&lists.core) + size(&lists.journal);
+        let (mut text, mut origin) = (String::new(), None);
+        write_list(&mut text, &lists.core, &mut origin);
+        write_list(&mut text, &lists.journal, &mut origin);
+        let size = text.chars().count() as u64;
         let may_leave = |entry: &PlannedEntry| {
             entry.is_shown() && (self.bounds.is_hard || entry.class() != Class::Constitutional)
         };
@@ -303,9 +301,9 @@ impl ContextPlan {
         let lists = Lists::new(&self);
         let mut explained = self.explained(&lists);
         let mut text = String::new();
-        let mut beside = Beside::default();
-        let reports = self.report_lines();
-        let closing = self.closing(archive);
+        let (mut beside, mut origin) = (Beside::default(), None);
+        let mut reports = self.report_lines();
+        let mut closing = self.closing(archive);
         if !self.entries.is_empty() || !self.reports.is_empty() || archive.memories > 0 {
             let _ = write!(text, "{HEADING}\n\n{NOTE} {ORDER}\n");
             for (heading, list) in [
@@ -314,7 +312,7 @@ impl ContextPlan {
             ] {
                 if !list.is_empty() {
                     let _ = write!(text, "\n{heading}\n");
-                    beside.add(write_list(&mut text, list));
+                    beside.add(write_list(&mut text, list, &mut origin));
                 }
             }
             // What changes with each save stands at the end, so that the text before it stays the same (SPEC 2.3).
@@ -324,9 +322,20 @@ impl ContextPlan {
             }
             text.push_str(&closing);
         }
+        let count = |text: &str| text.chars().count() as u64;
+        let total = self.bounds.total.map(|tokens| tokens.saturating_mul(4));
+        let fits = |text: &str| total.is_none_or(|total| count(text) <= total);
+        if lists.core.is_empty() && lists.journal.is_empty() && !fits(&text) {
+            // The frame alone exceeds the bound: what is omitted is stated without it, as far as that fits.
+            reports.clear();
+            let lines = closing.trim_start();
+            let first = lines.split_inclusive('\n').next().unwrap_or_default();
+            let fitting = [lines, first].into_iter().find(|&lines| fits(lines));
+            closing = fitting.unwrap_or_default().to_owned();
+            text.clone_from(&closing);
+        }
         explained.omitted.extend(self.omitted_reports(&reports));
         explained.omitted.sort_by_key(|omitted| omitted.number);
-        let count = |text: &str| text.chars().count() as u64;
         let of_reports: u64 = reports.iter().map(|(_, line)| count(line)).sum();
         explained.add(PartName::Reports, reports.len() as u64, of_reports);
         explained.add(PartName::Days, 0, beside.days);
