@@ -555,8 +555,10 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
     let mut memories: Vec<Memory> = (1..=90)
         .map(|number| test_memory(number, &format!("{number:03} {}", "w".repeat(90))))
         .collect();
-    for memory in &mut memories[60..] {
-        memory.recorded_at = now().plus_days(100);
+    // The first moment of a year, and the last one of the year before.
+    let new_year: Timestamp = "1971-01-01T00:00:00Z".parse().unwrap();
+    for (at, memory) in memories.iter_mut().enumerate().skip(30) {
+        memory.recorded_at = new_year.plus_seconds(if at < 60 { -1 } else { 0 });
     }
     memories.push(journal(91, "met Lena"));
     memories.push(report(92, ReportKind::Access, "I let Ada read."));
@@ -585,7 +587,10 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
         .iter()
         .map(|(quarter, share)| (*quarter, share.memories))
         .collect();
-    assert_eq!(quarters, [((1970, 1), 61), ((1970, 2), 30)]);
+    assert_eq!(
+        quarters,
+        [((1970, 1), 31), ((1970, 4), 30), ((1971, 1), 30)]
+    );
     let shares = context.shares.by_quarter.values();
     let sum: u64 = shares.map(|share| share.shown).sum();
     assert_eq!(sum, shown);
