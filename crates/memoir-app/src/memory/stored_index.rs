@@ -215,8 +215,15 @@ impl Memories<'_> {
             Err(error) => {
                 metrics.stored_index(StoredIndex::Unreadable);
                 tracing::warn!(agent = %self.scope.agent, %error, "the stored index is built anew");
-                // Otherwise each process would read it in vain. One that cannot write leaves it.
-                if let Some(version) = loaded.base.version() {
+                // Otherwise each process would read it in vain. One that cannot write leaves it, and so does one whose
+                // store failed: the index may be good.
+                let is_bad = matches!(
+                    error,
+                    Error::Sealed(_)
+                        | Error::Inconsistent(_)
+                        | Error::Store(memoir_store::Error::Inconsistent { .. })
+                );
+                if let Some(version) = loaded.base.version().filter(|_| is_bad) {
                     let store = &self.memoir.store;
                     let deleting = store.keep_word_index(self.scope, version, Vec::new());
                     let _ = memoir_store::without_waiting(deleting).await;
