@@ -76,6 +76,7 @@ pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInCo
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};
 pub use memory::recall::{RecallPage, ShownMatch};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
+pub use memory::stored_index::IndexStoring;
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};
 pub use memory::{Memories, import};

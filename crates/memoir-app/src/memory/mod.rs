@@ -13,7 +13,7 @@ pub(crate) mod recall;
 pub(crate) mod replacing;
 pub(crate) mod same_text;
 pub(crate) mod shred;
-mod stored_index;
+pub(crate) mod stored_index;
 pub(crate) mod take_over;
 pub(crate) mod vectors;
 

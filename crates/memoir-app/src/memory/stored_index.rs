@@ -45,6 +45,17 @@ const ATTEMPTS: usize = 3;
 /// How often a process writes the document of one agent, if it has changed and was quiet since the last look.
 const EVERY: Duration = Duration::from_secs(60);
 
+/// The outcome of an attempt to store an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexStoring {
+    /// Other processes find it.
+    Stored,
+    /// The stored one is not outdated, or others wrote at each attempt.
+    Left,
+    /// It is larger than the memory for all indexes.
+    TooLarge,
+}
+
 struct IndexBytes {
     version: u64,
     vectors: usize,
@@ -126,12 +137,11 @@ impl Memories<'_> {
         }
     }
 
-    /// Stores the index for other processes, in place of the stored one, where that is outdated. Whether it was stored:
-    /// not where others wrote at each attempt, or it is larger than the memory for all indexes.
+    /// Stores the index for other processes, in place of the stored one, where that is outdated.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn store_index(self) -> Result<bool> {
+    pub async fn store_index(self) -> Result<IndexStoring> {
         for _ in 0..ATTEMPTS {
             // Before the agent's consent to its vectors is read: where that is revoked later, the store refuses.
             let loaded = self.load(&AgentQuery::default()).await?;
@@ -139,7 +149,7 @@ impl Memories<'_> {
             let indexed = again(|| self.indexed()).await?;
             let stored_vectors = read(&indexed, |indexed| indexed.stored_vectors);
             if !self.needs_storing(&loaded, stored_vectors).await? {
-                return Ok(false);
+                return Ok(IndexStoring::Left);
             }
             let index = self.index_bytes(indexed).await?;
             let version = index.version;
@@ -150,7 +160,7 @@ impl Memories<'_> {
                 continue;
             }
             if index.bytes.len() > self.memoir.settings.recall.index_bytes {
-                return Ok(false);
+                return Ok(IndexStoring::TooLarge);
             }
             let vectors = index.vectors;
             let of = IndexVersion {
@@ -171,10 +181,10 @@ impl Memories<'_> {
                 .await?
             {
                 self.note_stored(vectors);
-                return Ok(true);
+                return Ok(IndexStoring::Stored);
             }
         }
-        Ok(false)
+        Ok(IndexStoring::Left)
     }
 
     /// Whether the stored index is missing or outdated, also in its vectors.

@@ -13,8 +13,8 @@ use std::{
 };
 
 use memoir_app::{
-    AccessRequestFacts, AgentHandle, Error, Handling, InstallationSettings, RecallPage,
-    RecallSettings, SessionLimits, Severity, ShredWish,
+    AccessRequestFacts, AgentHandle, Error, Handling, IndexStoring, InstallationSettings,
+    RecallPage, RecallSettings, SessionLimits, Severity, ShredWish,
 };
 use memoir_domain::{AccessRequestId, audit::Actor, memory::Number, recall::SemanticStatus};
 use memoir_model::{ProviderSettings, Providers};
@@ -639,16 +639,25 @@ async fn spec_5_3_a_stored_index_brings_its_vectors() {
         let memories = process.agent.memories();
         memories.is_stored_index_outdated().await.unwrap()
     };
-    assert!(wren.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        wren.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     assert!(!is_outdated(&process().await).await);
     // Vectors that are made later make it outdated.
     assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 32);
     let next = process().await;
     assert!(is_outdated(&next).await);
-    assert!(next.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        next.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     for process in [&next, &process().await] {
         assert!(!is_outdated(process).await);
-        assert!(!process.agent.memories().store_index().await.unwrap());
+        assert_eq!(
+            process.agent.memories().store_index().await.unwrap(),
+            IndexStoring::Left
+        );
     }
     // Only the index has them now.
     let raw = rusqlite::Connection::open(&path).unwrap();
@@ -791,7 +800,10 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
         );
         let (found, meaning) = wren.ask("honey").await;
         assert_eq!((found[0], meaning), (1, ALL));
-        assert!(wren.agent.memories().store_index().await.unwrap());
+        assert_eq!(
+            wren.agent.memories().store_index().await.unwrap(),
+            IndexStoring::Stored
+        );
         wren.agent.grants().revoke_access(id, &who).await.unwrap();
         assert_eq!(wren.vectors("lab:small").await, NONE);
         // The stored index had them too.

@@ -3,7 +3,9 @@
 
 use std::{fs, path::Path};
 
-use memoir_app::{Handling, InstallationSettings, MemoryInput, RecallSettings, ShredWish};
+use memoir_app::{
+    Handling, IndexStoring, InstallationSettings, MemoryInput, RecallSettings, ShredWish,
+};
 use memoir_domain::{
     agent::Field,
     memory::{Kind, Number},
@@ -211,22 +213,43 @@ async fn spec_5_3_a_stored_index_goes_with_words_and_is_of_one_version() {
     .await;
     let (first, _) = both(&wren).await;
     assert!(is_outdated(&first).await);
-    assert!(first.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        first.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     assert_eq!(parts(&wren).await, 1);
     // It is stored once, as long as it is current.
     let (second, _) = both(&wren).await;
     assert!(!is_outdated(&second).await);
-    assert!(!second.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        second.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Left
+    );
     let (wish, actor) = (ShredWish::of(Number(2), "gone"), person());
     wren.agent.memories().shred(wish, &actor).await.unwrap();
     assert_eq!(parts(&wren).await, 0);
     // One of an earlier version is not stored any more.
     assert_eq!(found(&second, &asked("quagga")).await, []);
-    assert!(second.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        second.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     assert_eq!(parts(&wren).await, 1);
     wren.agent.log().erase(&person()).await.unwrap();
     assert_eq!(parts(&wren).await, 0);
     assert!(second.agent.memories().store_index().await.is_err());
+    assert_eq!(parts(&wren).await, 0);
+}
+
+#[tokio::test]
+async fn spec_5_3_an_index_larger_than_the_memory_for_all_is_not_stored() {
+    let wren = TestAgent::with(&["The kiln is hot"], storing(1)).await;
+    let mut limits = storing(1);
+    limits.recall.index_bytes = 1;
+    let small = wren.installation.clone().with_settings(limits);
+    let small = TestAgent::of(&small).await;
+    let outcome = small.agent.memories().store_index().await.unwrap();
+    assert_eq!(outcome, IndexStoring::TooLarge);
     assert_eq!(parts(&wren).await, 0);
 }
 
@@ -243,7 +266,10 @@ async fn filled(wren: &TestAgent) {
             .collect();
         wren.save(&inputs).await;
     }
-    assert!(wren.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        wren.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
 }
 
 #[tokio::test]
@@ -357,7 +383,10 @@ async fn spec_5_3_a_stored_index_that_was_changed_is_built_anew() {
         // One that does not open is deleted, so that the next process does not read it in vain.
         if outcome == "unreadable" {
             assert_eq!(parts(&wren).await, 0, "{tamper}");
-            assert!(wren.agent.memories().store_index().await.unwrap());
+            assert_eq!(
+                wren.agent.memories().store_index().await.unwrap(),
+                IndexStoring::Stored
+            );
         }
         let verified = installation.memoir.verify_all().await.unwrap();
         assert!(
@@ -403,7 +432,10 @@ async fn spec_5_3_no_word_of_a_stored_index_is_in_the_file() {
 #[tokio::test]
 async fn spec_5_3_a_stored_index_far_behind_is_built_anew_and_stored() {
     let wren = TestAgent::with(&["The kiln is hot"], storing(1)).await;
-    assert!(wren.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        wren.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     for at in 0..17 {
         wren.remember(&format!("The loom is old, note {at}")).await;
     }
@@ -414,7 +446,10 @@ async fn spec_5_3_a_stored_index_far_behind_is_built_anew_and_stored() {
     );
     assert_eq!(stored(&with.installation, "outdated").await, 1);
     assert!(is_outdated(&with).await);
-    assert!(with.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        with.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Stored
+    );
     let (with, _) = both(&wren).await;
     assert_eq!(found(&with, &asked("loom")).await.len(), 17);
     assert_eq!(stored(&with.installation, "read").await, 1);
@@ -422,5 +457,8 @@ async fn spec_5_3_a_stored_index_far_behind_is_built_anew_and_stored() {
     let few = wren.installation.clone().with_settings(storing(1_000));
     let few = TestAgent::of(&few).await;
     assert!(!is_outdated(&few).await);
-    assert!(!few.agent.memories().store_index().await.unwrap());
+    assert_eq!(
+        few.agent.memories().store_index().await.unwrap(),
+        IndexStoring::Left
+    );
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Clock, SystemClock};
+use memoir_app::{Clock, IndexStoring, SystemClock};
 use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,21 @@ use crate::failure::Failure;
 const OPTION: &str = "--store-index";
 /// Seconds between two of these processes for one agent.
 const BETWEEN_SECONDS: i64 = 60;
+/// The same where the last one found the index too large to be stored: until the limit is raised, so are later ones.
+const BETWEEN_VAIN_SECONDS: i64 = 3_600;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct LastStart {
     at: Option<Timestamp>,
+    is_too_large: bool,
+}
+
+/// The state of the agent, locked; `None` where there is no folder for it.
+fn last_start(memory: &ReachedMemory) -> Result<Option<LockedState<LastStart>>, Failure> {
+    let name = file_name("index", Some(&memory.key()));
+    let file = state::folder().map(|folder| folder.join("indexes").join(name));
+    file.map(|file| LockedState::lock(&file)).transpose()
 }
 
 /// Begins to use the stored index. Starts the process where that is outdated, before this one builds its own.
@@ -40,9 +50,6 @@ async fn try_prepare(memory: &ReachedMemory, chosen: &ChosenAgent) -> Result<(),
     let ReachedMemory::Here { agent, .. } = memory else {
         return Ok(());
     };
-    let Some(folder) = state::folder() else {
-        return Ok(());
-    };
     // The recall that follows reports any problem of the memory itself.
     if !agent
         .memories()
@@ -52,12 +59,17 @@ async fn try_prepare(memory: &ReachedMemory, chosen: &ChosenAgent) -> Result<(),
     {
         return Ok(());
     }
-    let name = file_name("index", Some(&memory.key()));
-    let mut last = LockedState::<LastStart>::lock(&folder.join("indexes").join(name))?;
+    let Some(mut last) = last_start(memory)? else {
+        return Ok(());
+    };
+    let between = match last.kept.is_too_large {
+        true => BETWEEN_VAIN_SECONDS,
+        false => BETWEEN_SECONDS,
+    };
     let now = SystemClock.now();
     let age = last.kept.at.map(|at| now.seconds_since(at));
     // After a clock was set back, the last one counts as long ago.
-    if age.is_some_and(|age| (0..BETWEEN_SECONDS).contains(&age)) {
+    if age.is_some_and(|age| (0..between).contains(&age)) {
         return Ok(());
     }
     last.kept.at = Some(now);
@@ -79,10 +91,15 @@ pub(super) async fn run(
     tokio::time::sleep(Duration::from_millis(WAITING_MS)).await;
     let chosen = session::chosen(&means.whose, &payload)?;
     let memory = ReachedMemory::open(means, arguments, &chosen).await?;
-    if let ReachedMemory::Here { agent, .. } = &memory
-        && agent.memories().store_index().await?
-    {
-        log.note("stored the index of words");
+    if let ReachedMemory::Here { agent, .. } = &memory {
+        let outcome = agent.memories().store_index().await?;
+        if outcome == IndexStoring::Stored {
+            log.note("stored the index of words");
+        }
+        if let Some(mut last) = last_start(&memory)? {
+            last.kept.is_too_large = outcome == IndexStoring::TooLarge;
+            last.keep()?;
+        }
     }
     Ok(())
 }
