@@ -368,7 +368,14 @@ impl ReachedEvent<'_> {
         };
         let now = SystemClock.now();
         let agent = self.memory.key();
-        let is_missed = LockedSession::lock(self.payload).is_start_missed(&agent, now);
+        let digest = self.memory.digest(prompt.expose()).await?;
+        let mut session = LockedSession::lock(self.payload);
+        if session.repeats_prompt(&agent, digest, now) {
+            return self.answer(session, None, String::new());
+        }
+        let is_missed = session.is_start_missed(&agent, now);
+        // Other hooks need not wait for this one's recall.
+        drop(session);
         let limit = self.dialect.limit;
         let start = match is_missed {
             true => Some(
@@ -394,13 +401,9 @@ impl ReachedEvent<'_> {
             }
             None => recall.await?,
         };
-        let digest = self.memory.digest(prompt.expose()).await?;
         let mut session = LockedSession::lock(self.payload);
         if !session.note_prompt(&agent, digest, now) {
-            return Ok(HookAnswer {
-                session: Some(session),
-                ..HookAnswer::default()
-            });
+            return self.answer(session, None, String::new());
         }
         let mut text = String::new();
         let mut counts = Vec::new();

@@ -247,6 +247,16 @@ impl LockedSession {
         note(&mut self.of(agent).prompt, digest.to_string(), at)
     }
 
+    /// Whether another hook noted the prompt just now. A new one is not noted yet: its own hook may still fail.
+    pub(super) fn repeats_prompt(&mut self, agent: &AgentKey, digest: u64, at: Timestamp) -> bool {
+        let known = self.of(agent).prompt.clone();
+        let is_new = self.note_prompt(agent, digest, at);
+        if is_new {
+            self.of(agent).prompt = known;
+        }
+        !is_new
+    }
+
     pub(super) fn note_shown(&mut self, agent: &AgentKey, memory: &HookMemory) {
         self.of(agent)
             .shown
