@@ -145,7 +145,7 @@ impl OwnAgent {
             metrics.shown_in_context(&quarter_name(year, quarter), share);
         }
         let view = self.context_view(&loaded, context, request);
-        self.note_context(loaded, request).await;
+        self.note_bound(loaded, request).await;
         Ok(view)
     }
 
@@ -157,6 +157,16 @@ impl OwnAgent {
     pub async fn measured_context(&self, request: &ContextRequest) -> Result<ContextView> {
         let (loaded, context) = again(|| self.attempt_context(request)).await?;
         Ok(self.context_view(&loaded, context, request))
+    }
+
+    /// Notes that the last measured context of that request counts as the last one after all.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn note_context(&self, request: &ContextRequest) -> Result<()> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        self.note_bound(loaded, request).await;
+        Ok(())
     }
 
     fn context_view(
@@ -225,7 +235,7 @@ impl OwnAgent {
 
     /// Notes the bound of a context, by which the share of the core memories is counted. Without effect on the context:
     /// where it cannot be written now, a later one notes it.
-    async fn note_context(&self, loaded: Loaded, request: &ContextRequest) {
+    async fn note_bound(&self, loaded: Loaded, request: &ContextRequest) {
         let now = self.memoir.now();
         let bound = ContextBound {
             at: now,

@@ -108,7 +108,9 @@ async fn spec_2_3_the_share_is_that_of_the_last_bound_and_read_without_text() {
     assert_eq!(share().await.max_tokens, Some(4_000));
     // A client's limit is noted, however soon.
     request.explain = false;
-    wren.agent.requested_context(&request).await.unwrap();
+    wren.agent.measured_context(&request).await.unwrap();
+    assert_eq!(share().await.max_tokens, Some(4_000));
+    wren.agent.note_context(&request).await.unwrap();
     assert_eq!(
         explained.explained.unwrap().omitted.len(),
         explained.left_out.len()

@@ -1,7 +1,7 @@
 //! The memory that a hook queries: an agent's in a database on this machine, or one behind a service. Both return the
 //! same shapes, which are parsed here once.
 
-use std::{collections::BTreeSet, thread};
+use std::{collections::BTreeSet, thread, time::Duration};
 
 use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
@@ -203,16 +203,38 @@ impl ReachedMemory {
         })
     }
 
-    pub(super) async fn context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
+    /// A context that does not count as the last one.
+    pub(super) async fn measured_context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => {
                 let request = request(max_tokens);
-                reshaped(&agent.requested_context(&request).await?)
+                reshaped(&agent.measured_context(&request).await?)
             }
             Self::Away(remote) => {
                 let size = max_tokens.to_string();
-                let request = [("max_tokens", size.as_str()), ("hard", "true")];
+                // A service notes none that it explains.
+                let request = [
+                    ("max_tokens", &*size),
+                    ("hard", "true"),
+                    ("explain", "true"),
+                ];
                 remote.get("context", &request).await
+            }
+        }
+    }
+
+    /// Notes that the context of that size is the last one. Without effect on it: where that fails, a later one is noted.
+    pub(super) async fn note_context(&self, max_tokens: u64) {
+        match self {
+            Self::Here { agent, .. } => {
+                let _ = agent.note_context(&request(max_tokens)).await;
+            }
+            Self::Away(remote) => {
+                let size = max_tokens.to_string();
+                let request = [("max_tokens", &*size), ("hard", "true")];
+                let noting = remote.get::<HookContext>("context", &request);
+                // The program waits for the text.
+                let _ = tokio::time::timeout(Duration::from_millis(250), noting).await;
             }
         }
     }

@@ -15,6 +15,8 @@ use crate::{failure::Failure, show::counted};
 const TRIES: usize = 4;
 /// The most that the line with the counts takes.
 const COUNTS: usize = 80;
+/// A bound in tokens within which the frame of a context leaves no room for memories.
+const FRAME: u64 = 90;
 
 #[derive(Debug)]
 pub(super) struct StartText {
@@ -45,13 +47,17 @@ pub(super) async fn start(
     max_tokens: Option<u64>,
 ) -> Result<StartText, Failure> {
     let waiting = memory.waiting(chosen).await?;
-    fitted(&waiting, limit, max_tokens, async |asked| {
-        memory.context(asked).await
-    })
-    .await
+    let mut last = 0;
+    let start = fitted(&waiting, limit, max_tokens, async |asked| {
+        last = asked;
+        memory.measured_context(asked).await
+    });
+    let start = start.await?;
+    memory.note_context(last).await;
+    Ok(start)
 }
 
-/// The text within the limit, of contexts by their sizes in tokens.
+/// The text within the limit, of contexts by their sizes in tokens. The last requested one is in the text.
 pub(super) async fn fitted(
     waiting: &Waiting,
     limit: TextLimit,
@@ -76,6 +82,7 @@ pub(super) async fn fitted(
         let in_room = characters * room.most as u64 / length as u64;
         asked = match left {
             // Of memories of many kinds of characters the longest may be the last to leave.
+            0 if asked > FRAME => FRAME,
             0 => 0,
             _ => (in_room / 4).min(asked / 10 * 9),
         };

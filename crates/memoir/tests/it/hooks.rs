@@ -297,6 +297,13 @@ fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
     let ran = send(&installation, "codex", "session-start", &begun);
     let text = injected(&ran, "SessionStart");
     assert!((5_000..=10_000).contains(&text.len()), "{}", text.len());
+    // Of the tries the last one alone is noted, and only where it is another one.
+    let version = || installation.count("SELECT max(version) FROM agents");
+    let noted = version();
+    let begun = start("s-3", "startup");
+    let ran = send(&installation, "codex", "session-start", &begun);
+    assert_eq!(injected(&ran, "SessionStart"), text);
+    assert_eq!(version(), noted);
     let ran = ask(&installation, "s-1", "蜜蜂");
     let text = injected(&ran, "UserPromptSubmit");
     let units = text.encode_utf16().count();
