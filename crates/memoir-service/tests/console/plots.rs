@@ -7,7 +7,7 @@ use memoir_domain::{agent::Field, audit::Actor, session::Mode};
 use memoir_testkit::TestedText;
 use serde_json::{Value, json};
 
-use crate::installation::{CANARY, Installation, owner};
+use crate::installation::{CANARY, Installation, owner, remember};
 
 /// An agent that was refined once, then again and rolled back by the breaker, over some weeks.
 async fn refined(installation: &Installation) -> OwnAgent {
@@ -183,4 +183,31 @@ async fn an_agent_without_a_past_has_a_page() {
         let sizes = numbers(&curve, "mass");
         assert!(sizes.len() > 1 && sizes.iter().all(|size| *size == 0));
     }
+}
+
+#[tokio::test]
+async fn spec_2_3_the_share_in_the_context_is_shown_by_the_quarter_of_recording() {
+    let installation = Installation::open().await;
+    let agent = installation
+        .wren(&["The kiln is hot.", "The loom is old."])
+        .await;
+    // From the first quarter into the second.
+    installation.clock.advance(Duration::from_secs(30 * 86_400));
+    remember(&agent, "The bees swarmed.").await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let browser = installation.ada().await;
+    let shown = browser.page(&page).await;
+    shown.check(&page);
+    let says = |name: &str, text: &str| shown.all(name).any(|one| one.text == text);
+    assert!(says("p", "The context shows 3 of 3 core memories."));
+    assert!(says("tr", "2026-Q122") && says("tr", "2026-Q211"));
+    // As the last context was bounded.
+    agent.context(Some(0)).await.unwrap();
+    let shown = browser.page(&page).await;
+    let says = |name: &str, text: &str| shown.all(name).any(|one| one.text == text);
+    assert!(says(
+        "p",
+        "The context shows 0 of 3 core memories within 0 tokens."
+    ));
+    assert!(says("tr", "2026-Q120") && says("tr", "2026-Q210"));
 }

@@ -200,6 +200,31 @@ async fn spec_3_14_what_is_archived_replaced_and_promoted_is_counted_without_age
 }
 
 #[tokio::test]
+async fn spec_2_3_shown_core_memories_are_counted_by_the_quarter_of_recording() {
+    let installation = Installation::open().await;
+    let texts = ["The kiln is hot.", "The loom is old."];
+    let (_, own) = installation.agent_with("wren", &texts).await;
+    // From the first quarter into the second.
+    installation.clock.advance(Duration::from_secs(30 * 86_400));
+    own.save("wren", "The bees swarmed.").await;
+    let path = "/v1/agents/wren/context";
+    own.shown(path).await;
+    own.shown(&format!("{path}?max_tokens=0")).await;
+    // It is for a person, and counts as no context.
+    own.shown(&format!("{path}?explain=true")).await;
+    let (_, found) = scraped(&installation).await;
+    for (name, quarter, expected) in [
+        ("memoir_context_core_memories_total", "2026-Q1", 4.0),
+        ("memoir_context_core_shown_total", "2026-Q1", 2.0),
+        ("memoir_context_core_memories_total", "2026-Q2", 2.0),
+        ("memoir_context_core_shown_total", "2026-Q2", 1.0),
+    ] {
+        let name = format!("{name}{{quarter=\"{quarter}\"}}");
+        assert_eq!(found.get(&name), Some(&expected), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
     let Busy {
         installation,
