@@ -102,6 +102,18 @@ fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
 
 const ROW_COUNTS: &str = concat!(select_row_counts!(), " WHERE", is_theirs!());
 
+/// What is selected of the sessions of a page, newest first.
+macro_rules! session_page {
+    ($columns:ident) => {
+        select!(
+            $columns,
+            "FROM sessions WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
+        )
+    };
+}
+
 /// How the archive hangs together around some memories. The first half finds what the second one may find too.
 const ARCHIVE_LINKS: &str = select!(
     archive_link,
@@ -248,13 +260,20 @@ impl Store for PostgresStore {
     ) -> Result<Vec<SessionRow>> {
         let (started_at, id) = encode::before(before, SessionId::as_bytes);
         let values = scoped![scope, started_at, &id, limit];
-        let sql = select!(
-            session,
-            "FROM sessions WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
-        );
+        let sql = session_page!(session);
         self.all(scope, sql, values, decode::session).await
+    }
+
+    async fn session_sizes(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<u64>> {
+        let (started_at, id) = encode::before(before, SessionId::as_bytes);
+        let values = scoped![scope, started_at, &id, limit];
+        let sql = session_page!(session_size);
+        self.all(scope, sql, values, decode::session_size).await
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {

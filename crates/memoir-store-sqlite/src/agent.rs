@@ -126,6 +126,20 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn session_sizes(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<u64>> {
+        self.scan_agent(scope, move |connection| {
+            let (started_at, id) = encode::before(before, SessionId::as_bytes);
+            let values = params![scope.agent.as_bytes(), started_at, id, limit];
+            all(connection, SESSION_SIZES, values, decode::session_size)
+        })
+        .await
+    }
+
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
         self.scan_agent(scope, move |connection| {
@@ -712,11 +726,18 @@ fn page_of(
     )
 }
 
-const SESSION_PAGE: &str = select!(
-    session,
-    "FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
-         ORDER BY started_at DESC, id DESC LIMIT ?4"
-);
+macro_rules! session_page {
+    ($columns:ident) => {
+        select!(
+            $columns,
+            "FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
+                 ORDER BY started_at DESC, id DESC LIMIT ?4"
+        )
+    };
+}
+
+const SESSION_PAGE: &str = session_page!(session);
+const SESSION_SIZES: &str = session_page!(session_size);
 
 /// Whether a statement has a result.
 pub(crate) fn exists(

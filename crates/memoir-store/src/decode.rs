@@ -103,6 +103,9 @@ macro_rules! columns {
     (record_size) => {
         "CAST(length(audit_records.body) AS bigint)"
     };
+    (session_size) => {
+        "CAST(length(sessions.sealed) AS bigint)"
+    };
     (leaf) => {
         "position, agent_id, seq, head, recorded_at"
     };
@@ -426,6 +429,11 @@ pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
 /// Reads `columns!(record_size)`.
 pub fn record_size(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "audit_records").count()
+}
+
+/// Reads `columns!(session_size)`.
+pub fn session_size(row: &dyn DatabaseRow) -> Result<u64> {
+    Columns::new(row, "sessions").count()
 }
 
 fn record_with<Body>(

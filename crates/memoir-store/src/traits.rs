@@ -262,6 +262,14 @@ pub trait Store:
         limit: u32,
     ) -> Result<Vec<SessionRow>>;
 
+    /// The bytes of the sealed parts of these sessions, in their order.
+    async fn session_sizes(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<u64>>;
+
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
 

@@ -230,6 +230,9 @@ pass_on! {
         fn session_page(
             scope: AgentScope, before: Option<(Timestamp, SessionId)>, limit: u32
         ) -> Result<Vec<SessionRow>>;
+        fn session_sizes(
+            scope: AgentScope, before: Option<(Timestamp, SessionId)>, limit: u32
+        ) -> Result<Vec<u64>>;
         fn snapshot(scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>>;
         fn memories(scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>>;
         fn archive_links(scope: AgentScope, numbers: &[Number]) -> Result<Vec<ArchiveLink>>;

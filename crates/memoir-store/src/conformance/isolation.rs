@@ -45,6 +45,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         };
         assert_eq!(store.memory_page(stranger, &page).await.unwrap(), []);
         assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
+        let sizes = store.session_sizes(stranger, None, 9).await.unwrap();
+        assert!(sizes.is_empty());
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
         let sizes = store.record_sizes(stranger, &filter).await.unwrap();

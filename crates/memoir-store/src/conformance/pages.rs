@@ -147,7 +147,10 @@ pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
     // Three of one instant: the identifiers decide.
     let row = |(number, started_at)| {
         let row = ended(session(number, id), State::Completed);
-        with(row, |row| row.columns.started_at = at(started_at))
+        with(row, |row| {
+            row.columns.started_at = at(started_at);
+            row.document.sealed = text(&"é".repeat(usize::try_from(number).unwrap()));
+        })
     };
     let mut rows = [(1, 10), (2, 30), (3, 20), (4, 20), (5, 20), (6, 40)].map(row);
     author.refine(rows.to_vec()).await;
@@ -164,6 +167,12 @@ pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
     let before = Some((at(35), session_id(0)));
     let found = store.session_page(author.scope(), before, 2).await;
     assert_eq!(found.unwrap(), rows[1..3]);
+    let sizes = store.session_sizes(author.scope(), before, 2).await;
+    let sealed = rows[1..3].iter().map(|row| row.document.sealed.0.len());
+    assert_eq!(
+        sizes.unwrap(),
+        sealed.map(|size| size as u64).collect::<Vec<_>>()
+    );
     let found = store.session_page(author.scope(), None, 0).await;
     assert_eq!(found.unwrap(), []);
 }
