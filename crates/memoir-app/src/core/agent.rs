@@ -12,7 +12,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RecordFilter,
-    RowCounts, Selection, Snapshot, TranscriptRow,
+    RowCounts, Selection, SessionRow, Snapshot, TranscriptRow,
 };
 use memoir_vault::AgentKey;
 
@@ -96,6 +96,22 @@ pub(crate) struct Loaded {
     pub(crate) running_session: Option<SessionId>,
     /// The state of the agent's messages; empty where it was not wanted.
     pub(crate) transcript: TranscriptRow,
+}
+
+/// The sealed sessions of a page, newest first.
+pub(crate) struct SessionRows {
+    pub(crate) rows: Vec<SessionRow>,
+    /// Whether others follow.
+    pub(crate) has_more: bool,
+    pub(crate) room: Option<HeldRoom>,
+}
+
+impl SessionRows {
+    /// Where the next page begins.
+    pub(crate) fn last(&self) -> Option<(Timestamp, SessionId)> {
+        let last = self.rows.last();
+        last.map(|row| (row.columns.started_at, row.id))
+    }
 }
 
 /// The number and size of an agent's memory rows, as its sealed document says.
@@ -310,13 +326,52 @@ impl AgentHandle {
         self.room_for_sizes(&sizes).await
     }
 
-    /// Waits for room for records of these sealed sizes.
+    /// Waits for room for records or sessions of these sealed sizes.
     pub(crate) async fn room_for_sizes(&self, sizes: &[u64]) -> Result<Option<HeldRoom>> {
         if tokio::task::try_id().is_none() {
             return Ok(None);
         }
         let bytes = load_room::record_bytes(sizes);
         Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
+    }
+
+    /// One page of at most `most` sealed sessions begun before that one, newest first.
+    pub(crate) async fn sessions_before(
+        &self,
+        before: Option<(Timestamp, SessionId)>,
+        most: u32,
+    ) -> Result<SessionRows> {
+        let store = &self.memoir.store;
+        let wanted = most.saturating_add(1);
+        let sizes = store.session_sizes(self.scope, before, wanted).await?;
+        let count = load_room::fitting(&sizes, most);
+        let room = self.room_for_sizes(&sizes[..count as usize]).await?;
+        Ok(SessionRows {
+            rows: store.session_page(self.scope, before, count).await?,
+            has_more: sizes.len() > count as usize,
+            room,
+        })
+    }
+
+    /// The sessions begun before that one, newest first, at most `most`, as `open` reads them page by page.
+    pub(crate) async fn open_sessions<T>(
+        &self,
+        mut before: Option<(Timestamp, SessionId)>,
+        most: u32,
+        open: impl Fn(SessionRow) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let (mut opened, mut left) = (Vec::new(), most);
+        loop {
+            let page = self.sessions_before(before, left).await?;
+            before = page.last().or(before);
+            left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
+            for row in page.rows {
+                opened.push(open(row)?);
+            }
+            if left == 0 || !page.has_more {
+                return Ok(opened);
+            }
+        }
     }
 
     /// Waits for room for so many memories.

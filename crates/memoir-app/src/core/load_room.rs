@@ -47,6 +47,8 @@ const TOKEN_BYTES: u64 = 32;
 const RECORD_BYTES: u64 = 1_024;
 /// A body of a record is in memory sealed, opened and as it is shown.
 const BODY_TIMES: u64 = 3;
+/// Most sealed bytes of a page of records or sessions; a longer one is a page of its own.
+const PAGE_BYTES: u64 = 2 << 20;
 const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
 /// Agents whose size is remembered at least.
 const REMEMBERED: usize = 10_000;
@@ -317,7 +319,20 @@ pub(crate) fn bytes(memories: CountAndTokens) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// The approximate bytes of records of these sealed sizes.
+/// How many of records or sessions of these sealed sizes are on a page of at most `most`.
+pub(crate) fn fitting(sizes: &[u64], most: u32) -> u32 {
+    let (mut bytes, mut count) = (0_u64, 0);
+    for size in sizes.iter().take(most as usize) {
+        bytes += size;
+        if count > 0 && bytes > PAGE_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    count
+}
+
+/// The approximate bytes of records or sessions of these sealed sizes.
 pub(crate) fn record_bytes(sizes: &[u64]) -> usize {
     let bodies = sizes.iter().map(|size| RECORD_BYTES + size * BODY_TIMES);
     usize::try_from(bodies.sum::<u64>()).unwrap_or(usize::MAX)
@@ -388,6 +403,16 @@ mod tests {
         let refused = tokio::spawn(async move { waiting.take(scope(2), AGENT_ROOM).await });
         let refused = refused.await.unwrap().err().unwrap();
         assert_eq!(refused.code(), "busy");
+    }
+
+    #[test]
+    fn spec_6_1_a_page_of_records_is_cut_by_bytes() {
+        let half = PAGE_BYTES / 2;
+        assert_eq!(fitting(&[], 9), 0);
+        assert_eq!(fitting(&[1; 9], 8), 8);
+        assert_eq!(fitting(&[half, half, 1], 9), 2);
+        // A record is on a page however long it is.
+        assert_eq!(fitting(&[PAGE_BYTES + 1, 1], 9), 1);
     }
 
     #[tokio::test]

@@ -568,20 +568,20 @@ impl AgentHandle {
         let mut used = ModelUse::default();
         let mut before = None;
         loop {
-            let rows = store.session_page(self.scope, before, PAGE).await?;
-            let is_last = rows.len() < PAGE as usize;
-            before = rows.last().map(|row| (row.columns.started_at, row.id));
-            let rows = rows.into_iter();
+            let page = self.sessions_before(before, PAGE).await?;
+            let (count, has_more) = (page.rows.len(), page.has_more);
+            before = page.last();
+            let rows = page.rows.into_iter();
             let mut recent = rows.take_while(|row| row.columns.started_at > since);
             let counted = recent.try_fold(0, |counted, row| {
                 let (session, _) = codec::session(None, row)?;
                 if session.driver == Driver::Model {
                     self.count_session(&mut used, &session);
                 }
-                Ok::<u32, Error>(counted + 1)
+                Ok::<usize, Error>(counted + 1)
             })?;
             // The quota itself limits the number of reads.
-            if is_last || counted < PAGE {
+            if !has_more || counted < count {
                 break;
             }
         }
@@ -600,6 +600,7 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         loop {
+            let _room = self.room_for_records(&filter).await?;
             let rows = store.records(self.scope, &filter).await?;
             for row in &rows {
                 let calls = match LIFE_ACTIONS.contains(&row.action) {

@@ -42,7 +42,7 @@ impl OwnAgent {
     /// A session is running; the stored data does not match the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         let contents = self.decide_again(|| async {
-            let _room = self.log().room_from(1).await?;
+            let _room = self.log().room_for_past().await?;
             let loaded = self
                 .load(&AgentQuery::of_memories(Selection::All).with_prompts())
                 .await?;

@@ -4,12 +4,12 @@ use memoir_domain::audit::Record;
 use memoir_store::{AgentQuery, AuditRow, RecordFilter};
 
 use crate::{
-    core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec, load_room::HeldRoom},
+    core::{
+        AgentHandle, CONFLICT, Error, Loaded, Result, again, codec,
+        load_room::{self, HeldRoom},
+    },
     log::AgentLog,
 };
-
-/// Most sealed bytes of a page of records; a longer record is a page of its own.
-const PAGE_BYTES: u64 = 2 << 20;
 
 /// Which records make a page.
 pub(crate) struct RecordPage {
@@ -75,6 +75,15 @@ impl AgentLog<'_> {
         self.room_for_records(&filter).await
     }
 
+    /// Waits for room for the whole log and all sessions: also before memories are loaded.
+    pub(crate) async fn room_for_past(self) -> Result<Option<HeldRoom>> {
+        let (store, all) = (&self.memoir.store, RecordFilter::default());
+        let mut sizes = store.record_sizes(self.scope, &all).await?;
+        let sessions = store.session_sizes(self.scope, None, u32::MAX).await?;
+        sizes.extend(sessions);
+        self.room_for_sizes(&sizes).await
+    }
+
     /// The page of the first records that match: at most `most`, and fewer where they are long.
     pub(crate) async fn page_of(self, filter: RecordFilter, most: u32) -> Result<RecordPage> {
         let filter = RecordFilter {
@@ -84,7 +93,7 @@ impl AgentLog<'_> {
         };
         let store = &self.memoir.store;
         let mut sizes = store.record_sizes(self.scope, &filter).await?;
-        let count = fitting(&sizes, most);
+        let count = load_room::fitting(&sizes, most);
         let has_more = sizes.len() > count as usize;
         sizes.truncate(count as usize);
         let filter = RecordFilter {
@@ -146,33 +155,5 @@ impl AgentLog<'_> {
         let _room = self.room_for_records(filter).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         codec::records(self.key().await?.as_ref(), rows)
-    }
-}
-
-/// How many of records of these sealed sizes are on a page of at most `most`.
-fn fitting(sizes: &[u64], most: u32) -> u32 {
-    let (mut bytes, mut count) = (0_u64, 0);
-    for size in sizes.iter().take(most as usize) {
-        bytes += size;
-        if count > 0 && bytes > PAGE_BYTES {
-            break;
-        }
-        count += 1;
-    }
-    count
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spec_6_1_a_page_of_records_is_cut_by_bytes() {
-        let half = PAGE_BYTES / 2;
-        assert_eq!(fitting(&[], 9), 0);
-        assert_eq!(fitting(&[1; 9], 8), 8);
-        assert_eq!(fitting(&[half, half, 1], 9), 2);
-        // A record is on a page however long it is.
-        assert_eq!(fitting(&[PAGE_BYTES + 1, 1], 9), 1);
     }
 }

@@ -111,14 +111,13 @@ impl AgentLog<'_> {
         let any = RecordFilter::default();
         let record = self.views().search_records(&any, Some(seq + 1), 1).await?;
         let record = record.into_iter().next().filter(|record| record.seq == seq);
-        let store = &self.memoir.store;
-        let rows = store.session_page(self.scope, None, u32::MAX).await?;
+        // Without their text, and so without the key: these are open facts.
+        let bare = |row| Ok(codec::session(None, row)?.0);
+        let sessions = self.open_sessions(None, u32::MAX, bare).await?;
         let agent = loaded.agent;
         let at = self.memoir.now();
         let running = loaded.running_session;
         run_blocking(move || {
-            // Without their text, and so without the key: these are open facts.
-            let (sessions, _) = codec::sessions(None, rows)?;
             let (past, mut before) = (pasts.past, pasts.before);
             before.add(&then);
             let ids = sessions.iter().filter(|session| !session.rehearsal);

@@ -112,7 +112,7 @@ impl AgentLog<'_> {
     pub(crate) async fn everything(self) -> Result<AgentPast> {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
         let turn = self.past_turn().await?;
-        let room = self.room_from(1).await?;
+        let room = self.room_for_past().await?;
         let loaded = self.load_memories(Selection::All).await?;
         // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;

@@ -344,19 +344,16 @@ impl AgentLog<'_> {
         let mut marks = Vec::new();
         let mut before = None;
         loop {
-            let store = &self.memoir.store;
-            let page = store.session_page(self.scope, before, PAGE).await?;
-            let last = page.last().map(|row| (row.columns.started_at, row.id));
-            let is_whole = page.len() == PAGE as usize;
-            let sessions = page
-                .into_iter()
-                .filter(|row| row.columns.started_at <= until);
+            let page = self.sessions_before(before, PAGE).await?;
+            let (last, has_more) = (page.last(), page.has_more);
+            let rows = page.rows.into_iter();
+            let sessions = rows.filter(|row| row.columns.started_at <= until);
             // The pages are newest first, so the first session that began before `since` ends the search.
             for row in sessions.take_while(|row| row.columns.started_at >= since) {
                 marks.push(codec::session(None, row)?.0.into());
             }
             match last {
-                Some((started_at, _)) if is_whole && started_at >= since => before = last,
+                Some((started_at, _)) if has_more && started_at >= since => before = last,
                 _ => break,
             }
         }

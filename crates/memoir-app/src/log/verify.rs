@@ -417,16 +417,17 @@ impl AgentLog<'_> {
         }
         let mut before: Option<(Timestamp, SessionId)> = None;
         loop {
-            let rows = store.session_page(self.scope, before, PAGE).await?;
-            let is_last = rows.len() < PAGE as usize;
-            before = rows.last().map(|row| (row.columns.started_at, row.id));
+            let page = self.sessions_before(before, PAGE).await?;
+            let has_more = page.has_more;
+            before = page.last();
             let judge = Arc::clone(&judge);
             comparison = run_beside(move || {
-                comparison.sessions(&judge, rows);
+                comparison.sessions(&judge, page.rows);
+                drop(page.room);
                 comparison
             })
             .await?;
-            if is_last {
+            if !has_more {
                 break;
             }
         }

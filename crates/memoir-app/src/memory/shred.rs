@@ -125,7 +125,7 @@ impl Memories<'_> {
             ..wish
         };
         self.decide_again(|| async {
-            let _room = self.log().room_from(1).await?;
+            let _room = self.log().room_for_past().await?;
             let query = AgentQuery::of_memories(Selection::All).with_transcript();
             let loaded = self.load(&query).await?;
             let now = self.memoir.now();
@@ -143,7 +143,7 @@ impl Memories<'_> {
     ) -> Result<(Shredded, AccessRequest)> {
         let query = AgentQuery::of_memories(Selection::All).with_transcript();
         self.decide_again(|| async {
-            let _room = self.log().room_from(1).await?;
+            let _room = self.log().room_for_past().await?;
             let (loaded, request, now) = self.grants().load_access(consent.request, &query).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
             let answer = access::answer(

@@ -188,6 +188,7 @@ impl Memories<'_> {
             actions: vec![Action::MemoriesImported, Action::ImportUndone],
             ..RecordFilter::default()
         };
+        let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         // The facts are not sealed and list the numbers that an import gave, so no record has to be opened.
         Ok(import::kept_and_undone(&codec::records(None, rows)?))

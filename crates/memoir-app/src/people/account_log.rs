@@ -324,6 +324,7 @@ impl Account {
     async fn held_against_log(&self) -> Result<Vec<Mismatch>> {
         let scope = AgentScope::of_account(self.id);
         let filter = RecordFilter::default();
+        let _room = self.log().room_for_records(&filter).await?;
         let rows = self.memoir.store.records(scope, &filter).await?;
         let mut mismatches = Vec::new();
         self.check_name(scope, rows.first(), &mut mismatches)

@@ -312,6 +312,7 @@ impl Sessions<'_> {
             first: Some(READ_CHANGES),
             ..RecordFilter::default()
         };
+        let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let mut is_set = rows.len() >= READ_CHANGES as usize;
         for row in rows {

@@ -245,9 +245,8 @@ impl Views<'_> {
         let query = self.memoir.room.marked(self.scope, AgentQuery::default());
         let snapshot = self.snapshot(&query).await?;
         self.key_of(&snapshot.agent).await?;
-        let store = &self.memoir.store;
-        let rows = store.session_page(self.scope, before, limit).await?;
-        rows.into_iter().map(|row| self.facts(row)).collect()
+        let open = |row| self.facts(row);
+        self.open_sessions(before, limit, open).await
     }
 
     /// With the counts that are not written yet.
@@ -293,14 +292,12 @@ impl AgentLens<'_> {
         self.look(&AgentQuery::default(), covers_some, |look| async move {
             let key = look.key().await?;
             let (agent, access_level) = (look.agent, look.access_level);
-            let store = &agent.memoir.store;
-            let rows = store.session_page(agent.scope, before, limit).await?;
-            let seen = |row: memoir_store::SessionRow| {
+            let seen = |row: SessionRow| {
                 let is_shown = access_level.covers(|scope| scope.shows_session(Some(row.id)));
                 let (session, _) = codec::session(is_shown.then_some(&key), row)?;
                 Ok(ShownSession::with_words(&agent.name, session, None))
             };
-            rows.into_iter().map(seen).collect()
+            agent.open_sessions(before, limit, seen).await
         })
         .await
     }
