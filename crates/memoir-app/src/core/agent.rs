@@ -55,7 +55,6 @@ pub struct AgentHandle {
     pub(crate) accepts_any_counts: bool,
 }
 
-/// Whether an agent is as a caller expects it, in its installation.
 pub(crate) type AgentCondition = dyn Fn(&Memoir, &Agent) -> bool + Send + Sync;
 
 /// Whether a memory is as a caller expects it, given what the archive links it with.
@@ -279,7 +278,6 @@ impl AgentHandle {
         Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
     }
 
-    /// Whether the result of a query is a short load.
     pub(crate) async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
         Ok(self.size_of(query).await? <= load_room::SHORT_LOAD)
     }
@@ -296,7 +294,6 @@ impl AgentHandle {
         }
     }
 
-    /// The approximate bytes of the result of a query.
     async fn size_of(&self, query: &AgentQuery) -> Result<usize> {
         // Reading the counts makes the weight known.
         self.known_counts().await?;
@@ -397,7 +394,6 @@ impl AgentHandle {
         Ok(snapshot)
     }
 
-    /// Opens a snapshot into the domain's types.
     pub(crate) async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
         // Before anything is opened: of an agent without a key nothing is returned, not even from this process's cache.
         let key = self.key_of(&snapshot.agent).await?;
@@ -480,7 +476,6 @@ impl AgentHandle {
         }
     }
 
-    /// The agent's key; `None` where it has none.
     pub(crate) async fn present_key(&self) -> Result<Option<AgentKey>> {
         match &self.key {
             Some(key) => Ok(Some(key.clone())),
@@ -488,7 +483,6 @@ impl AgentHandle {
         }
     }
 
-    /// Why there is no key for an agent whose row was read.
     pub(crate) async fn without_key(&self, row: &AgentRow) -> Result<Error> {
         // Another process may have erased it: this process's caches are dropped immediately.
         self.memoir.forget_agent(self.scope);
@@ -593,7 +587,6 @@ impl Loaded {
         self.base.digester()
     }
 
-    /// The place of the newest record; 0 where there is none.
     pub(crate) fn newest_seq(&self) -> u64 {
         self.agent.next_seq.saturating_sub(1)
     }

@@ -35,7 +35,6 @@ const SHORT_ROOM: usize = 32 << 20;
 const LONG_ROOM: usize = 64 << 20;
 /// Most bytes of the long loads of one agent. A larger load takes all of it.
 const AGENT_ROOM: usize = LONG_ROOM / 2;
-/// How long a load waits for room.
 const WAIT: Duration = Duration::from_secs(20);
 /// The size of a memory beside its text, as a row and opened.
 const MEMORY_BYTES: u64 = 1_024;
@@ -204,7 +203,6 @@ impl LoadRoom {
         });
     }
 
-    /// Notes the part of an agent's journal that a context read.
     pub(crate) fn note_recent_journal(&self, scope: AgentScope, recent: CountAndTokens) {
         if let Some(agent) = self.known.lock().get_mut(&scope) {
             agent.recent_journal = Some((agent.counts.journal, recent));
@@ -313,7 +311,6 @@ fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery
     bytes(wanted).saturating_add(usize::try_from(marks * MARK_BYTES).unwrap_or(usize::MAX))
 }
 
-/// The most bytes of so many memories.
 pub(crate) fn bytes(memories: CountAndTokens) -> usize {
     let bytes = memories.count * MEMORY_BYTES + memories.tokens * TOKEN_BYTES;
     usize::try_from(bytes).unwrap_or(usize::MAX)

@@ -32,7 +32,6 @@ use crate::core::{AgentHandle, Error, Memoir, Result, codec, parallel::Concurren
 const REMEMBERED_SECONDS: i64 = 600;
 /// Most agents and accounts whose usage is cached.
 const REMEMBERED: usize = 10_000;
-/// The window of daily quotas.
 pub(crate) const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// After how many seconds a client may retry after a daily quota is used up.
 // The window slides over a day: something becomes free all the time.
@@ -58,7 +57,6 @@ const ACCESS_ACTIONS: [Action; 4] = [
     Action::AccessRevoked,
     Action::AccessExpired,
 ];
-/// Whether a record of that action follows calls of a model.
 fn follows_calls(action: Action) -> bool {
     action.is_session_end() || LIFE_ACTIONS.contains(&action) || ACCESS_ACTIONS.contains(&action)
 }
@@ -151,7 +149,6 @@ impl Quota {
 /// The characters that a message counts as besides its text: its row takes as much room.
 const MESSAGE_CHARACTERS: u64 = 400;
 
-/// The characters that messages count as.
 fn characters(messages: CountAndTokens) -> u64 {
     // The columns are not sealed: a size that was modified outside Memoir is as good as the largest.
     let texts = messages.tokens.saturating_mul(4);
@@ -280,14 +277,12 @@ impl Default for Usages {
 }
 
 impl Usages {
-    /// Notes what an agent's model was used for, as it was read.
     fn put_model(&self, scope: AgentScope, used: Option<ModelUse>) {
         self.models.change(&scope.account, |uses| {
             uses.insert(scope.agent, used);
         });
     }
 
-    /// Counts this process's writes for an agent.
     pub(crate) fn add(&self, scope: AgentScope, written: &Written) {
         for agent in [Some(scope.agent), None] {
             self.stored.change(&(scope.account, agent), |usage| {
@@ -303,14 +298,12 @@ impl Usages {
     }
 }
 
-/// The usage of an agent's model in the last day.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ModelUse {
     sessions: u64,
     calls: u64,
     /// In the currency of the prices.
     cost: f64,
-    /// When the agent last refused a session.
     refused_at: Option<Timestamp>,
 }
 
@@ -351,7 +344,6 @@ impl Memoir {
         Ok((calls, cost))
     }
 
-    /// The agents of an account whose models were called in the last day.
     async fn agents_with_model_use(
         &self,
         account: AccountId,
@@ -429,19 +421,15 @@ pub(crate) fn new_memories(decision: &Decision) -> u64 {
     changes.filter(|change| change.before().is_none()).count() as u64
 }
 
-/// What a commit changes of the usage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
-    /// What it adds.
     pub(crate) usage: StoredUsage,
     /// The messages that wait no more.
     pub(crate) read: CountAndTokens,
-    /// Whether it follows calls of the agent's model.
     pub(crate) asks_model: bool,
 }
 
 impl Written {
-    /// With what another commit changes.
     pub(crate) fn add(&mut self, other: &Self) {
         self.usage.add(other.usage);
         self.read = [self.read, other.read].into_iter().sum();
@@ -544,7 +532,6 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Makes sure that the agent's model may be called once more.
     pub(crate) async fn check_model_use(&self) -> Result<ModelUse> {
         let quotas = &self.memoir.settings.quotas;
         let used = self.model_use().await?;

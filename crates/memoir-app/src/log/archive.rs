@@ -23,7 +23,6 @@ use crate::{
     shown::{OwnAgent, ShownAgent},
 };
 
-/// The form that this version writes.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]

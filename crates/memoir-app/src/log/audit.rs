@@ -14,7 +14,6 @@ use crate::{
 /// Which records make a page.
 pub(crate) struct RecordPage {
     pub(crate) filter: RecordFilter,
-    /// Their sealed sizes.
     sizes: Vec<u64>,
     /// Whether others follow.
     pub(crate) has_more: bool,

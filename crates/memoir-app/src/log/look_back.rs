@@ -28,7 +28,6 @@ use crate::{
     shown::{RecordFacts, SessionFacts},
 };
 
-/// Summaries that are read at a time.
 const PAGE: u32 = 64;
 
 /// Most points of [`LogHistory::core_size`].
@@ -304,7 +303,6 @@ impl AgentLog<'_> {
 /// A log, read once: its current state, and its state before the stretch of a point.
 struct HistoryWindow {
     point: Point,
-    /// The whole log, as far as it was read.
     past: LogPast,
     /// The log before the first of `since`.
     before: LogPast,
@@ -326,7 +324,6 @@ impl HistoryWindow {
         }
     }
 
-    /// Adds the next stretch.
     fn add(&mut self, summary: LogSummary) {
         self.past.add(&summary);
         let holds = match self.point {
@@ -382,7 +379,6 @@ fn core_sizes(sizes: &[(u64, u64)], newest_seq: u64) -> Vec<CoreSizeAt> {
     points
 }
 
-/// The places of the sessions in the log, the newest first.
 fn spans(agent: &str, past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
     let mut spans: Vec<SessionSpan> = sessions
         .iter()

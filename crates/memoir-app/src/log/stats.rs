@@ -22,7 +22,6 @@ use crate::{
     shown::OriginalCounts,
 };
 
-/// Rows that are in memory at a time.
 const PAGE: u32 = 500;
 
 /// The core size over a period.
@@ -362,7 +361,6 @@ impl AgentLog<'_> {
     }
 }
 
-/// Originals by the quarter in which they were saved.
 #[derive(Default)]
 struct Quarters(BTreeMap<(i32, u8), QuarterOfOriginals>);
 

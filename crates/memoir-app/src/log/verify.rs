@@ -42,7 +42,6 @@ use crate::{
     log::{AgentLog, Limits, audit::RecordRows},
 };
 
-/// Most mismatches that are named.
 const NAMED: usize = 20;
 
 /// Records, memories, sessions or requests that are read at a time; two pages are in memory. So few that the longest
@@ -127,7 +126,6 @@ impl Memoir {
         Ok(found)
     }
 
-    /// The accounts whose own logs are gone, while rows that they recorded remain.
     async fn accounts_without_log(&self, scopes: &[AgentScope]) -> Result<Vec<Verification>> {
         let mut found = Vec::new();
         for account in self.store.accounts().await? {
@@ -448,7 +446,6 @@ impl AgentLog<'_> {
     }
 }
 
-/// Records that are followed together.
 struct LogPage {
     records: RecordRows,
     summaries: Vec<SummaryRow>,
@@ -461,7 +458,6 @@ struct Judge {
     next_seq: u64,
     /// The last one whose hash matches.
     head: ChainHead,
-    /// Whether all hashes fitted so far.
     is_whole: bool,
     /// Of texts that were replaced: how often, and the hash of the present one.
     seen_bodies: BTreeMap<u64, (u64, BodyCommitment)>,
@@ -534,7 +530,6 @@ impl Judge {
         self.apply(rows);
     }
 
-    /// Checks the hash of a record, without its text.
     fn hash(&mut self, row: &AuditRow) {
         if !self.is_whole {
             return;
@@ -761,7 +756,6 @@ fn note(mismatches: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: im
     }
 }
 
-/// The stored rows, compared with the records.
 struct Comparison {
     /// The version of the agent's row, and the latest under which another row was written.
     version: u64,
@@ -816,7 +810,6 @@ impl Comparison {
         }
     }
 
-    /// Compares a page of memories, in the order of their numbers.
     fn memories(&mut self, judge: &Judge, rows: Vec<MemoryRow>) {
         self.latest = rows.iter().fold(self.latest, |at, row| at.max(row.version));
         let Some(key) = &judge.key else {

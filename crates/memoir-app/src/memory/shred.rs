@@ -24,7 +24,6 @@ use crate::{
     shown::{ArchiveLinks, ShownMemory},
 };
 
-/// Most characters of a reason.
 const REASON_LIMIT: usize = 1_000;
 
 /// A memory that was shredded.
@@ -134,7 +133,6 @@ impl Memories<'_> {
         .await
     }
 
-    /// Carries out a request of an administrator, together with the agent's consent.
     pub(crate) async fn shred_as_asked(
         self,
         number: Number,

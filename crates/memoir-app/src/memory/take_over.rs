@@ -33,7 +33,6 @@ use crate::{
 /// Memories that are loaded, decided on and sealed together.
 // The batch size of an import of JSON lines (`import.rs`).
 const BATCH: u64 = 2_000;
-/// Most numbers that a refusal names.
 const NAMED: usize = 20;
 
 /// A memory of another program.
@@ -182,7 +181,6 @@ impl Memories<'_> {
         written.await.map_err(contended)
     }
 
-    /// The imports that were not undone, and those that were.
     async fn imports(self) -> Result<(Vec<Extent>, Vec<Extent>)> {
         let filter = RecordFilter {
             actions: vec![Action::MemoriesImported, Action::ImportUndone],
@@ -194,7 +192,6 @@ impl Memories<'_> {
         Ok(import::kept_and_undone(&codec::records(None, rows)?))
     }
 
-    /// Adds the agent's memories.
     async fn fill(
         self,
         known_texts: &mut KnownTexts<'_>,
@@ -285,7 +282,6 @@ impl Memories<'_> {
         Ok(imported)
     }
 
-    /// Returns which of these to import.
     async fn leave_out_known(
         self,
         known_texts: &mut KnownTexts<'_>,
@@ -435,7 +431,6 @@ impl Memories<'_> {
         written.await.map_err(contended)
     }
 
-    /// The agent, while it has no session running.
     async fn load_idle(self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
             let loaded = self.load_memories(memories.clone()).await?;
@@ -511,7 +506,6 @@ impl Memories<'_> {
     }
 }
 
-/// Whether administrators imported it.
 fn is_administrators_import(memory: &Memory) -> bool {
     memory.saved_by.added_by == ActorKind::Administrator && memory.origin() == Origin::Import
 }
@@ -529,7 +523,6 @@ fn contended(error: Error) -> Error {
     }
 }
 
-/// The numbers of all memories of the agent, in batches.
 fn batches(agent: &Agent) -> impl Iterator<Item = Vec<Number>> + use<> {
     let end = agent.next_number.0;
     let begins = (0..end.div_ceil(BATCH)).map(|batch| batch * BATCH);
@@ -537,7 +530,6 @@ fn batches(agent: &Agent) -> impl Iterator<Item = Vec<Number>> + use<> {
     begins.map(move |begin| (begin.max(1)..end.min(begin + BATCH)).map(Number).collect())
 }
 
-/// A digest that distinguishes texts within one import.
 type Short = [u8; 16];
 
 fn short(digester: &Digester, text: &str) -> Short {

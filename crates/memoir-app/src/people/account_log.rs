@@ -39,7 +39,6 @@ use crate::{
     shown::{ShownRecord, Viewer},
 };
 
-/// Failed sign-ins since the last success, by user.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(Mutex<HashMap<UserId, u64>>);
 
@@ -91,7 +90,6 @@ impl Account {
         }
     }
 
-    /// Begins the log, unless it has begun.
     pub(crate) async fn begin_log(&self, actor: &Actor) -> Result<()> {
         let accounts = self.memoir.store.accounts().await?;
         let own = accounts.into_iter().find(|row| row.id == self.id);
@@ -106,7 +104,6 @@ impl Account {
         }
     }
 
-    /// Records an event, with the administrators' tokens that it changes.
     pub(crate) async fn record(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
         again(|| async {
             let loaded = self.load_log().await?;
@@ -155,7 +152,6 @@ impl Account {
         }
     }
 
-    /// Resets and returns the count of failed sign-ins before a success.
     pub(crate) fn take_failures(&self, user: UserId) -> u64 {
         let mut all = self.memoir.state::<Failures>().0.lock();
         all.remove(&user).unwrap_or_default()
@@ -311,7 +307,6 @@ impl Memoir {
 /// The state of one user or token according to the log.
 #[derive(Default)]
 struct LoggedState {
-    /// Its last record.
     seq: u64,
     /// The version of the row with that record.
     version: u64,
