@@ -20,11 +20,11 @@ pub(crate) struct RecordPage {
 }
 
 /// The sealed records of a page.
-pub(super) struct RecordRows {
-    pub(super) rows: Vec<AuditRow>,
+pub(crate) struct RecordRows {
+    pub(crate) rows: Vec<AuditRow>,
     /// Whether others follow.
-    pub(super) has_more: bool,
-    pub(super) room: Option<HeldRoom>,
+    pub(crate) has_more: bool,
+    pub(crate) room: Option<HeldRoom>,
 }
 
 impl AgentLog<'_> {
@@ -83,31 +83,33 @@ impl AgentLog<'_> {
         self.room_for_sizes(&sizes).await
     }
 
-    /// The page of the first records that match: at most `most`, and fewer where they are long.
+    /// The page of the first records that match, or of the last ones where `last` is set: at most `most`, and fewer where
+    /// they are long.
     pub(crate) async fn page_of(self, filter: RecordFilter, most: u32) -> Result<RecordPage> {
-        let filter = RecordFilter {
-            first: Some(most.saturating_add(1)),
-            last: None,
+        let are_last = filter.last.is_some();
+        let counted = |count: u32, filter: RecordFilter| RecordFilter {
+            first: Some(count).filter(|_| !are_last),
+            last: Some(count).filter(|_| are_last),
             ..filter
         };
+        let filter = counted(most.saturating_add(1), filter);
         let store = &self.memoir.store;
         let mut sizes = store.record_sizes(self.scope, &filter).await?;
+        if are_last {
+            sizes.reverse();
+        }
         let count = load_room::fitting(&sizes, most);
         let has_more = sizes.len() > count as usize;
         sizes.truncate(count as usize);
-        let filter = RecordFilter {
-            first: Some(count),
-            ..filter
-        };
         Ok(RecordPage {
-            filter,
+            filter: counted(count, filter),
             sizes,
             has_more,
         })
     }
 
     /// One page of at most `most` sealed records from the one at `from_seq` on, oldest first.
-    pub(super) async fn page_from(self, from_seq: u64, most: u32) -> Result<RecordRows> {
+    pub(crate) async fn page_from(self, from_seq: u64, most: u32) -> Result<RecordRows> {
         let filter = RecordFilter {
             from_seq,
             ..RecordFilter::default()

@@ -13,8 +13,8 @@
 //!
 //! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table without a test case.
 
-use memoir_domain::audit::{Action, ActorKind, Record};
-use memoir_store::{AgentQuery, RecordFilter};
+use memoir_domain::audit::{Action, ActorKind};
+use memoir_store::AgentQuery;
 
 use crate::{
     core::{Loaded, Result, codec},
@@ -55,18 +55,22 @@ impl Grants<'_> {
 
     /// Whether the agent acted, or was given a memory by anyone but Memoir.
     async fn has_record_of_use(self, loaded: &Loaded) -> Result<bool> {
-        // Opened, so that write access to the database cannot attribute an agent's acts to others.
-        let records = self.log().load_records(&RecordFilter::default()).await?;
-        let is_entry = |record: &&Record| {
-            record.action == Action::MemorySaved && record.actor.kind == ActorKind::System
-        };
+        let (mut entries, mut from_seq) = (0, Some(1));
+        while let Some(first) = from_seq {
+            let page = self.log().page_from(first, u32::MAX).await?;
+            let last = page.rows.last().filter(|_| page.has_more);
+            from_seq = last.map(|row| row.seq + 1);
+            // Opened, so that write access to the database cannot attribute an agent's acts to others.
+            for record in codec::records(Some(loaded.base.key()), page.rows)? {
+                match record.actor.kind {
+                    ActorKind::Agent => return Ok(true),
+                    ActorKind::System if record.action == Action::MemorySaved => entries += 1,
+                    _ => {}
+                }
+            }
+        }
         // Numbers are never reused, so a memory that was discarded or shredded still counts.
-        let given = loaded.agent.next_number.0 - 1;
-        let entries = records.iter().filter(is_entry).count() as u64;
-        let has_acted = records
-            .iter()
-            .any(|record| record.actor.kind == ActorKind::Agent);
-        Ok(has_acted || given != entries)
+        Ok(loaded.agent.next_number.0 - 1 != entries)
     }
 
     async fn has_session(self) -> Result<bool> {

@@ -239,8 +239,30 @@ impl AgentLens<'_> {
     ) -> Result<(Vec<ShownRecord>, bool)> {
         let filter = RecordFilter {
             from_seq,
+            last: None,
             ..query.clone()
         };
+        self.page_of(filter, limit).await
+    }
+
+    /// The newest records that match, oldest first, at most `limit`, and fewer where they are long. Also whether there
+    /// are older ones.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn newest_records(
+        &self,
+        query: &RecordFilter,
+        limit: u32,
+    ) -> Result<(Vec<ShownRecord>, bool)> {
+        let filter = RecordFilter {
+            last: Some(limit),
+            ..query.clone()
+        };
+        self.page_of(filter, limit).await
+    }
+
+    async fn page_of(&self, filter: RecordFilter, limit: u32) -> Result<(Vec<ShownRecord>, bool)> {
         let page = self.agent.log().page_of(filter, limit).await?;
         Ok((self.records(&page.filter).await?, page.has_more))
     }

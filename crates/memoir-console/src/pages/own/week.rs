@@ -46,14 +46,14 @@ pub(crate) async fn show(
     let filter = RecordFilter {
         since: Some(since),
         before_seq: query.before,
-        last: Some(AT_ONCE + 1),
         ..RecordFilter::default()
     };
-    let mut records = agent.lens().records(&filter).await?;
+    let lens = agent.lens();
+    let (mut records, has_more) = lens.newest_records(&filter, AT_ONCE).await?;
     records.reverse();
     let path = agent_path(agent.scope().agent);
     let week = format!("{path}/week");
-    let next = form::cut(&mut records, AT_ONCE as usize);
+    let next = records.last().filter(|_| has_more);
     let next = next.map(|last| form::address(&week, &[("before", &last.seq.to_string())]));
     let steps = steps_back(&agent, &records).await?;
     let content = html! {
