@@ -102,7 +102,6 @@ fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
 
 const ROW_COUNTS: &str = concat!(select_row_counts!(), " WHERE", is_theirs!());
 
-/// What is selected of the sessions of a page, newest first.
 macro_rules! session_page {
     ($columns:ident) => {
         select!(
@@ -126,7 +125,6 @@ const ARCHIVE_LINKS: &str = select!(
     "ORDER BY number"
 );
 
-/// The access requests that are not over.
 const OPEN_REQUESTS: &str = select!(
     access_request,
     "FROM access_requests WHERE agent_id = $1 AND ",

@@ -444,7 +444,6 @@ impl Memories<'_> {
         Ok(memories)
     }
 
-    /// The active memories of some kinds, in no order.
     fn active_of(&self, wanted: &ActiveOf) -> error::Result<Vec<MemoryRow>> {
         let newest = self.newest()?;
         if self.are_most(newest, wanted.is_one)? {
@@ -587,12 +586,9 @@ const ALL: &str = in_order_of_the_table!("");
 const ACTIVE: &str = in_order_of_the_table!(" AND discarded_at IS NULL");
 const CORE: &str = in_order_of_the_table!(" AND kind = 'core'");
 
-/// How active memories of some kinds are found.
 struct ActiveOf {
     kinds: &'static [Kind],
-    /// In the order of the table.
     in_order: &'static str,
-    /// Whether a memory is one of them.
     is_one: &'static str,
 }
 
@@ -739,7 +735,6 @@ macro_rules! session_page {
 const SESSION_PAGE: &str = session_page!(session);
 const SESSION_SIZES: &str = session_page!(session_size);
 
-/// Whether a statement has a result.
 pub(crate) fn exists(
     connection: &Connection,
     sql: &str,
@@ -748,7 +743,6 @@ pub(crate) fn exists(
     Ok(connection.prepare_cached(sql)?.exists(values)?)
 }
 
-/// Writes; how many rows.
 pub(crate) fn execute(
     connection: &Connection,
     sql: &str,

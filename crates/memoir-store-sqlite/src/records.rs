@@ -14,7 +14,6 @@ use crate::{
     reader::ReadTransaction,
 };
 
-/// Conditions and their values, in order.
 struct Conditions {
     sql: String,
     values: Vec<Value>,

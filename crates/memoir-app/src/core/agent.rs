@@ -100,7 +100,6 @@ pub(crate) struct Loaded {
 /// The sealed sessions of a page, newest first.
 pub(crate) struct SessionRows {
     pub(crate) rows: Vec<SessionRow>,
-    /// Whether others follow.
     pub(crate) has_more: bool,
     pub(crate) room: Option<HeldRoom>,
 }

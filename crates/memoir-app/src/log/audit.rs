@@ -15,14 +15,12 @@ use crate::{
 pub(crate) struct RecordPage {
     pub(crate) filter: RecordFilter,
     sizes: Vec<u64>,
-    /// Whether others follow.
     pub(crate) has_more: bool,
 }
 
 /// The sealed records of a page.
 pub(crate) struct RecordRows {
     pub(crate) rows: Vec<AuditRow>,
-    /// Whether others follow.
     pub(crate) has_more: bool,
     pub(crate) room: Option<HeldRoom>,
 }

@@ -27,9 +27,7 @@ use crate::{
     shown::OwnAgent,
 };
 
-/// The form that this version writes.
 const FORMAT: u32 = 1;
-/// Entries of the log over all heads that are written together.
 const LEAVES: usize = 512;
 
 #[derive(Serialize)]
@@ -80,7 +78,6 @@ enum Line<'a> {
     },
 }
 
-/// What shows that a text is the sealed one.
 #[derive(Serialize)]
 struct Seal {
     nonce: String,
@@ -95,16 +92,13 @@ pub struct LogExport {
     /// Where the log ended when the export began.
     began_seq: u64,
     head: ChainHead,
-    /// The entries of the log over all heads, until they are written.
     leaves: Vec<LeafRow>,
     leaf_count: u64,
     memories: u64,
-    /// How often the memories were begun.
     rounds: usize,
     stage: Stage,
 }
 
-/// What is written next.
 enum Stage {
     /// The entries of the log over all heads from this index on.
     Leaves(usize),
@@ -289,7 +283,6 @@ impl LogExport {
     }
 }
 
-/// Whole lines.
 #[derive(Default)]
 struct Piece(Zeroizing<Vec<u8>>);
 

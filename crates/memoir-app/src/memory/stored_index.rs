@@ -40,7 +40,6 @@ const BEHIND: u64 = 128;
 const SHARE: u64 = 16;
 const LEAST: u64 = 16;
 const MOST: u64 = 4_096;
-/// Attempts to write it between two commits of others.
 const ATTEMPTS: usize = 3;
 /// How often a process writes the document of one agent, if it has changed and was quiet since the last look.
 const EVERY: Duration = Duration::from_secs(60);
@@ -187,7 +186,6 @@ impl Memories<'_> {
         Ok(IndexStoring::Left)
     }
 
-    /// Whether the stored index is missing or outdated, also in its vectors.
     async fn needs_storing(self, loaded: &Loaded, stored_vectors: usize) -> Result<bool> {
         let first = self.memoir.store.word_index(self.scope, Some(1)).await?;
         let is_current = first
@@ -197,7 +195,6 @@ impl Memories<'_> {
             && (!is_current || self.has_new_vectors(stored_vectors, loaded).await?))
     }
 
-    /// Whether the agent has so many memories that its index is stored.
     pub(super) fn is_index_stored(self, loaded: &Loaded) -> bool {
         active(loaded) >= self.memoir.settings.recall.stored_from
     }
@@ -354,7 +351,6 @@ fn behind(of: IndexVersion, loaded: &Loaded) -> u64 {
     loaded.newest_seq().saturating_sub(of.last_seq)
 }
 
-/// How many records or changed memories are applied to a stored index.
 fn most_behind(loaded: &Loaded) -> u64 {
     (active(loaded) / SHARE).clamp(LEAST, MOST)
 }

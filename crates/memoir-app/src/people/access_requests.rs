@@ -124,7 +124,6 @@ impl Grants<'_> {
 
     /// The requests to the agent: all open ones, and all that it decided.
     async fn earlier_requests(self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
-        /// Requests that are read at a time.
         const AT_ONCE: u32 = 100;
         let (store, key) = (&self.memoir.store, loaded.base.key());
         let mut earlier: Vec<AccessRequest> = Vec::new();
@@ -437,7 +436,6 @@ impl Grants<'_> {
         })
     }
 
-    /// Writes a decision about one request, and returns the request after it.
     async fn write_access(self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {
@@ -547,7 +545,6 @@ impl Grants<'_> {
     }
 }
 
-/// The query for judging a request.
 fn query_for(kind: AccessKind) -> AgentQuery {
     match kind {
         AccessKind::Shred { number, .. } => {
@@ -563,7 +560,6 @@ fn query_for(kind: AccessKind) -> AgentQuery {
     }
 }
 
-/// Checks that the object of the request exists.
 fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()> {
     match kind {
         AccessKind::Shred { number, .. } => {
@@ -598,12 +594,10 @@ pub(crate) struct TokenLeave {
     pub(crate) decision: Decision,
 }
 
-/// That the agent agrees to a shredding.
 #[derive(Debug, Clone)]
 pub(crate) struct Consent {
     pub(crate) request: AccessRequestId,
     pub(crate) reason: Option<PrivateText>,
-    /// The usage of the agent's model.
     pub(crate) usage: Usage,
     pub(crate) actor: Actor,
 }

@@ -392,7 +392,6 @@ fn describe_merged(
     facts.places_of(MEMBERS).map(Number).collect()
 }
 
-/// How much of the agent's text a record shows.
 fn shown(body: &RecordBody) -> ShownAmount {
     let memories: BTreeSet<Number> = body.changes.iter().map(Change::number).collect();
     let sides = body.changes.iter().map(|change| {

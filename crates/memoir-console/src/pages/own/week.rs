@@ -169,7 +169,6 @@ fn wished(record: &ShownRecord) -> Vec<StepBack> {
     own.into_iter().collect()
 }
 
-/// The sessions of the week, with their reports.
 async fn sessions(agent: &OwnAgent, since: Timestamp, path: &str) -> Result<Markup, PageFailure> {
     let mut sessions = agent.lens().session_page(None, SESSIONS).await?;
     sessions.retain(|session| session.started_at >= since);
