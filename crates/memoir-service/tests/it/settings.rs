@@ -214,11 +214,8 @@ async fn spec_6_1_a_page_of_long_records_is_shorter_and_the_next_one_continues()
     let installation = Installation::open().await;
     let (_, own) = installation.agent("wren").await;
     for letter in 'a'..='p' {
-        let prompt = letter.to_string().repeat(99_000);
-        let set = own.put(
-            "/v1/agents/wren/self/system_prompt",
-            &json!({"value": prompt}),
-        );
+        let prompt = json!({"value": letter.to_string().repeat(99_000)});
+        let set = own.put("/v1/agents/wren/self/system_prompt", &prompt);
         set.await.expect(200);
     }
     let path = "/v1/agents/wren/audit?limit=200";
