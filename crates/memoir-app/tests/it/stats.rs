@@ -262,3 +262,26 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         (2_000, 2_001)
     );
 }
+
+#[tokio::test]
+async fn spec_6_1_the_newest_records_are_read_page_by_page() {
+    let wren = TestAgent::new(&TEXTS).await;
+    let lens = wren.seen();
+    let all = lens.records(&RecordFilter::default()).await.unwrap();
+    let (mut seqs, mut before_seq) = (Vec::new(), None);
+    loop {
+        let query = RecordFilter {
+            before_seq,
+            ..RecordFilter::default()
+        };
+        let (page, has_older) = lens.newest_records(&query, 2).await.unwrap();
+        seqs.extend(page.iter().rev().map(|record| record.seq));
+        before_seq = page.first().map(|record| record.seq);
+        if !has_older {
+            break;
+        }
+        assert_eq!(page.len(), 2);
+    }
+    let newest_first = all.iter().rev().map(|record| record.seq);
+    assert!(seqs.into_iter().eq(newest_first));
+}
