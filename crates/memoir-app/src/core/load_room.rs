@@ -1,10 +1,10 @@
 //! Room in memory for the rows of agents: every load acquires it, and waits while others fill it.
 //!
-//! A load is estimated before it is made: that of records by the bytes of their bodies; that of memories by their number
-//! and tokens when they were last read, as the longest characters. Once memories are read, their bytes are known, and
-//! the rest of the room is released. A load holds its room until its rows are dropped. Short loads have room of their
-//! own, which long ones cannot take. The long loads of one agent take at most half of the room, so that all others have
-//! the other half.
+//! A load is estimated before it is made: that of records and pages of sessions by the bytes of their bodies; that of
+//! memories by their number and tokens when they were last read, as the longest characters. Once memories are read,
+//! their bytes are known, and the rest of the room is released. A load holds its room until its rows are dropped. Short
+//! loads have room of their own, which long ones cannot take. The long loads of one agent take at most half of the room,
+//! so that all others have the other half.
 //!
 //! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
 

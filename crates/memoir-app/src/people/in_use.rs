@@ -74,8 +74,8 @@ impl Grants<'_> {
     }
 
     async fn has_session(self) -> Result<bool> {
-        let sessions = self.memoir.store.session_page(self.scope, None, 1).await?;
-        Ok(!sessions.is_empty())
+        let sizes = self.memoir.store.session_sizes(self.scope, None, 1).await?;
+        Ok(!sizes.is_empty())
     }
 
     /// Whether messages wait that an administrator did not hand over. Those that were already sent to the agent's model
