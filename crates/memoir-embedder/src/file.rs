@@ -17,6 +17,7 @@ use crate::{
     E5,
     encoder::{Encoder, HEAD, Layer, Linear, Norm, add},
     kernel::{BLOCK, ROWS, Tile},
+    stamp,
     tokenizer::{Marks, Pieces, Replaced, Tokenizer},
 };
 
@@ -138,13 +139,15 @@ pub(crate) fn digest(
     }
 }
 
-/// Which of the known files it is. One of another length is not read.
+/// Which of the known files it is: all of it is read, and its stamp written. One of another length is not read.
 pub(crate) fn recognise(
     file: &mut File,
     known: &[KnownFile],
     path: &Path,
 ) -> Result<KnownFile, ModelFileError> {
-    let length = file.metadata().map_err(failed(path))?.len();
+    // Before it is read: what changes meanwhile does not fit the stamp.
+    let checked = file.metadata().map_err(failed(path))?;
+    let length = checked.len();
     let unknown = |found: String| ModelFileError {
         path: path.to_owned(),
         problem: FileProblem::Unknown { found },
@@ -154,10 +157,11 @@ pub(crate) fn recognise(
     }
     file.seek(SeekFrom::Start(0)).map_err(failed(path))?;
     let sha256 = digest(file, |_| Ok(())).map_err(failed(path))?;
+    stamp::remove(path);
     let found = known.iter().find(|known| known.sha256 == sha256);
-    found
-        .copied()
-        .ok_or_else(|| unknown(format!("SHA-256 {}", hex(&sha256))))
+    let found = found.ok_or_else(|| unknown(format!("SHA-256 {}", hex(&sha256))))?;
+    stamp::write(found, &checked, path);
+    Ok(*found)
 }
 
 /// The sizes of a model.
@@ -234,6 +238,8 @@ type Outcome<T> = Result<T, Ended>;
 struct Reader<'a> {
     file: BufReader<&'a File>,
     length: u64,
+    /// The most bytes that are still read: each of the file is read once.
+    left: u64,
 }
 
 impl Reader<'_> {
@@ -260,11 +266,10 @@ impl Reader<'_> {
         }
     }
 
-    /// So many bytes. No room is taken for more than the file has.
+    /// So many bytes. All together take no more room than the file has, also where its tensors lie over each other.
     fn many(&mut self, count: u64) -> Outcome<Vec<u8>> {
-        if count > self.length {
-            return Err(Ended::Form("it ends too early"));
-        }
+        let left = self.left.checked_sub(count);
+        self.left = left.ok_or(Ended::Form("it ends too early"))?;
         let mut bytes = vec![0; count as usize];
         self.file.read_exact(&mut bytes)?;
         Ok(bytes)
@@ -288,13 +293,14 @@ struct Tensor {
     at: u64,
 }
 
-/// Reads a model; the file is one of the known ones.
+/// Reads a model; the file should be one of the known ones.
 pub(crate) fn read(file: File, path: &Path) -> Result<E5, ModelFileError> {
     let read = || -> Outcome<_> {
         let length = file.metadata()?.len();
         let mut reader = Reader {
             file: BufReader::with_capacity(64 << 10, &file),
             length,
+            left: length,
         };
         reader.file.seek(SeekFrom::Start(0))?;
         let shape = header(&mut reader)?;

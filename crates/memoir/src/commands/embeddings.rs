@@ -1,8 +1,8 @@
 //! `memoir embeddings`: the file of the built-in model, by which recall finds memories by meaning in this process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use memoir_embedder::{KNOWN_FILES, check, install};
+use memoir_embedder::{KNOWN_FILES, check, install, stamp_path};
 use memoir_model::{BUILTIN_EMBEDDINGS, builtin_embeddings};
 use serde_json::json;
 
@@ -144,8 +144,11 @@ fn status(global: &Global) -> Outcome {
 fn remove(global: &Global) -> Outcome {
     let folder = embeddings::folder().ok_or_else(no_folder)?;
     let path = folder.join(KNOWN_FILES[0].file_name);
-    let is_removed =
-        private_file::remove(&path).map_err(|error| Failure::file("remove", &path, &error))?;
+    let remove = |path: &Path| {
+        private_file::remove(path).map_err(|error| Failure::file("remove", path, &error))
+    };
+    let is_removed = remove(&path)?;
+    remove(&stamp_path(&path))?;
     let removed = json!({"file": path, "removed": is_removed});
     output::show(global.json, &removed, || {
         let shown = safe(&path.display().to_string()).into_owned();
