@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
 };
 
 use async_trait::async_trait;
@@ -68,6 +69,11 @@ impl ModelFile {
         let model = Arc::new(E5::open_one_of(self.known, &self.path)?);
         *opened = Some(model.clone());
         Ok(model)
+    }
+
+    /// Begins to open it beside the caller. The first text waits for the rest, and is given what is wrong with the file.
+    pub(crate) fn begin_opening(self: Arc<Self>) {
+        let _ = thread::Builder::new().spawn(move || drop(self.model()));
     }
 }
 

@@ -196,6 +196,13 @@ impl Providers {
         self
     }
 
+    /// Begins to open that file beside the caller, for a process whose first question comes soon.
+    pub fn begin_opening_model_file(&self) {
+        if let Some(file) = &self.model_file {
+            file.clone().begin_opening();
+        }
+    }
+
     /// The provider of that name.
     pub fn get(&self, name: &str) -> Option<&Provider> {
         self.providers.get(name)

@@ -1,10 +1,13 @@
 //! Opens an installation: configuration, models, database, account.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, Viewer};
 use memoir_domain::{SessionId, audit::Actor, memory::Number};
-use memoir_model::Providers;
+use memoir_model::{Providers, builtin_embeddings};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey};
@@ -42,24 +45,38 @@ impl Installation {
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        Self::open_with_question_time(global, Duration::MAX).await
+        Self::open_within(global, None).await
     }
 
-    async fn open_with_question_time(global: &Global, most: Duration) -> Result<Self, Failure> {
-        let (memoir, is_configured_closed) = opened(global).await?;
-        let memoir = memoir.with_question_time(most);
+    /// `limit`: that of the hook of a prompt.
+    async fn open_within(global: &Global, limit: Option<Duration>) -> Result<Self, Failure> {
+        let began = Instant::now();
+        let (mut memoir, is_configured_closed) = opened_for(global, limit.is_some()).await?;
+        if let Some(limit) = limit {
+            // The model's file is opened beside the database, so that this counts. Words alone still find memories in the
+            // rest of the limit.
+            let most = match memoir.settings().recall.embeddings == Some(builtin_embeddings()) {
+                true => (limit / 2).saturating_sub(began.elapsed()),
+                false => Duration::ZERO,
+            };
+            memoir = memoir.with_question_time(most.max(limit / 4));
+        }
         finish(&memoir).await?;
         Self::of(memoir, global, is_configured_closed).await
     }
 
     /// As [`Installation::open`], for the hooks and tools of a program: they create no database, since one at a wrong
-    /// path would be an empty memory without a word. No recall waits longer than `most` for the vector of its query.
+    /// path would be an empty memory without a word. With the `limit` of the hook of a prompt, recall waits for the vector
+    /// of its query at most a fourth of it, or half of it for the built-in model, whose file begins to be opened first.
     ///
     /// # Errors
     /// As for [`Installation::open`]; there is no database yet.
-    pub(crate) async fn of_program(global: &Global, most: Duration) -> Result<Self, Failure> {
+    pub(crate) async fn of_program(
+        global: &Global,
+        limit: Option<Duration>,
+    ) -> Result<Self, Failure> {
         if is_there(global).await? {
-            return Self::open_with_question_time(global, most).await;
+            return Self::open_within(global, limit).await;
         }
         let path = database::path(global.database.as_deref())?;
         Err(
@@ -452,15 +469,23 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
 /// # Errors
 /// The configuration is wrong, or the database cannot be opened; as for [`is_there`].
 pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
+    opened_for(global, false).await
+}
+
+async fn opened_for(global: &Global, is_prompt: bool) -> Result<(Memoir, bool), Failure> {
     // Before anything is made: an empty database beside keys is a lost one.
     is_there(global).await?;
     let config = Config::read(global.config.as_deref())?;
+    let providers = providers(&config)?;
+    if is_prompt && embeddings::model(&config) == Some(builtin_embeddings()) {
+        providers.begin_opening_model_file();
+    }
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.
     let keys = keys::open(global, &config).await?;
     let closed = config.closed;
     let store = database::open(global.database.as_deref()).await?;
-    let memoir = on(store, keys, config, database::is_shared(global))?;
+    let memoir = on(store, keys, &config, providers, database::is_shared(global));
     memoir.keep_time().await?;
     Ok((memoir, closed))
 }
@@ -500,37 +525,34 @@ pub(crate) fn in_memory(global: &Global) -> Result<(Memoir, bool), Failure> {
     let master = MasterKey::generate().map_err(failed)?;
     let keys = KeyStore::in_memory(&master).map_err(failed)?;
     let store = Arc::new(SqliteStore::in_memory()?);
-    Ok((on(store, keys, config, false)?, closed))
+    let providers = providers(&config)?;
+    Ok((on(store, keys, &config, providers, false), closed))
 }
 
 /// Builds an installation on that store, with those keys. `is_shared`: several machines may share the store.
-///
-/// # Errors
-/// A provider's settings are wrong.
 pub(crate) fn on(
     store: Arc<dyn Store>,
     keys: KeyStore,
-    config: Config,
+    config: &Config,
+    providers: Providers,
     is_shared: bool,
-) -> Result<Memoir, Failure> {
-    let origin = config.origin();
+) -> Memoir {
     let mut settings = memoir_app::InstallationSettings {
         is_shared,
         ..config.settings.clone()
     };
-    settings.recall.embeddings = embeddings::model(&config);
-    let model_file = embeddings::path(&config);
-    let mut providers = Providers::new(config.providers)
-        .map_err(|error| Failure::new(format!("{origin}: {error}")))?;
-    if let Some(path) = model_file {
-        providers = providers.with_model_file(path);
-    }
-    Ok(Memoir::new(
-        store,
-        Arc::new(keys),
-        Arc::new(providers),
-        settings,
-    ))
+    settings.recall.embeddings = embeddings::model(config);
+    Memoir::new(store, Arc::new(keys), Arc::new(providers), settings)
+}
+
+/// The configured providers, and the file of the built-in model; an error where a provider's settings are wrong.
+pub(crate) fn providers(config: &Config) -> Result<Providers, Failure> {
+    let providers = Providers::new(config.providers.clone())
+        .map_err(|error| Failure::new(format!("{}: {error}", config.origin())))?;
+    Ok(match embeddings::path(config) {
+        Some(path) => providers.with_model_file(path),
+        None => providers,
+    })
 }
 
 /// The user of the command line, in a closed installation.

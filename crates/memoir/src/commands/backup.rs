@@ -219,7 +219,8 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let store = SqliteStore::open(&copy)?;
     let findings = store.check().await?;
     let mut findings: Vec<String> = findings.into_iter().map(|one| one.problem).collect();
-    let memoir = installation::on(Arc::new(store), keys, config, false)?;
+    let providers = installation::providers(&config)?;
+    let memoir = installation::on(Arc::new(store), keys, &config, providers, false);
     let agents = memoir.verify_all().await?;
     let opened = open_one_of_each(&memoir, &mut findings).await?;
     let checked = Checked {

@@ -116,7 +116,9 @@ async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Fa
     let source = MasterSource::File(folder.join("master.key"));
     let keys = memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
         .map_err(memoir_app::Error::from)?;
-    let memoir = installation::on(Arc::new(store), keys, Config::default(), false)?;
+    let config = Config::default();
+    let providers = installation::providers(&config)?;
+    let memoir = installation::on(Arc::new(store), keys, &config, providers, false);
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     Ok((memoir, account))
 }

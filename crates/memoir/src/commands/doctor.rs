@@ -131,7 +131,9 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     }
     let closed = config.closed;
     let by_words = by_words(&config);
-    let memoir = installation::on(store, keys, config, database::is_shared(global))?;
+    let providers = installation::providers(&config)?;
+    let is_shared = database::is_shared(global);
+    let memoir = installation::on(store, keys, &config, providers, is_shared);
     memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
     found.extend(examine_memoir(&memoir, global, call).await?);

@@ -1,7 +1,5 @@
 //! `memoir mcp`: the tools of one agent, over standard input and output.
 
-use std::time::Duration;
-
 use memoir_mcp::Received;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
@@ -51,7 +49,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let name = chosen.name_behind(&service.url)?;
         return pass_on(&Remote::open(service, name.as_deref())?).await;
     }
-    let mut installation = Installation::of_program(&means.global, Duration::MAX).await?;
+    let mut installation = Installation::of_program(&means.global, None).await?;
     let agent = installation.chosen(&chosen).await?;
     let agent = installation.own_for_program(&agent).await?;
     calls::note_agent(client, &installation.place, agent.name());

@@ -1,5 +1,6 @@
 //! What a session has in front of its model: the text of its start, and the memories beside its first prompt. It is
 //! measured by the code that prints them, and leaves no trace: neither a session nor the bound of a context is noted.
+//! The limit of a hook is left out, with what it costs to open the model of embeddings in each process.
 
 use std::collections::BTreeSet;
 

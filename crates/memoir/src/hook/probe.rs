@@ -1,8 +1,6 @@
 //! A single run of a program's configured command, without a session: `memoir setup` and `memoir doctor` start it with
 //! [`VARIABLE`] in its environment, and it reports whether it reaches the memory.
 
-use std::time::Duration;
-
 use memoir_app::ContextRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,7 +57,7 @@ async fn reach(means: &ProgramMemory) -> Result<(String, Option<String>), Failur
         remote.get::<Value>("", &[]).await?;
         return Ok((service.url.clone(), name));
     }
-    let mut installation = Installation::of_program(&means.global, Duration::MAX).await?;
+    let mut installation = Installation::of_program(&means.global, None).await?;
     let agent = match &chosen {
         ChosenAgent::OfProject(project) => installation.known_agent(project).await?,
         ChosenAgent::Named(_) => Some(installation.chosen(&chosen).await?),

@@ -137,15 +137,15 @@ impl ReachedMemory {
             let name = chosen.name_behind(&service.url)?;
             return Ok(Self::Away(Remote::open(service, name.as_deref())?));
         }
-        // Words alone still find memories in the rest of the time.
-        let question_time = arguments.limit() / 4;
-        if arguments.event == HookEvent::UserPrompt {
+        let is_prompt = arguments.event == HookEvent::UserPrompt && !arguments.store_index;
+        if is_prompt {
             // The tables of the languages take a millisecond or more to make: beside the opening of the database.
             let asked = RecallQuery::of_prompt("is it", 5, 1);
             let made = move || drop(RecallIndex::default().search(&asked, None));
             let _ = thread::Builder::new().spawn(made);
         }
-        let mut installation = Installation::of_program(&means.global, question_time).await?;
+        let limit = is_prompt.then(|| arguments.limit());
+        let mut installation = Installation::of_program(&means.global, limit).await?;
         let agent = installation.chosen(chosen).await?;
         calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;
