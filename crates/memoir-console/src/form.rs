@@ -78,7 +78,6 @@ impl<S: Sync> FromRequestParts<S> for SentForm {
     }
 }
 
-/// The query of a request, as a page reads it.
 pub(crate) struct PageQuery<T>(pub(crate) T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {

@@ -125,7 +125,6 @@ pub(crate) struct FramedPage<'a> {
 }
 
 impl<'a> FramedPage<'a> {
-    /// A page of a visitor that is signed in.
     pub(crate) fn new(visitor: &SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
         let below = below("No text of an agent’s memory is on these pages.");
         Self::framed(title, top(visitor, place), below)
@@ -189,7 +188,6 @@ fn below(about: &str) -> Markup {
     }
 }
 
-/// The name of the console, the navigation, and the signed-in user.
 fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     let entry = |path: &str, text: &str, own: ConsoleSection| {
         // `aria-current` is `true` and not `page`, since the page may lie below the section that is linked.
@@ -367,7 +365,6 @@ pub(crate) fn named(name: &str) -> Markup {
     html! { @if shown == name { (name) } @else { span title=(name) { (shown) } } }
 }
 
-/// A name and its value, in a list of such.
 pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }

@@ -23,7 +23,6 @@ fn zone() -> TimeZone {
     ZONE.try_with(TimeZone::clone).unwrap_or(TimeZone::UTC)
 }
 
-/// The name of that zone in the IANA database.
 pub(crate) fn zone_name() -> String {
     // A zone of the configuration has a name.
     zone().iana_name().unwrap_or("UTC").to_owned()

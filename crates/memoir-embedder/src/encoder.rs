@@ -33,7 +33,6 @@ pub(crate) struct Norm {
     pub(crate) bias: Vec<f32>,
 }
 
-/// One layer.
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) query: Linear,
@@ -46,7 +45,6 @@ pub(crate) struct Layer {
     pub(crate) norm: Norm,
 }
 
-/// All of it.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     pub(crate) shape: Shape,
@@ -122,7 +120,6 @@ struct Work {
     attention: Attention,
 }
 
-/// The numbers of one head's attention.
 struct Attention {
     /// Of each [`SCORED`] tokens the first numbers of their keys, then the second ones, and so on.
     keys: Numbers,
@@ -233,7 +230,6 @@ impl Linear {
     }
 }
 
-/// The blocks of each token.
 #[derive(Clone, Copy)]
 struct Blockwise<'a> {
     blocks: &'a [Block],

@@ -105,12 +105,10 @@ fn known(files: &[KnownFile]) -> String {
     files.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
-/// Each byte in two digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An error of the system on that file.
 pub(crate) fn failed(path: &Path) -> impl FnOnce(io::Error) -> ModelFileError {
     let path = path.to_owned();
     |error| ModelFileError {
@@ -185,7 +183,6 @@ impl Shape {
         self.positions - 2
     }
 
-    /// The bytes of a row of the table of words.
     pub(crate) fn row_bytes(&self) -> usize {
         self.hidden / BLOCK * BLOCK_BYTES
     }
@@ -257,7 +254,6 @@ impl Reader<'_> {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    /// A number that is within these bounds.
     fn within(&mut self, bounds: std::ops::RangeInclusive<u32>) -> Outcome<usize> {
         let number = self.u32()?;
         match bounds.contains(&number) {
@@ -420,7 +416,6 @@ fn directory(reader: &mut Reader<'_>) -> Outcome<HashMap<String, Tensor>> {
     Ok(tensors)
 }
 
-/// The tensors of a file.
 struct Tensors<'a> {
     at: HashMap<String, Tensor>,
     reader: Reader<'a>,

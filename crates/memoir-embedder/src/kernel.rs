@@ -34,7 +34,6 @@ pub(crate) struct Block {
     pub(crate) excess: i32,
 }
 
-/// How products are computed.
 pub(crate) trait Kernel: Copy {
     /// The eight products of a row of tiles with each of some tokens, which have as many blocks as there are tiles.
     fn products<const N: usize>(self, tiles: &[Tile], tokens: [&[Block]; N]) -> [[f32; ROWS]; N];
@@ -81,7 +80,6 @@ impl Kernel for Plain {
     }
 }
 
-/// By AVX2.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2(pub(crate) V3);

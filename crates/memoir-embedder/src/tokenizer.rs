@@ -2,7 +2,6 @@
 
 use zeroize::Zeroizing;
 
-/// The mark of a space in pieces.
 const SPACE: char = '\u{2581}';
 
 /// How much less probable than the least probable piece a character is that no piece has.
@@ -34,7 +33,6 @@ pub(crate) struct Replaced {
     pub(crate) by: Vec<char>,
 }
 
-/// The tokenizer of a file.
 #[derive(Debug)]
 pub(crate) struct Tokenizer {
     marks: Marks,
@@ -43,7 +41,6 @@ pub(crate) struct Tokenizer {
     bytes: Vec<u8>,
     /// The bytes of the longest piece.
     longest: usize,
-    /// The score of an unknown character.
     unknown: f32,
     /// Pieces by the hash of their bytes, or [`NONE`]; one that is taken is followed by the next place.
     places: Vec<u32>,

@@ -69,7 +69,6 @@ pub(crate) fn of_value(value: Option<Raw<'_>>) -> FoundDate {
     }
 }
 
-/// The same for a text.
 pub(crate) fn of_text(text: &str) -> FoundDate {
     let text = text.trim();
     // As YAML, SQL and programs print a missing value, the last two of them as their first possible time.
@@ -102,7 +101,6 @@ fn in_form(form: &str, text: &str) -> Option<Timestamp> {
     Timestamp::from_jiff(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// The same for a number.
 pub(crate) fn of_number(number: f64) -> FoundDate {
     // Programs write zero for an unknown time.
     if number == 0.0 {

@@ -372,7 +372,6 @@ fn scalar(value: &str) -> String {
     }
 }
 
-/// A value without a comment behind it, and without white space around it.
 fn without_comment(value: &str) -> &str {
     let mut before = ' ';
     // With a space before it: `a#b` is a value.

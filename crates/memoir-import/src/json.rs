@@ -36,7 +36,6 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// A part of a file.
 pub(crate) enum JsonPart<'a> {
     /// An element of a list, or a value that stands by itself.
     Element(Raw<'a>),

@@ -526,5 +526,4 @@ pub(crate) enum Halt {
     Failed(Error),
 }
 
-/// The result of a reader.
 pub(crate) type ReadResult = Result<(), Halt>;

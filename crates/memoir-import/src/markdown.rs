@@ -241,7 +241,6 @@ fn is_bare(text: &str) -> bool {
         .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
-/// The date in the fields of a page.
 pub(crate) fn dated(fields: &Fields) -> FoundDate {
     let names = [
         "created",

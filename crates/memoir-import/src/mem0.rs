@@ -159,7 +159,6 @@ fn hidden_from(day: &str) -> Option<Timestamp> {
     Some(if is_day { time.plus_days(1) } else { time })
 }
 
-/// One line of the history.
 struct HistoryLine {
     memory: String,
     text: Option<String>,

@@ -134,7 +134,6 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Counts an entry that is no memory.
     pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.read += 1;
         self.pass(place, reason);

@@ -13,7 +13,6 @@ use crate::{
     listed, sqlite,
 };
 
-/// A database without known tables.
 const DATABASE: &str = "an SQLite database without the tables of any form that is known";
 
 /// The format of the input, and its sign.
@@ -64,7 +63,6 @@ fn is_empty_list(head: &[u8]) -> bool {
         && skip_space(head).first() == Some(&b'[')
 }
 
-/// A format that is known by that sign.
 pub(crate) fn known(format: ImportFormat, by: &str) -> Recognised {
     Recognised {
         format,

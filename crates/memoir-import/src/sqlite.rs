@@ -66,7 +66,6 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     Ok(database)
 }
 
-/// The names of its tables.
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
     // A limit, since the names are all kept and one or two of them identify a format.
     let query = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000";
@@ -125,7 +124,6 @@ pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
     row.get_ref(column).ok()?.as_i64().ok()
 }
 
-/// A column's time, as a text or a number.
 pub(crate) fn time(row: &Row<'_>, column: usize) -> FoundDate {
     match row.get_ref(column) {
         Ok(ValueRef::Text(bytes)) => date::of_text(&String::from_utf8_lossy(bytes)),

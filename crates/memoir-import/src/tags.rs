@@ -26,7 +26,6 @@ pub(crate) fn of_value(value: Raw<'_>) -> Vec<String> {
     }
 }
 
-/// The same for a text.
 pub(crate) fn of_text(text: &str) -> Vec<String> {
     let text = text.trim();
     // As JSON first, where commas within quotes separate nothing; a list as YAML has it, without quotes, comes below.

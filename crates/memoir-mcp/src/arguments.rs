@@ -10,7 +10,6 @@ use memoir_domain::{
 };
 use serde_json::{Map, Value};
 
-/// The arguments of one call.
 pub(crate) struct Arguments<'a>(&'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {

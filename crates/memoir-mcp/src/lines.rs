@@ -24,7 +24,6 @@ pub(crate) const LINE_BYTES: usize = 4 << 20;
 // Programs write the identifier first or last.
 const END_BYTES: usize = 4 << 10;
 
-/// The method that calls a tool.
 const CALL: &str = "tools/call";
 /// The method that begins a connection.
 const BEGIN: &str = "initialize";
@@ -83,7 +82,6 @@ pub fn read_body(body: &[u8]) -> Result<String, Value> {
     }
 }
 
-/// One value of JSON.
 fn message(json: &str) -> Received {
     let read = serde_json::from_str::<ClientJsonRpcMessage>(json);
     if is_misread(&read)

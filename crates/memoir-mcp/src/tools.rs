@@ -78,7 +78,6 @@ fn made() -> Vec<Tool> {
     tools
 }
 
-/// The schema of a text.
 fn text() -> Value {
     json!({"type": "string"})
 }
@@ -98,7 +97,6 @@ fn fields(description: &str) -> Value {
     json!({"type": "object", "description": description})
 }
 
-/// The schema of a list.
 fn list_of(item: Value) -> Value {
     json!({"type": "array", "items": item})
 }
@@ -210,7 +208,6 @@ fn upkeep_tools() -> Vec<Tool> {
     ]
 }
 
-/// The messages of conversations.
 fn message_tools() -> Vec<Tool> {
     vec![
         tool(
@@ -246,7 +243,6 @@ fn access_tool() -> Tool {
     )
 }
 
-/// The tools of a session, in short.
 fn session_tools() -> impl Iterator<Item = Tool> {
     tool_definitions(Mode::Full).into_iter().map(|definition| {
         let effect = match SessionTool::from_name(&definition.name) {
@@ -315,7 +311,6 @@ pub(crate) fn is_one(name: &str) -> bool {
     all().iter().any(|tool| tool.name == name)
 }
 
-/// Calls a tool.
 pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
     match name {
         "save_memory" => save(agent, arguments).await,

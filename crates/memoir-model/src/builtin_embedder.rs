@@ -128,27 +128,23 @@ impl Turns {
     }
 }
 
-/// The model behind the trait.
 #[derive(Debug)]
 pub(crate) struct BuiltinEmbedder {
     pub(crate) name: ModelName,
     pub(crate) file: Arc<ModelFile>,
 }
 
-/// A text before its first window, or between two.
 enum Work {
     Begins(Zeroizing<String>),
     GoesOn(TextInProgress),
 }
 
-/// The result of one turn.
 enum Turn {
     GoesOn(TextInProgress),
     Ended { vector: Option<Vector>, tokens: u64 },
 }
 
 impl BuiltinEmbedder {
-    /// Computes one window.
     fn turn(file: &ModelFile, work: Work) -> Result<Turn, ModelFileError> {
         let model = file.model()?;
         let mut text = match work {

@@ -303,7 +303,6 @@ impl Providers {
         }))
     }
 
-    /// The provider that a model's name names.
     fn of_model(&self, model: &ModelName) -> Result<&Provider, ConnectError> {
         self.get(model.provider()).ok_or_else(|| {
             let known = self.providers.keys().map(|name| format!("`{name}`"));

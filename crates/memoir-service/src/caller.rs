@@ -104,7 +104,6 @@ impl Caller {
         }
     }
 
-    /// Counts one request of the agent's or the administrator's.
     pub(crate) fn count_request(&self) -> Result<(), Problem> {
         let service = &self.service;
         if service.limiter.admits(self.party(), Instant::now()) {
@@ -189,7 +188,6 @@ impl Caller {
         })
     }
 
-    /// The administrator of the account.
     pub(crate) fn administrator(&self) -> Result<(Account, Actor), Problem> {
         match self.principal.agent {
             None => Ok((self.account(), self.administrating())),
@@ -232,7 +230,6 @@ impl Caller {
         self.reach(agent).await
     }
 
-    /// The agent of a session.
     pub(crate) async fn reach_session(
         &self,
         session: &str,

@@ -3,7 +3,6 @@
 use axum::http::StatusCode;
 
 pub(crate) struct ErrorPage {
-    /// The code.
     pub(crate) code: &'static str,
     /// The status of its responses; 200 for one that is only a tool's result.
     pub(crate) status: u16,
@@ -14,7 +13,6 @@ pub(crate) struct ErrorPage {
 }
 
 impl ErrorPage {
-    /// The example on the page.
     pub(crate) fn example(&self) -> Option<serde_json::Value> {
         let example = self.text.split("```json\n").nth(1)?;
         serde_json::from_str(example.split("```").next()?).ok()
@@ -102,12 +100,10 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     507 storage_quota: "the operator can raise `[quotas]` in the configuration; what was there before is intact"
 };
 
-/// The page about a code.
 pub(crate) fn page(code: &str) -> Option<&'static ErrorPage> {
     PAGES.iter().find(|page| page.code == code)
 }
 
-/// The status that a code comes with.
 pub(crate) fn status(code: &str) -> StatusCode {
     let status = page(code).and_then(|page| StatusCode::from_u16(page.status).ok());
     // Every code has a page, which a test holds: one without would be a fault of the service's own.

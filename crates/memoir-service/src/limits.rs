@@ -271,7 +271,6 @@ pub(crate) fn too_large(limit: usize) -> Problem {
 /// The entries that are always kept; beyond this, expired ones are removed.
 const REMEMBERED: usize = 10_000;
 
-/// Recent entries by key.
 pub(crate) struct RecentByKey<K, V> {
     pub(crate) of: HashMap<K, V>,
     /// The size at which expired ones are removed next: seldom enough to cost each caller little.

@@ -300,7 +300,6 @@ impl FormParameters {
             .ok_or_else(|| Refused::request(format!("{name}: is missing")))
     }
 
-    /// The client of the request.
     async fn client(&self, service: &Service) -> Result<OAuthClient, Refused> {
         let id = self.need("client_id")?;
         let found = service.memoir.client(connecting(service)?, id).await?;

@@ -35,7 +35,6 @@ pub(crate) struct PageParameters {
 }
 
 impl PageParameters {
-    /// The limit.
     pub(crate) fn limit(&self) -> Result<u32, Problem> {
         let Some(limit) = &self.limit else {
             return Ok(DEFAULT_LIMIT);

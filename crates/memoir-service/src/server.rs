@@ -310,7 +310,6 @@ async fn take(
     Ok(((stream, Peer(peer)), permit))
 }
 
-/// A boxed wait.
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Completes this long after the service was asked to stop.

@@ -75,7 +75,6 @@ fn leave_one<Who: Eq + Hash>(open: &mut HashMap<Who, u64>, who: Who) {
     }
 }
 
-/// The account and the party that a stream counts for.
 type Place = (AccountId, Party);
 
 /// The listener of a stream.

@@ -357,7 +357,6 @@ fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &
     })
 }
 
-/// The first of some rows, and the rest.
 fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
     rows.split_first()
         .map_or((None, rows), |(first, rest)| (Some(first), rest))

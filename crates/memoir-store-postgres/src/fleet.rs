@@ -48,7 +48,6 @@ impl PostgresStore {
     }
 }
 
-/// The count in the first column of a row.
 fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }

@@ -493,7 +493,6 @@ fn inconsistent(table: &'static str, problem: &str) -> Error {
     }
 }
 
-/// Converts to the key store's error.
 fn error_of(store: &str, error: memoir_store::Error) -> Error {
     use memoir_store::Error as Stored;
     match error {

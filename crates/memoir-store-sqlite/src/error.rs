@@ -13,7 +13,6 @@ pub(crate) enum QueryFault {
     Store(Error),
 }
 
-/// The result inside of this crate.
 pub(crate) type Result<T, E = QueryFault> = std::result::Result<T, E>;
 
 impl From<QueryFault> for Error {

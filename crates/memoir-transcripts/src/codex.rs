@@ -11,7 +11,6 @@ use crate::{
     raw::Raw,
 };
 
-/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, at, payload] = line.fields(["type", "timestamp", "payload"])?;
     match string(kind, "type")?.as_str() {

@@ -7,7 +7,6 @@ use crate::{
     raw::Raw,
 };
 
-/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, id, at, data, helper] =
         line.fields(["type", "id", "timestamp", "data", "agentId"])?;

@@ -15,7 +15,6 @@ const HOOK: (&str, &str) = ("<hook_context>", "</hook_context>");
 /// The program's first message to the model, in the user's name.
 const FIRST: &str = "<session_context>";
 
-/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, id, at, content] = line.fields(["type", "id", "timestamp", "content"])?;
     let speaker = match optional(kind).as_str() {

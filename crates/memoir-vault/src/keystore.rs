@@ -548,7 +548,6 @@ impl KeyStore {
         Ok(())
     }
 
-    /// Checks that the contents can be opened with the master key.
     fn check_wrapped_under(&self, contents: &KeyStoreContents, master: &Master) -> Result<()> {
         match contents.needed(&*self.rows)?.key_id == master.id {
             true => Ok(()),

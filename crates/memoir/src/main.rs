@@ -182,7 +182,6 @@ fn forbid_core_dumps() {}
 // ends. With more, they share the processor.
 const SERVING_THREADS: usize = 4;
 
-/// The runtime for the requests of the service.
 fn serving_runtime() -> tokio::runtime::Builder {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();

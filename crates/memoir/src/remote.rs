@@ -203,7 +203,6 @@ impl Remote {
     }
 }
 
-/// The token of an agent for a service.
 fn token(url: &Url, agent: &str, may_be_given: bool) -> Result<String, Failure> {
     // First: a folder's environment may have the token of another account's agent of the same name.
     if let Some(stored) = tokens::stored(url.as_str(), agent)? {

@@ -313,7 +313,6 @@ impl AgentHandle {
         Ok(counts)
     }
 
-    /// Waits for room for the records that match.
     pub(crate) async fn room_for_records(&self, filter: &RecordFilter) -> Result<Option<HeldRoom>> {
         if tokio::task::try_id().is_none() {
             return Ok(None);

@@ -44,7 +44,6 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Waits for a turn of that agent.
     pub(crate) async fn take(&self, scope: AgentScope) -> Result<Turn> {
         // The semaphores are never closed, so that acquiring a permit cannot fail.
         let closed = |_| Error::Contended;

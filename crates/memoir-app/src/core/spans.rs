@@ -172,7 +172,6 @@ pub(crate) fn committed(span: &Span, result: &'static str) {
     }
 }
 
-/// Marks the span as failed, by a code.
 pub(crate) fn failed(span: &Span, code: &str) {
     span.record("otel.status_code", "ERROR");
     span.record("error.type", code);

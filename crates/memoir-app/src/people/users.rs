@@ -87,7 +87,6 @@ pub(crate) struct User {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenUser {
     pub(crate) name: String,
-    /// The name as compared.
     folded_name: String,
     /// The generation of the valid sign-ins.
     pub(crate) generation: u64,

@@ -506,7 +506,6 @@ impl CallState {
         state == Some(State::Open)
     }
 
-    /// The same on a rehearsal's copy.
     fn on_copy(mut self: Box<Self>, copy: RehearsalCopy) -> Box<Self> {
         let agent = copy.agent(self.agent.clone());
         let outside = std::mem::replace(&mut self.agent, agent);

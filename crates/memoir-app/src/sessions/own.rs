@@ -162,7 +162,6 @@ impl Sessions<'_> {
         Ok(self.load(&AgentQuery::default()).await?.running_session)
     }
 
-    /// The lease of an agent on a session of its own, from now on.
     fn own_lease(self, holder: u64, now: Timestamp) -> Lease {
         let until = now.plus(own_lease_time(&self.memoir.settings));
         Lease { until, holder }

@@ -203,7 +203,6 @@ impl Sessions<'_> {
         Ok(SessionFacts::new(&self.name, &queued))
     }
 
-    /// The prompt of a session that is open already.
     async fn reopen(self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
         let loaded = self.load(&as_it_stands(id)).await?;
         let (session, opened) = self.resume(loaded, id, context_tokens)?;

@@ -108,7 +108,6 @@ impl Recent {
         }
     }
 
-    /// Wipes the memories of the agent's session.
     pub(crate) fn forget_memories(&self, scope: AgentScope) {
         let gone = self.memories.lock().take(scope);
         drop(gone);

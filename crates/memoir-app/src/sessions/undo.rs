@@ -126,7 +126,6 @@ impl Sessions<'_> {
             .ok_or(Error::SessionLost(id))
     }
 
-    /// Plans a rollback and finds its conflicts.
     async fn plan_roll_back(
         self,
         id: SessionId,
@@ -189,7 +188,6 @@ impl Sessions<'_> {
         Ok((decision, plan.obstacles))
     }
 
-    /// The agent's log from the session's first record on.
     async fn log_since(self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
         let own = RecordFilter {
             session: Some(id),

@@ -279,7 +279,6 @@ async fn form_page(
     }
 }
 
-/// The path of a request's page.
 pub(super) fn path_of(request: AccessRequestId) -> String {
     format!("/access/{request}")
 }
@@ -366,7 +365,6 @@ fn tab_path(agent: &AgentHandle) -> String {
     format!("{}/access", agent_path(agent.scope().agent))
 }
 
-/// How the agent will answer.
 pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let model = agent.grants().answering_model().await?;
     Ok(html! {

@@ -35,7 +35,6 @@ pub(super) struct ShownRequest {
 }
 
 impl ShownRequest {
-    /// As shown to the visitor.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
         // The request is read as this visitor, since the agent's reason is shown only to the requester.
@@ -227,7 +226,6 @@ fn facts(shown_request: &ShownRequest) -> Markup {
     }
 }
 
-/// The agent's reason, for the requester.
 fn reason(shown_request: &ShownRequest) -> Markup {
     let request = &shown_request.request;
     html! {

@@ -324,7 +324,6 @@ pub(crate) async fn save(
     Ok((headers, Body::from_stream(parts)).into_response())
 }
 
-/// The rest of a file.
 struct RecordFile {
     visitor: Visitor,
     agent: Option<AgentHandle>,

@@ -255,7 +255,6 @@ fn settings(console: &Console, view: &AgentFacts) -> Markup {
     }
 }
 
-/// A weekly slot with its time zone.
 fn in_zone(slot: &str, schedule: &ScheduleView) -> Markup {
     html! { (slot) @if let Some(zone) = &schedule.time_zone { span.of { " · " (zone) } } }
 }

@@ -126,7 +126,6 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
     FramedPage::new(visitor, "Audit", ConsoleSection::Audit).show(content)
 }
 
-/// The same, after a name that no agent has.
 fn no_agent(visitor: &Visitor, name: &str) -> Response {
     let mut faults = Faults::default();
     let problem = "There is no agent of this name";

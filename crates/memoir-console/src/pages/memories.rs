@@ -420,7 +420,6 @@ fn button(
     }
 }
 
-/// The act of that word.
 pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
     let mut acts = ACTS.into_iter();
     let found = acts.find_map(|(known, _, handling)| (known == word).then_some(handling));

@@ -265,7 +265,6 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
     }
 }
 
-/// The open facts of the point's record.
 fn origin(path: &str, record: &RecordFacts) -> Markup {
     html! {
         dl.facts {

@@ -231,7 +231,6 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     }
 }
 
-/// The state of the session, in figures and a sentence.
 pub(super) fn status(live: &LiveSessionFacts) -> Markup {
     let before = live.session.pre_session_tokens;
     html! {

@@ -959,7 +959,6 @@ pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Whether a prompt contains that placeholder.
 pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
     placeholders(prompt).any(|(_, found)| found == name)
 }

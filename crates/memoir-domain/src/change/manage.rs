@@ -310,7 +310,6 @@ pub fn save(
     (draft.finish(), saved)
 }
 
-/// Saves one memory, and replaces others with it.
 pub(crate) fn save_replacing(
     draft: &mut Draft,
     saving: Saving,

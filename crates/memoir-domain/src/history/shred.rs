@@ -263,7 +263,6 @@ fn reports_of(
         .collect()
 }
 
-/// These sessions, without their reports.
 fn without_reports(reports: &BTreeSet<SessionId>, sessions: &[Session]) -> Vec<Session> {
     sessions
         .iter()

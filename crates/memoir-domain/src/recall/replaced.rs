@@ -140,7 +140,6 @@ impl FoundHistories {
         self.after.is_empty()
     }
 
-    /// Whether a memory ranks directly after another one.
     pub(super) fn ranks_after_another(&self, number: Number) -> bool {
         self.after.contains_key(&number)
     }

@@ -29,7 +29,6 @@ fn find(texts: &[impl AsRef<str>], query: &str) -> Vec<u64> {
     search(&test_memories(texts), &query_of(query))
 }
 
-/// All pages of an answer.
 fn paged(index: &RecallIndex, query: &RecallQuery, near: Option<&Vector>) -> Vec<u64> {
     let (mut pages, mut after) = (Vec::new(), None);
     loop {

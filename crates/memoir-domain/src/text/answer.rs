@@ -66,7 +66,6 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, keys: &[&str]) -> Result<T
     })
 }
 
-/// The keys, for messages.
 fn any_of(keys: &[&str]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     keys.join(" or ")

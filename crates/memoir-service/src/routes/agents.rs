@@ -115,7 +115,6 @@ fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {
         .collect()
 }
 
-/// Settings as text, by field.
 fn assignments(settings: &Map<String, Value>) -> Result<Vec<(Field, Option<String>)>, Problem> {
     settings
         .iter()

@@ -108,7 +108,6 @@ fn open() -> OpenApiRouter<Service> {
         .routes(routes!(sign_in::sign_in))
 }
 
-/// The descriptions of the functions.
 fn described() -> utoipa::openapi::OpenApi {
     let mut document = guarded().into_openapi();
     document.merge(open().into_openapi());
@@ -120,7 +119,6 @@ pub fn openapi() -> &'static serde_json::Value {
     &description::DOCUMENT
 }
 
-/// All routes.
 pub(crate) fn router(service: &Service) -> Router {
     let guard = axum::middleware::from_fn_with_state(service.clone(), guard::admit);
     // On the routes alone: an unknown path is reported without a check of the token.

@@ -66,7 +66,6 @@ fn realm_of_v6(address: Ipv6Addr) -> Realm {
     }
 }
 
-/// The realm of an address.
 pub(super) fn realm(address: IpAddr) -> Realm {
     match address {
         IpAddr::V4(address) => realm_of_v4(address),

@@ -170,7 +170,6 @@ pub(crate) async fn run(service: Service, stop: watch::Receiver<bool>) {
     while telling.join_next().await.is_some() {}
 }
 
-/// Renews the registration of the receivers.
 async fn register(service: Service, mut stop: watch::Receiver<bool>) {
     let receivers = digests(&service.options.webhooks);
     // Only the first time: a receiver that declines notices stays closed until the service restarts.
@@ -193,7 +192,6 @@ async fn register(service: Service, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Serves one receiver.
 async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<bool>) {
     let host = webhook.host();
     let client = match webhook.client() {

@@ -25,7 +25,6 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
     given.map(|text| read(&text, VARIABLE)).transpose()
 }
 
-/// The given passphrase, or one that the user types.
 pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure> {
     if let Some(passphrase) = given(file)? {
         return Ok(passphrase);

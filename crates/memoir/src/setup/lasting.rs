@@ -89,7 +89,6 @@ fn is_of_project(path: &Path, folders: &[&str]) -> bool {
         && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
 }
 
-/// Warns where a path is in the folder of a build.
 pub(super) fn warn_of_build(path: &Path) {
     let mut folders = path.ancestors().skip(1);
     if folders.any(|folder| folder.ends_with("target/debug") || folder.ends_with("target/release"))

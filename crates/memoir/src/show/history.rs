@@ -15,7 +15,6 @@ use crate::terminal::{BOLD, DIM, YELLOW};
 /// Deeper trees are drawn at this depth: their lines would be indentation only.
 const DEEPEST: usize = 24;
 
-/// A memory that is still to be drawn.
 struct DrawnMemory {
     number: Number,
     /// The prefix of each of its lines.

@@ -149,7 +149,6 @@ fn merged(record: &ShownRecord) -> Vec<(u64, &str)> {
         .collect()
 }
 
-/// The numbers that a record lists under a name.
 fn numbers(record: &ShownRecord, name: &str) -> Vec<u64> {
     let listed = record.words.data.expose().get(name);
     let listed = listed.and_then(Value::as_array);

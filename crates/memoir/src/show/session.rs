@@ -70,7 +70,6 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     text
 }
 
-/// The present state of a running session, in one line.
 pub(crate) fn status_line(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);

@@ -247,7 +247,6 @@ fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
     }
 }
 
-/// A memory in the list, with the beginning of its text.
 fn listed(memory: &ShownMemory, path: &str) -> Markup {
     let text = memory.content();
     let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);

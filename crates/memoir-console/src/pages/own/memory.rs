@@ -81,7 +81,6 @@ async fn page(
     Ok(own_page(&title).done(done).show(content))
 }
 
-/// The buttons of one memory.
 fn acts(owner: &Owner, memory: &ShownMemory, path: &str) -> Markup {
     let number = memory.number;
     html! {

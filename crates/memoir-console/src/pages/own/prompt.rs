@@ -69,7 +69,6 @@ pub(crate) async fn show(
         .show(content))
 }
 
-/// The bound, in a form.
 fn slider(path: &str, bound: Option<u64>, size: u64) -> Markup {
     html! {
         @if size > LEAST_BOUND {

@@ -83,7 +83,6 @@ impl SettingsView {
     }
 }
 
-/// The actor, in words.
 fn who(actor: &Actor) -> &str {
     match actor.kind {
         ActorKind::Agent => "the agent itself",
@@ -291,7 +290,6 @@ pub(super) async fn with_refused_token(
     Ok(page_of(refusal.status(), shown))
 }
 
-/// The notices of the page beside the settings.
 struct SettingsNotice<'a> {
     draft: &'a SettingsForm,
     done: Option<&'a str>,
@@ -510,7 +508,6 @@ fn names(change: &RecordFacts) -> String {
     names.join(", ")
 }
 
-/// A setting in words, by its wire name.
 pub(super) fn setting(name: &str) -> String {
     name.parse()
         .map_or_else(|_| name.to_owned(), |field| label(field).to_lowercase())

@@ -66,7 +66,6 @@ pub struct NearDuplicate<M = Number> {
     pub more_differences: usize,
 }
 
-/// A text under comparison.
 struct ComparedText<'a> {
     memory: &'a Memory,
     how: DuplicateMatch,

@@ -539,7 +539,6 @@ mod tests {
         SessionKind::Off,
     ];
 
-    /// All fixed texts of a kind of session, without its status.
     fn fixed(kind: SessionKind) -> String {
         let consent = match kind {
             SessionKind::DedupOnly => CONSENT_DEDUP_ONLY,
