@@ -464,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_to_another_host() {
+    fn no_redirect_leaves_this_host() {
         for path in [
             "/",
             "/agents/1?after=2",

@@ -121,11 +121,11 @@ pub(crate) fn happenings(history: &CoreSizeHistory) -> BTreeMap<usize, Vec<Happe
         let entry = found.entry(place(at)).or_default();
         entry.push(of_session(session));
     }
-    for taken_back in &history.returns {
+    for undone in &history.returns {
         // The session reports its rollback.
-        if taken_back.action != Action::MemoryRefinementRollback {
-            let entry = found.entry(place(taken_back.at)).or_default();
-            entry.push(of_return(taken_back));
+        if undone.action != Action::MemoryRefinementRollback {
+            let entry = found.entry(place(undone.at)).or_default();
+            entry.push(of_return(undone));
         }
     }
     found
@@ -159,17 +159,17 @@ fn of_session(session: &SessionMark) -> Happening {
     }
 }
 
-fn of_return(taken_back: &Return) -> Happening {
-    let what = match taken_back.action {
+fn of_return(undone: &Return) -> Happening {
+    let what = match undone.action {
         Action::SessionUndone => "Session undone",
         _ => "Returned to a point in time",
     };
-    let sign = if taken_back.tokens < 0 { "−" } else { "+" };
-    let tokens = words::number(taken_back.tokens.unsigned_abs());
+    let sign = if undone.tokens < 0 { "−" } else { "+" };
+    let tokens = words::number(undone.tokens.unsigned_abs());
     Happening {
         kind: MarkKind::Back,
         text: format!("{what}, {sign}{tokens} tokens"),
-        path: taken_back.session_id.map(|id| format!("/sessions/{id}")),
+        path: undone.session_id.map(|id| format!("/sessions/{id}")),
     }
 }
 

@@ -387,7 +387,7 @@ async fn without_an_answer_the_tool_has_the_person_asked() {
 }
 
 #[tokio::test]
-async fn the_newest_protocol_asks_nobody_beside_a_call() {
+async fn the_newest_protocol_asks_only_within_a_call() {
     let agent = agent().await;
     let (mut person, mut hears) = saying(ElicitationAction::Decline, Value::Null);
     person.version = ProtocolVersion::V_2026_07_28;

@@ -444,7 +444,7 @@ async fn spec_2_6_a_message_too_large_to_be_shown_is_given_up_and_the_next_one_s
 }
 
 #[tokio::test]
-async fn spec_2_5_without_a_model_nobody_reflects() {
+async fn spec_2_5_without_a_model_no_reflection_is_made() {
     let client = connected(agent().await).await;
     let refused = call(&client, "reflect", json!({})).await;
     assert_eq!(refused["code"], "model_unavailable");

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_given_to_whoever_would_rather_have_it() {
+    fn text_is_sent_to_a_client_that_prefers_it() {
         for wanted in [
             "text/plain",
             "TEXT/PLAIN; charset=utf-8",

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_told_apart_from_what_is_broken() {
+    fn passing_and_lasting_failures_have_different_codes() {
         let busy = memoir_vault::Error::Busy;
         let full = memoir_vault::Error::Full;
         for (error, status, code, retry_after) in [

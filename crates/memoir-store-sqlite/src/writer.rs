@@ -960,7 +960,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn spec_6_2_nobody_sees_what_a_panic_kept_from_being_committed() {
+    async fn spec_6_2_no_reader_sees_what_a_panic_kept_from_being_committed() {
         let writer = writer();
         let panics = |connection: &Connection| -> Result<WriteOutcome<()>> {
             connection.execute("INSERT INTO residues (id) VALUES (1)", [])?;
@@ -987,7 +987,7 @@ mod tests {
         clippy::await_holding_lock,
         reason = "acts as a caller on another thread who has the connection"
     )]
-    async fn whoever_comes_while_a_caller_has_the_connection_shares_a_transaction() {
+    async fn callers_that_wait_for_the_connection_share_a_transaction() {
         let writer = writer();
         let held = writer.state.lock();
         let mut tasks = Vec::new();

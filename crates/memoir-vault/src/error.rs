@@ -162,7 +162,7 @@ mod tests {
 
     /// The remedy is to free some space, and not to check permissions.
     #[test]
-    fn spec_6_2_a_full_disk_is_told_apart_from_a_file_that_may_not_be_written() {
+    fn spec_6_2_a_full_disk_and_a_read_only_file_are_different_errors() {
         let path = Path::new("a/key");
         for (kind, is_full) in [
             (ErrorKind::StorageFull, true),

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_renamed_over_is_told_and_no_draft_stays() {
+    fn a_target_that_cannot_be_replaced_is_reported_and_no_draft_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.key");
         // Nothing can be renamed over a folder that is not empty.

@@ -275,7 +275,7 @@ impl AgentLog<'_> {
                     continue;
                 };
                 let tokens = curve.note(row.recorded_at, row.action, core_tokens);
-                if row.action.takes_back() {
+                if row.action.undoes() {
                     returns.push(Return {
                         at: row.recorded_at,
                         action: row.action,

@@ -178,7 +178,7 @@ impl Grants<'_> {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn access_taken_back_by(self, request: &AccessRequestFacts) -> Result<Option<Actor>> {
+    pub async fn access_revoked_by(self, request: &AccessRequestFacts) -> Result<Option<Actor>> {
         if request.state != AccessState::Revoked {
             return Ok(None);
         }

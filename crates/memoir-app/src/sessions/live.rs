@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_remembered_who_has_gone() {
+    fn a_client_that_disconnected_is_forgotten() {
         let changes = AgentChanges::default();
         let scope = AgentScope {
             account: AccountId::from_bytes([1; 16]),

@@ -361,11 +361,11 @@ fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
     for field in fields.filter(|field| *field != Field::Name && shown(*field)) {
         let value = agent::field_value(&agent.name, &agent.settings, field);
         if let Some(default) = authoring::default_prompt(&agent.name, field) {
-            let in_force = match &value {
+            let effective = match &value {
                 Value::Null => default.into(),
                 set => set.clone(),
             };
-            settings.insert(format!("effective_{}", field.as_str()), in_force);
+            settings.insert(format!("effective_{}", field.as_str()), effective);
         }
         settings.insert(field.as_str().to_owned(), value);
     }

@@ -217,11 +217,11 @@ async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_les
     assert_eq!(left(&request), 10 * MINUTE);
     let ended = revoke_by(&wren.agent, request.id, &person()).await;
     assert_eq!(left(&ended), Duration::ZERO);
-    let by = wren.agent.grants().access_taken_back_by(&ended).await;
+    let by = wren.agent.grants().access_revoked_by(&ended).await;
     let by = by.unwrap();
     assert_eq!(by, Some(person()));
     let request = granted(&wren, &reading(AccessScope::Core, 1)).await;
-    let found = wren.agent.grants().access_taken_back_by(&request).await;
+    let found = wren.agent.grants().access_revoked_by(&request).await;
     assert_eq!(found.unwrap(), None);
 }
 

@@ -101,7 +101,7 @@ async fn spec_5_1_the_figures_are_those_of_the_story() {
             (Cause::Saved, flow(13, 130, 0)),
             (Cause::Refined, flow(5, 0, 50)),
             (Cause::Deduplicated, flow(1, 0, 10)),
-            (Cause::TakenBack, flow(2, 40, 0)),
+            (Cause::Undone, flow(2, 40, 0)),
             (Cause::Rewound, flow(1, 0, 20)),
             (Cause::Discarded, flow(1, 0, 10)),
             (Cause::Restored, flow(1, 10, 0)),

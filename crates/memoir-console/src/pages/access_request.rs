@@ -89,7 +89,7 @@ impl ShownRequest {
             AccessState::Granted => format!("{name} consented."),
             AccessState::Refused => format!("{name} refused."),
             AccessState::Done => "It is done.".to_owned(),
-            AccessState::Revoked => format!("{} revoked it.", self.taken_back_by().await?),
+            AccessState::Revoked => format!("{} revoked it.", self.revoked_by().await?),
             AccessState::Expired if self.request.answered_at.is_none() => {
                 format!("{name} did not answer in time, which is a refusal.")
             }
@@ -97,9 +97,9 @@ impl ShownRequest {
         })
     }
 
-    async fn taken_back_by(&self) -> Result<String, PageFailure> {
+    async fn revoked_by(&self) -> Result<String, PageFailure> {
         let grants = self.agent.grants();
-        let by = grants.access_taken_back_by(&self.request).await?;
+        let by = grants.access_revoked_by(&self.request).await?;
         Ok(match by {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
             Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),

@@ -187,7 +187,7 @@ fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> Mar
     }
     MarkOnCurve {
         place,
-        kind: if record.action.takes_back() {
+        kind: if record.action.undoes() {
             MarkKind::Back
         } else {
             MarkKind::Done
@@ -210,7 +210,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
 fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
-        tr role="row" data-seq=(record.seq) class=[record.action.takes_back().then_some("back")] {
+        tr role="row" data-seq=(record.seq) class=[record.action.undoes().then_some("back")] {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
             td role="cell" data-label="When" { (parts::second(record.recorded_at)) }
             td.what role="cell" data-label="What" { (record.action.label()) }

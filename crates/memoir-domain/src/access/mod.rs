@@ -756,7 +756,7 @@ fn refused_before(
 ) -> Option<(u32, Timestamp)> {
     let is_refused = |request: &AccessRequest| request.state == AccessState::Refused;
     // A later consent to as much cancels a refusal. Answers are ordered by place in the log, not by time.
-    let is_taken_back = |no: &AccessRequest| {
+    let is_undone = |no: &AccessRequest| {
         earlier.iter().any(|other| {
             !is_refused(other)
                 && other.answered_seq > no.answered_seq
@@ -765,7 +765,7 @@ fn refused_before(
     };
     let noes = || {
         let alike = earlier.iter().filter(|request| is_refused(request));
-        alike.filter(|request| kind.asks_again_for(request.kind) && !is_taken_back(request))
+        alike.filter(|request| kind.asks_again_for(request.kind) && !is_undone(request))
     };
     let times = u32::try_from(noes().count()).unwrap_or(u32::MAX);
     // A clock that has been set back since could have dated an answer far ahead.

@@ -331,7 +331,7 @@ fn altered(record: &Record, before: &Memory, after: Memory) -> EventMeaning {
         (Action::MemoryDiscarded, _) => EventMeaning::Discarded,
         (Action::MemoryRestored, _) => EventMeaning::Restored,
         (Action::MemoryShredded, _) => EventMeaning::Shredded,
-        (action, _) if action.takes_back() => EventMeaning::WentBack {
+        (action, _) if action.undoes() => EventMeaning::WentBack {
             to: Box::new(after),
         },
         _ => EventMeaning::Changed {

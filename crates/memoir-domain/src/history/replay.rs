@@ -345,7 +345,7 @@ impl Replay {
         after: &Memory,
     ) -> Result<(), ReplayMismatch> {
         // A summary that a session rewrote under `off` is an original until that is undone (SPEC 3.14, 3.19).
-        let is_summary_again = record.action.takes_back() && after.is_summary;
+        let is_summary_again = record.action.undoes() && after.is_summary;
         if !before.is_original() || after.shredded_at.is_some() || is_summary_again {
             return Ok(());
         }

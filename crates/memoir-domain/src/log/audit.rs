@@ -19,7 +19,7 @@ use crate::{
 pub use crate::memory::origin::ActorKind;
 
 /// The fact that lists the places in the log of the records that this one undid.
-pub(crate) const TAKEN_BACK: &str = "taken_back";
+pub(crate) const UNDONE: &str = "taken_back";
 /// The fact of an `agent_rewound` record: the place of the last record that stays effective.
 pub(crate) const TO_SEQ: &str = "to_seq";
 /// The fact of a `memory_shredded` record: the hashes of the bodies that replaced those with the text. Of memories that
@@ -113,7 +113,7 @@ impl Action {
     }
 
     /// Whether it returns memories to earlier states, and so decides which earlier records are effective.
-    pub fn takes_back(self) -> bool {
+    pub fn undoes(self) -> bool {
         matches!(
             self,
             Self::MemoryRefinementRollback | Self::SessionUndone | Self::AgentRewound
@@ -716,7 +716,7 @@ mod tests {
     }
 
     #[test]
-    fn spec_3_19_taking_back_leaves_what_others_changed() {
+    fn spec_3_19_an_undo_keeps_later_changes_of_others() {
         let now = Timestamp::from_microseconds(9).unwrap();
         let before = test_memory(1, "a");
         let mut after = before.clone();

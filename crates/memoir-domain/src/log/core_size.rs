@@ -27,7 +27,7 @@ wire_names! {
         /// Exact duplicates were merged.
         Deduplicated = "deduplicated" => "duplicates joined",
         /// Sessions were rolled back or undone.
-        TakenBack = "taken_back" => "rolled back or undone",
+        Undone = "taken_back" => "rolled back or undone",
         /// The agent was returned to a point in time.
         Rewound = "rewound" => "rewound",
         /// Memories were discarded outside of sessions.
@@ -54,7 +54,7 @@ impl Cause {
             Action::MemoryRestored => Self::Restored,
             Action::MemoryShredded => Self::Shredded,
             action if action.is_capped_edit() => Self::Refined,
-            action if action.takes_back() => Self::TakenBack,
+            action if action.undoes() => Self::Undone,
             _ => Self::Other,
         }
     }

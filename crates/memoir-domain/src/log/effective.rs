@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     ids::SessionId,
-    log::audit::{Action, Record, TAKEN_BACK, TO_SEQ},
+    log::audit::{Action, Record, TO_SEQ, UNDONE},
     time::Timestamp,
 };
 
@@ -42,7 +42,7 @@ pub enum EffectKind {
 impl EffectEvent {
     /// The event of a record; `None` where it reverses nothing and is no edit, as most.
     pub fn of(record: &Record) -> Option<Self> {
-        let named = || record.facts.places_of(TAKEN_BACK).collect();
+        let named = || record.facts.places_of(UNDONE).collect();
         let kind = match record.action {
             Action::AgentRewound => {
                 // Without the fact it reverses nothing; verifying then finds that the memories differ.
@@ -75,7 +75,7 @@ pub struct EffectiveRecords {
     /// The places of the first and the last record given.
     span: Option<(u64, u64)>,
     /// The places of the reversed records.
-    taken_back: Stretches,
+    undone: Stretches,
     /// The records that reversed others, oldest first.
     takings: Vec<Taking>,
     sessions: Sessions,
@@ -85,11 +85,11 @@ pub struct EffectiveRecords {
 #[derive(Debug, Clone)]
 struct Taking {
     seq: u64,
-    what: TakenBack,
+    what: Undone,
 }
 
 #[derive(Debug, Clone)]
-enum TakenBack {
+enum Undone {
     /// These.
     Named(Stretches),
     /// All after this place.
@@ -143,26 +143,26 @@ impl EffectiveRecords {
         for &place in named.iter().filter(|place| **place < seq) {
             stretches.add(place, place);
         }
-        self.taken_back.extend(&stretches);
-        let what = TakenBack::Named(stretches);
+        self.undone.extend(&stretches);
+        let what = Undone::Named(stretches);
         self.takings.push(Taking { seq, what });
     }
 
     fn rewind(&mut self, seq: u64, to_seq: u64, now: Timestamp) {
         // Recomputed from the reversals before the point: later reversals are cancelled, earlier ones remain valid.
-        let mut after = self.taken_back_at(to_seq);
+        let mut after = self.undone_at(to_seq);
         if to_seq.saturating_add(1) < seq {
             after.add(to_seq + 1, seq - 1);
         }
-        self.sessions.note_rewind(&self.taken_back, &after, now);
-        self.taken_back = after;
-        let what = TakenBack::Since(to_seq);
+        self.sessions.note_rewind(&self.undone, &after, now);
+        self.undone = after;
+        let what = Undone::Since(to_seq);
         self.takings.push(Taking { seq, what });
     }
 
     /// The records that were reversed right after the record at that place.
-    fn taken_back_at(&self, seq: u64) -> Stretches {
-        let mut taken_back = Stretches::default();
+    fn undone_at(&self, seq: u64) -> Stretches {
+        let mut undone = Stretches::default();
         let mut end = seq;
         for taking in self.takings.iter().rev() {
             // Backwards from the point: a rewind on the way leads further back, and undoes all reversals after its own
@@ -171,17 +171,17 @@ impl EffectiveRecords {
                 continue;
             }
             match &taking.what {
-                TakenBack::Named(named) => taken_back.extend(named),
+                Undone::Named(named) => undone.extend(named),
                 // Between the two points, everything is reversed as at the first.
-                TakenBack::Since(to_seq) => {
+                Undone::Since(to_seq) => {
                     if to_seq.saturating_add(1) < taking.seq {
-                        taken_back.add(to_seq + 1, taking.seq - 1);
+                        undone.add(to_seq + 1, taking.seq - 1);
                     }
                     end = *to_seq;
                 }
             }
         }
-        taken_back
+        undone
     }
 
     /// Whether the record at that place is effective.
@@ -189,7 +189,7 @@ impl EffectiveRecords {
         let is_given = self
             .span
             .is_some_and(|(first, last)| first <= seq && seq <= last);
-        is_given && !self.taken_back.hold_all(seq, seq)
+        is_given && !self.undone.hold_all(seq, seq)
     }
 
     /// The sessions that are undone, and since when: named by an effective undo, or left by a rewind without an
@@ -284,9 +284,9 @@ impl Sessions {
     }
 
     /// The sessions with an effective undo, or with edits of which none is effective.
-    fn without_edits(&self, taken_back: &Stretches) -> BTreeSet<SessionId> {
+    fn without_edits(&self, undone: &Stretches) -> BTreeSet<SessionId> {
         // A stretch is effective where any of its records is.
-        let stands = |first: u64, last: u64| !taken_back.hold_all(first, last);
+        let stands = |first: u64, last: u64| !undone.hold_all(first, last);
         let with_edits: BTreeSet<SessionId> = self
             .edits
             .iter()

@@ -69,7 +69,7 @@ fn spec_2_8_a_rare_word_tells_more_than_a_common_one() {
 }
 
 #[test]
-fn spec_2_8_what_a_question_is_put_together_with_tells_next_to_nothing() {
+fn spec_2_8_the_frame_words_of_a_question_weigh_little() {
     let texts = ["What is it that she did?", "Rosa keeps bees"];
     assert_eq!(find(&texts, "What is it that Rosa keeps?"), [2]);
     // Where there is nothing else they count.

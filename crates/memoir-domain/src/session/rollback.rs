@@ -12,7 +12,7 @@ use crate::{
     change::draft::{Decision, Draft},
     ids::SessionId,
     log::{
-        audit::{Action, Actor, Change, Facts, Record, TAKEN_BACK},
+        audit::{Action, Actor, Change, Facts, Record, UNDONE},
         effective::EffectiveRecords,
     },
     memory::{Memory, NewMemory, Number, ReportKind, origin::ActorKind},
@@ -196,7 +196,7 @@ pub(crate) fn end_session(
         .map(|session| measured(gauge, core_tokens, session))
         .unwrap_or_default()
         .code("limit", limit.as_str())
-        .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
+        .places(UNDONE, edits.iter().map(|record| record.seq));
     draft.record(
         actor,
         Action::MemoryRefinementRollback,
@@ -291,7 +291,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     let live: Vec<&Record> = log
         .iter()
         // A record that was undone already cannot conflict.
-        .filter(|record| can_be_taken_back(record) && effective.is_effective(record.seq))
+        .filter(|record| can_be_undone(record) && effective.is_effective(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
     // Every round adds a session or ends; there are no more rounds than sessions.
@@ -350,8 +350,8 @@ fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
 
 /// Whether a record's changes can be undone. Not those of a record that itself undoes others, since their changes are
 /// not effective either. Shredding is permanent (SPEC 4.4).
-fn can_be_taken_back(record: &Record) -> bool {
-    let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
+fn can_be_undone(record: &Record) -> bool {
+    let is_final = record.action.undoes() || record.action == Action::MemoryShredded;
     // A promotion stays (SPEC 3.19): it neither conflicts nor is it undone.
     let is_promotion = record.action == Action::MemoryPromoted;
     !is_final && !is_promotion && (!record.body.changes.is_empty() || is_confirmation(record))
@@ -400,7 +400,7 @@ pub fn undo(
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", core_tokens)
         .count("sessions", plan.sessions.len() as u64)
-        .places(TAKEN_BACK, plan.records.iter().copied());
+        .places(UNDONE, plan.records.iter().copied());
     draft.record(actor, Action::SessionUndone, Some(number), facts, changes);
     draft.finish()
 }

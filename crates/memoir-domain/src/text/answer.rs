@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn spec_2_5_what_cannot_be_read_is_told_by_kind() {
+    fn spec_2_5_an_unreadable_answer_is_reported_by_kind() {
         for (answer, code) in [
             ("", "no_json"),
             ("I would promote the third one.", "no_json"),

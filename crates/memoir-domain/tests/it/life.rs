@@ -256,7 +256,7 @@ fn spec_2_5_what_was_changed_meanwhile_is_not_promoted() {
 }
 
 #[test]
-fn spec_4_3_a_promotion_is_taken_back_by_a_rewind() {
+fn spec_4_3_a_promotion_is_undone_by_a_rewind() {
     let mut world = week();
     let before = world.memories.clone();
     let point = world.now;

@@ -754,9 +754,7 @@ fn effective(log: &[Record]) -> BTreeMap<Number, Memory> {
                     }
                     memories.insert(memory.number, memory);
                 }
-                Change::Altered { before, patch }
-                    if is_effective && !record.action.takes_back() =>
-                {
+                Change::Altered { before, patch } if is_effective && !record.action.undoes() => {
                     put_on(memories.get_mut(&before.number).unwrap(), patch);
                 }
                 Change::Altered { .. } => {}

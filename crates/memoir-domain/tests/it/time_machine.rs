@@ -194,7 +194,7 @@ fn told(log: &[Record], effective: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
                     memories.insert(memory.number, memory.clone());
                 }
                 // A restored memory whose beginning had been undone begins there.
-                Change::Altered { before, patch } if !record.action.takes_back() => {
+                Change::Altered { before, patch } if !record.action.undoes() => {
                     let unmade = || before.clone();
                     put_on(memories.entry(before.number).or_insert_with(unmade), patch);
                 }

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_says_who_may_and_nobody_speaks_of_others() {
+    fn every_operation_names_its_callers_and_no_other_operation() {
         let described: BTreeSet<&str> = operations()
             .iter()
             .filter(|(path, ..)| path.starts_with("/v1"))

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_inside_are_for_whoever_allows_them() {
+    fn internal_targets_need_the_setting() {
         use WebhookProblem::{Address, Inside, Scheme};
         for (url, outside, inside) in [
             ("https://example.com/hook", None, None),

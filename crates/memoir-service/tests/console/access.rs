@@ -331,7 +331,7 @@ async fn spec_5_2_it_closes_by_itself() {
 }
 
 #[tokio::test]
-async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
+async fn an_open_page_that_polls_extends_no_sign_in() {
     let story = Story::begin().await;
     let path = story.ask("core", "60").await;
     for _ in 0..3 {
@@ -345,7 +345,7 @@ async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
 }
 
 #[tokio::test]
-async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() {
+async fn spec_5_2_a_grant_is_ended_by_the_agent_a_reader_or_another_administrator() {
     let story = Story::begin().await;
     let bob = story.installation.another("Bob").await;
 
@@ -379,7 +379,7 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
 }
 
 #[tokio::test]
-async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
+async fn spec_5_2_a_grant_is_for_its_requester_only() {
     let mut story = Story::begin().await;
     let path = story.let_in("all", "10").await;
     let pages = story.reading(&path).await;
@@ -422,7 +422,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
+async fn spec_5_2_the_next_user_of_a_name_is_another_user() {
     let mut story = Story::begin().await;
     story.installation.administrator("Bob").await;
     let path = story.let_in("all", "30").await;

@@ -67,7 +67,7 @@ async fn wrong_passwords_in_an_open_browser_are_counted_too() {
 }
 
 #[tokio::test]
-async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
+async fn the_list_shows_the_sign_ins_of_a_user_and_ends_them() {
     let installation = Installation::open().await;
     let (one, other) = (installation.ada().await, installation.ada().await);
     let grace = installation.another("Grace").await;
@@ -98,7 +98,7 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_signed_in_gets_to_none_of_it() {
+async fn no_page_of_it_is_shown_without_a_sign_in() {
     let installation = Installation::open().await;
     installation.administrator("Ada").await;
     let stranger = installation.browser();

@@ -255,7 +255,7 @@ async fn a_token_of_another_agent_is_not_there() {
 }
 
 #[tokio::test]
-async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
+async fn spec_5_4_an_agent_is_erased_after_its_name_is_typed() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One", "Two"]).await;
     let browser = installation.ada().await;

@@ -511,7 +511,7 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
 }
 
 #[tokio::test]
-async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unasked() {
+async fn spec_5_5_no_redirect_goes_to_an_unregistered_address_or_without_consent() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
     unused(&installation, "wren").await;
@@ -589,7 +589,7 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
 }
 
 #[tokio::test]
-async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
+async fn spec_5_5_no_other_site_consents_for_a_user_or_frames_the_page() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
     let wren = unused(&installation, "wren").await;

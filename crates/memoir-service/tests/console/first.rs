@@ -137,7 +137,7 @@ async fn of_two_who_come_at_once_one_is_made() {
 }
 
 #[tokio::test]
-async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_keep_nobody_out() {
+async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_block_no_user() {
     let (installation, path) = empty(ServiceOptions::default()).await;
     let browser = installation.browser();
     let fields = [("name", "Eve"), ("password", PASSWORD), ("again", PASSWORD)];

@@ -123,7 +123,7 @@ async fn a_refused_call_is_an_event_before_it_is_written() {
 }
 
 #[tokio::test]
-async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
+async fn a_user_that_signed_out_sees_no_later_event() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;
     for path in ["/sign-out", "/sign-out-everywhere"] {
@@ -138,7 +138,7 @@ async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
 }
 
 #[tokio::test]
-async fn waiting_for_what_happens_keeps_nobody_signed_in() {
+async fn waiting_for_events_extends_no_sign_in() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;
     let browser = installation.ada().await;

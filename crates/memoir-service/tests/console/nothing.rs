@@ -66,7 +66,7 @@ async fn under_the_doors_of_programs_a_problem_stays_a_problem() {
 }
 
 #[tokio::test]
-async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
+async fn a_failure_page_has_the_frame_of_the_signed_in_user() {
     let installation = Installation::open().await;
     let browser = installation.ada().await;
     for (path, status) in [

@@ -180,7 +180,7 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
 }
 
 #[tokio::test]
-async fn spec_5_6_what_is_anothers_is_not_there() {
+async fn spec_5_6_an_object_of_another_account_is_not_found() {
     let installation = Installation::open().await;
     let theirs = installation
         .agent(&installation.other().await, "Owl", &["One"])

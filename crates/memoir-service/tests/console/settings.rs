@@ -255,7 +255,7 @@ async fn prompts_of_the_greatest_length_are_taken() {
 }
 
 #[tokio::test]
-async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
+async fn spec_5_1_no_prompt_is_shown_of_any_writer() {
     let installation = Installation::open().await;
     let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;
@@ -294,7 +294,7 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
+async fn what_another_program_changed_meanwhile_is_kept_or_reported() {
     let installation = Installation::open().await;
     let agent = installation.wren(&[]).await;
     let browser = installation.ada().await;

@@ -23,7 +23,7 @@ async fn is_in(browser: &Browser) -> bool {
 }
 
 #[tokio::test]
-async fn whoever_knows_the_password_is_let_in_with_a_cookie_that_no_script_reads() {
+async fn the_right_password_gives_a_cookie_that_no_script_reads() {
     let installation = Installation::open().await;
     installation.administrator("Ada").await;
     let mut browser = installation.browser();
@@ -40,7 +40,7 @@ async fn whoever_knows_the_password_is_let_in_with_a_cookie_that_no_script_reads
 }
 
 #[tokio::test]
-async fn whoever_came_for_a_page_gets_there_and_nowhere_else() {
+async fn a_sign_in_leads_to_the_requested_page_only() {
     let installation = Installation::open().await;
     installation.administrator("Ada").await;
     let mut browser = installation.browser();
@@ -171,7 +171,7 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
 }
 
 #[tokio::test]
-async fn nobody_stays_signed_in_who_does_not_look_nor_for_longer_than_twelve_hours() {
+async fn a_sign_in_ends_when_idle_and_after_twelve_hours() {
     let installation = Installation::open().await;
     let (idle, busy) = (installation.ada().await, installation.ada().await);
     for _ in 0..5 {
@@ -188,7 +188,7 @@ async fn nobody_stays_signed_in_who_does_not_look_nor_for_longer_than_twelve_hou
 }
 
 #[tokio::test]
-async fn a_restart_signs_nobody_out() {
+async fn a_restart_ends_no_sign_in() {
     let mut installation = Installation::open().await;
     let mut browser = installation.ada().await;
     installation.serve_again().await;

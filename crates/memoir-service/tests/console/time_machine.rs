@@ -58,7 +58,7 @@ async fn kept(agent: &memoir_app::OwnAgent) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_taken_back() {
+async fn spec_4_3_a_preview_of_a_rewind_is_what_it_does_and_can_be_undone() {
     let installation = Installation::open().await;
     let agent = installation.wren(&[MEMORIES, MORE].concat()).await;
     let browser = installation.ada().await;

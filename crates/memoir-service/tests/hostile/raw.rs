@@ -445,7 +445,7 @@ async fn what_is_hidden_behind_a_body_is_no_request() {
 }
 
 #[tokio::test]
-async fn nobody_gets_in_by_another_form_of_the_token() {
+async fn no_other_form_of_the_token_is_accepted() {
     let (installation, wren) = usual().await;
     let token = &wren.token;
     let long = "a".repeat(50_000);

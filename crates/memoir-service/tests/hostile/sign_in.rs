@@ -125,7 +125,7 @@ async fn attempts_are_limited_by_name() {
 }
 
 #[tokio::test]
-async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password_is_not_by_name() {
+async fn an_address_is_limited_over_all_names_and_a_right_password_is_not_limited_by_name() {
     let installation = with_ada(Installation::open().await).await;
     for _ in 0..7 {
         assert_eq!(sign_in(&installation, &right(), &[]).await.status, 201);
@@ -140,7 +140,7 @@ async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
+async fn a_page_of_another_site_neither_signs_in_nor_blocks_a_user() {
     let installation = with_ada(Installation::open().await).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     let foreign: [&[(&str, &str)]; 5] = [

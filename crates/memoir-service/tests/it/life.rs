@@ -107,7 +107,7 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spec_2_6_a_conversation_is_read_once_nobody_spoke_for_six_hours() {
+async fn spec_2_6_a_conversation_is_read_after_six_silent_hours() {
     let (installation, script) = installation([notes(&[])]).await;
     let (_, agent) = installation.agent("wren").await;
     let say = async |id| {

@@ -534,7 +534,7 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
 }
 
 #[tokio::test]
-async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
+async fn spec_2_3_the_context_comes_as_text_on_request() {
     let installation = Installation::open().await;
     let texts = ["The kiln is fired on Thursdays."];
     let (_, own) = installation.agent_with("wren", &texts).await;

@@ -248,7 +248,7 @@ async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_comes_back_goes_on_without_gaps_and_repeats() {
+async fn a_client_that_reconnects_sees_no_gap_and_no_repetition() {
     let mut watched = Watched::open().await;
     let mut stream = watched.events().await;
     watched.tool("delete_memory", json!({"id": 6})).await;

@@ -285,7 +285,7 @@ async fn locked(database: &TestDatabase, seconds: u32) -> std::process::Child {
 }
 
 #[tokio::test]
-async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
+async fn spec_6_2_a_writer_that_waits_too_long_for_a_lock_is_refused_as_busy() {
     for parameters in ["", "?prepare=true"] {
         let database = or_skip!(common::database());
         drop(common::migrated(&database.url).await);

@@ -100,7 +100,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
 }
 
 #[tokio::test]
-async fn a_single_caller_waits_for_nobody() {
+async fn a_single_caller_does_not_wait() {
     let (_folder, _path, store, mut agent) = begin_anew().await;
     let before = store.transactions();
     let started = std::time::Instant::now();
@@ -199,7 +199,7 @@ async fn a_lock_that_is_held_too_long_is_said_to_be() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_harms_nobody() {
+async fn a_caller_that_disconnects_harms_no_other() {
     let (_folder, path, store, agent) = begin_anew().await;
     let gate = Gate::close(&path);
     let mut leaving = agent.clone();

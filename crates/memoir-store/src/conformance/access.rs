@@ -376,7 +376,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     assert_sound(&store).await;
 }
 
-pub(super) async fn spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at_all(
+pub(super) async fn spec_5_5_a_user_is_written_with_its_record_or_not_at_all(
     store: Arc<dyn Store>,
 ) {
     let mut author = Author::new(&store, 1, 1).await;

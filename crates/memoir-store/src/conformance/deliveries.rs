@@ -40,7 +40,7 @@ async fn run(author: &mut Author, number: u128) {
     author.refine(vec![ended(row, State::Completed)]).await;
 }
 
-pub(super) async fn an_end_is_told_to_the_receivers_of_its_time(store: Arc<dyn Store>) {
+pub(super) async fn an_end_is_sent_to_the_receivers_of_its_time(store: Arc<dyn Store>) {
     let [early, late] = [digest(1), digest(2)];
     let mut author = Author::new(&store, 1, 1).await;
     run(&mut author, 1).await;
@@ -136,7 +136,7 @@ pub(super) async fn a_claim_that_lapsed_resolves_nothing(store: Arc<dyn Store>) 
     assert_sound(&store).await;
 }
 
-pub(super) async fn a_receiver_that_is_closed_or_forgotten_is_told_nothing(store: Arc<dyn Store>) {
+pub(super) async fn nothing_is_sent_to_a_closed_or_forgotten_receiver(store: Arc<dyn Store>) {
     let [closed, forgotten] = [digest(1), digest(2)];
     register(&store, &[closed, forgotten], false).await;
     let mut author = Author::new(&store, 1, 1).await;

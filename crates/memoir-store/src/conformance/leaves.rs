@@ -99,7 +99,7 @@ pub(super) async fn spec_5_6_leaves_are_of_those_that_are_asked_for_only(store: 
     assert_sound(&store).await;
 }
 
-pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn Store>) {
+pub(super) async fn spec_4_2_leaves_of_several_writers_have_no_gaps(store: Arc<dyn Store>) {
     let mut tasks = Vec::new();
     for number in 0..6 {
         let mut author = Author::new(&store, 1, number).await;

@@ -150,8 +150,8 @@ pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: 
     let owner = |account| store.access_owner(account_id(account), request_id(1));
     assert_eq!(owner(1).await.unwrap(), Some(author.scope()));
     assert_eq!(owner(2).await.unwrap(), None);
-    let nobodys = store.access_owner(account_id(1), request_id(9)).await;
-    assert_eq!(nobodys.unwrap(), None);
+    let of_no_account = store.access_owner(account_id(1), request_id(9)).await;
+    assert_eq!(of_no_account.unwrap(), None);
 }
 
 pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_of(

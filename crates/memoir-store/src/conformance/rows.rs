@@ -325,7 +325,7 @@ pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dy
 }
 
 /// SPEC 5.3: prompts leave the store only for a query that requests them.
-pub(super) async fn spec_5_3_prompts_are_brought_to_whoever_wants_them(store: Arc<dyn Store>) {
+pub(super) async fn spec_5_3_prompts_are_read_on_request_only(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     author.save(vec![memory(1), memory(2)]).await;
     let id = session_id(1);

@@ -56,10 +56,10 @@ macro_rules! stories {
 stories! {
     a_place_is_filled_once,
     every_field_of_a_key_store_is_kept,
-    spec_5_3_an_agent_has_one_key_whoever_makes_it,
+    spec_5_3_an_agent_has_one_key_of_several_makers,
     spec_5_3_nothing_is_written_under_a_master_key_that_was_replaced,
     spec_5_4_a_destroyed_key_is_gone_and_when_is_kept,
-    spec_5_4_whoever_looks_hears_of_every_change_within_a_second,
+    spec_5_4_every_reader_sees_a_change_within_a_second,
     spec_5_3_everything_is_wrapped_anew_or_nothing_is,
     spec_5_4_a_key_that_one_process_destroys_no_other_one_uses,
     spec_5_3_a_process_with_the_wrong_master_key_does_not_start,
@@ -212,7 +212,7 @@ fn every_field_of_a_key_store_is_kept(open: Open<'_>) {
     assert_eq!(all(&*open()).closing, Some(closing(false)));
 }
 
-fn spec_5_3_an_agent_has_one_key_whoever_makes_it(open: Open<'_>) {
+fn spec_5_3_an_agent_has_one_key_of_several_makers(open: Open<'_>) {
     drop(filled(open));
     let made = thread::scope(|threads| {
         let makers = [1, 2, 3, 4].map(|maker| {
@@ -269,7 +269,7 @@ fn spec_5_4_a_destroyed_key_is_gone_and_when_is_kept(open: Open<'_>) {
     overtaken(rows.add_agent(FIRST, &agent(1)));
 }
 
-fn spec_5_4_whoever_looks_hears_of_every_change_within_a_second(open: Open<'_>) {
+fn spec_5_4_every_reader_sees_a_change_within_a_second(open: Open<'_>) {
     let (one, other) = (filled(open), open());
     let heard = |change: &dyn Fn()| {
         let look = || other.read(Agents::These(&[])).unwrap().changes;

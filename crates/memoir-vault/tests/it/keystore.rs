@@ -431,7 +431,7 @@ fn spec_5_4_with_a_write_ahead_log_nothing_is_destroyed_and_no_destroyed_key_use
 }
 
 #[test]
-fn a_write_ahead_log_that_nobody_needs_is_given_up() {
+fn an_unused_write_ahead_log_is_deleted() {
     let vault = Vault::new();
     let at = scope(1, 2);
     vault.key(1, 2);

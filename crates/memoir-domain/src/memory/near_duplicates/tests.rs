@@ -157,7 +157,7 @@ fn texts_that_do_not_look_alike_are_no_pair() {
 }
 
 #[test]
-fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
+fn spec_3_4_exact_duplicates_are_named_as_such_and_come_first() {
     let texts = [
         "Sam likes green tea",
         "Tea at 5",
