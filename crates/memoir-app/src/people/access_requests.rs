@@ -367,7 +367,8 @@ impl Grants<'_> {
         loaded: &Loaded,
         request: &AccessRequest,
     ) -> Result<Option<Timestamp>> {
-        let moment = match self.time_known(loaded, request).await {
+        // On the heap, as the write below: every look under a grant would have room for their states on its stack.
+        let moment = match Box::pin(self.time_known(loaded, request)).await {
             Err(Error::Store(memoir_store::Error::Conflict)) => return Ok(None),
             moment => moment?,
         };
@@ -377,7 +378,8 @@ impl Grants<'_> {
         // A process that was faster has done it, or decides it anew.
         if let Some(decision) = access::expire(loaded.agent.clone(), request, why, moment.now) {
             // The request that finds it has another purpose, and is executed again where it does not come to that.
-            replies::for_no_request(self.write_access(&loaded.base, decision)).await?;
+            let written = self.write_access(&loaded.base, decision);
+            Box::pin(replies::for_no_request(written)).await?;
         }
         Ok(None)
     }

@@ -362,7 +362,8 @@ impl<'a> AgentLens<'a> {
             return see(look(AccessLevel::Words, None)).await;
         };
         again(|| async {
-            let entered = match self.agent.views().enter(who, query, &covers).await? {
+            let views = self.agent.views();
+            let entered = match Box::pin(views.enter(who, query, &covers)).await? {
                 Ok(entered) => entered,
                 Err(found) => return see(look(AccessLevel::NoWords, found)).await,
             };
