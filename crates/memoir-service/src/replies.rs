@@ -3,8 +3,8 @@
 //!
 //! A request's change is written together with its mark (`memoir-app/src/core/replies.rs`). A repetition gets the stored
 //! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
-//! Nothing is stored of a request that changed nothing. A response is not stored where it shows a secret, or is large
-//! beside its change.
+//! Nothing is stored of a request that changed nothing. A response is not stored where it shows a secret, or can be
+//! rebuilt.
 
 use std::collections::HashSet;
 
@@ -186,8 +186,13 @@ async fn keep(
     let is_outcome = !is_failure || status == StatusCode::INSUFFICIENT_STORAGE;
     if is_outcome && !attempt.has_changed() {
         // No quota counts the rows, and a repetition that is executed harms nothing.
-        if let Err(error) = memoir.drop_reply(attempt).await {
-            tracing::warn!(%error, "the row of a request that changed nothing stays for now");
+        match memoir.drop_reply(key, attempt).await {
+            Ok(true) => {}
+            // This refusal may follow from the change that the other one made.
+            Ok(false) => return Kept::Overtaken,
+            Err(error) => {
+                tracing::warn!(%error, "the row of a request that changed nothing stays for now");
+            }
         }
         return Kept::First(response);
     }

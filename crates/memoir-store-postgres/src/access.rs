@@ -312,12 +312,12 @@ impl Access for PostgresStore {
         account: AccountId,
         key_digest: &[u8; 32],
         expected: Option<&str>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let sql = "DELETE FROM replies \
-             WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $3";
+             WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $3 RETURNING 1";
         let expected = expected.map(str::as_bytes);
         let values = values![account.as_bytes(), key_digest, expected];
-        self.writes(account, sql, values).await.map(drop)
+        self.writes(account, sql, values).await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

@@ -250,15 +250,14 @@ impl Access for SqliteStore {
         account: AccountId,
         key_digest: &[u8; 32],
         expected: Option<&str>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let sql = "DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?3";
         let values = (
             *account.as_bytes(),
             *key_digest,
             expected.map(str::to_owned),
         );
-        let dropped = self.execute(1, sql, values, "reply.dropped");
-        dropped.await.map(drop)
+        self.execute(1, sql, values, "reply.dropped").await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

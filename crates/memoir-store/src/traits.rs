@@ -465,13 +465,14 @@ pub trait Access: Send + Sync {
         answer: Document,
     ) -> Result<bool>;
 
-    /// Removes the row of a request, if the open part of its document is `expected` (`None`: it has no document).
+    /// Removes the row of a request, if the open part of its document is `expected` (`None`: it has no document). Returns
+    /// whether it did.
     async fn drop_reply(
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
         expected: Option<&str>,
-    ) -> Result<()>;
+    ) -> Result<bool>;
 
     /// Forgets requests that came before.
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;

@@ -159,7 +159,7 @@ pass_on! {
             account: AccountId,
             key_digest: &[u8; 32],
             expected: Option<&str>
-        ) -> Result<()>;
+        ) -> Result<bool>;
         fn forget_replies(before: Timestamp) -> Result<()>;
     }
 }

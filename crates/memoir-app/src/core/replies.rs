@@ -306,11 +306,11 @@ impl Memoir {
     }
 
     /// Removes the row of a request that changed nothing, unless another attempt made its change. An attempt under way
-    /// changes nothing without the row, and is to be repeated.
+    /// changes nothing without the row, and is to be repeated. Returns whether the request is as if it had not come.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn drop_reply(&self, attempt: &RequestAttempt) -> Result<()> {
+    pub async fn drop_reply(&self, key: &ReplyKey, attempt: &RequestAttempt) -> Result<bool> {
         let Attempt {
             written,
             account,
@@ -319,7 +319,18 @@ impl Memoir {
         } = &*attempt.0;
         let open = written.lock().open.clone();
         let dropped = self.store.drop_reply(*account, key_digest, open.as_deref());
-        Ok(dropped.await?)
+        if dropped.await? {
+            return Ok(true);
+        }
+        // Another attempt dropped it, because it changed nothing either, or wrote it with its change.
+        let KeptReply::New(entered) = self.begin_reply(key).await? else {
+            return Ok(false);
+        };
+        let Attempt { written, .. } = &*entered.0;
+        let open = written.lock().open.clone();
+        let dropped = self.store.drop_reply(*account, key_digest, open.as_deref());
+        dropped.await?;
+        Ok(true)
     }
 
     /// Removes responses that are old enough that no client repeats their requests.

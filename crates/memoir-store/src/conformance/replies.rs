@@ -98,8 +98,10 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     let dropped = async |number: u128, expected: Option<&str>| {
         let key_digest = digest(number);
         let dropped = store.drop_reply(account_id(1), &key_digest, expected);
-        dropped.await.unwrap();
-        begin(&store, &reply(1, number)).await.is_none()
+        let is_dropped = dropped.await.unwrap();
+        let enters = begin(&store, &reply(1, number)).await.is_none();
+        assert_eq!(is_dropped, enters);
+        enters
     };
     assert!(!dropped(10, None).await);
     assert!(!dropped(30, Some("another")).await);
