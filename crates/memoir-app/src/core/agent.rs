@@ -314,7 +314,9 @@ impl AgentHandle {
     }
 
     pub(crate) async fn room_for_records(&self, filter: &RecordFilter) -> Result<Option<HeldRoom>> {
-        if tokio::task::try_id().is_none() {
+        // One record is short beside what finding its size would cost.
+        let is_one = filter.first.or(filter.last).is_some_and(|most| most <= 1);
+        if is_one || tokio::task::try_id().is_none() {
             return Ok(None);
         }
         let sizes = self.memoir.store.record_sizes(self.scope, filter).await?;
@@ -340,10 +342,16 @@ impl AgentHandle {
         let wanted = most.saturating_add(1);
         let sizes = store.session_sizes(self.scope, before, wanted).await?;
         let count = load_room::fitting(&sizes, most);
+        let is_cut = sizes.len() > count as usize;
         let room = self.room_for_sizes(&sizes[..count as usize]).await?;
+        // One more where all fit: a session that began since moves the oldest to the next page.
+        let limit = if is_cut { count } else { wanted };
+        let mut rows = store.session_page(self.scope, before, limit).await?;
+        let has_more = is_cut || rows.len() > most as usize;
+        rows.truncate(most as usize);
         Ok(SessionRows {
-            rows: store.session_page(self.scope, before, count).await?,
-            has_more: sizes.len() > count as usize,
+            rows,
+            has_more,
             room,
         })
     }
@@ -355,9 +363,11 @@ impl AgentHandle {
         most: u32,
         open: impl Fn(SessionRow) -> Result<T>,
     ) -> Result<Vec<T>> {
+        /// Each page reads the sizes of as many.
+        const AT_ONCE: u32 = 1_000;
         let (mut opened, mut left) = (Vec::new(), most);
         loop {
-            let page = self.sessions_before(before, left).await?;
+            let page = self.sessions_before(before, left.min(AT_ONCE)).await?;
             before = page.last().or(before);
             left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
             for row in page.rows {

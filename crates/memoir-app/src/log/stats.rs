@@ -16,7 +16,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{Loaded, Result, codec},
+    core::{Loaded, Result, codec, load_room},
     log::AgentLog,
     memory::context::{ContextShare, quarter_name},
     shown::OriginalCounts,
@@ -183,8 +183,9 @@ impl AgentLog<'_> {
                     with_discarded: true,
                     ..MemoryPage::default()
                 };
-                let _room = self.room_for_rows(PAGE).await?;
+                let mut room = self.room_for_rows(PAGE).await?;
                 let rows = self.memoir.store.memory_page(self.scope, &page).await?;
+                load_room::fit(&mut room, &rows);
                 rows.iter().for_each(|row| quarters.add(row));
                 after = rows.last().map_or(after, |row| row.number.0);
                 if rows.len() < PAGE as usize {

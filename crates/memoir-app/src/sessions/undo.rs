@@ -132,12 +132,12 @@ impl Sessions<'_> {
         cascade: bool,
         actor: &Actor,
     ) -> Result<PlannedRollBack> {
-        // Before anything is read, so that waiting callers hold nothing: the log since the session may be long.
-        let _turn = self.log().past_turn().await?;
         let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
         let session = loaded.take_session(id)?;
         check_undoable(&session)?;
         if !session.state.is_running() {
+            // Before the log is read, which may be long since the session: waiting callers hold nothing large.
+            let _turn = self.log().past_turn().await?;
             let (decision, obstacles) =
                 self.plan_and_undo(&loaded, session, cascade, actor).await?;
             return Ok((loaded, decision, obstacles));

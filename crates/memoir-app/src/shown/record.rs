@@ -255,8 +255,11 @@ impl AgentLens<'_> {
         query: &RecordFilter,
         limit: u32,
     ) -> Result<(Vec<ShownRecord>, bool)> {
+        let newest = self.agent.snapshot(&AgentQuery::default()).await?;
         let filter = RecordFilter {
             last: Some(limit),
+            // Those that are written between two reads would move the oldest off the page.
+            before_seq: query.before_seq.or(Some(newest.agent.columns.next_seq)),
             ..query.clone()
         };
         self.page_of(filter, limit).await
