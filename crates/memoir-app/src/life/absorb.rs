@@ -29,7 +29,6 @@ use crate::{
         Error, Loaded, Result, check_messages,
         codec::{self, Writing},
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
-        replies,
         retry::doubled,
         tuned::RULES_ONLY,
     },
@@ -276,8 +275,7 @@ impl Life<'_> {
         rows.retain(|row| digests.insert(row.digest));
         // Without a running service, handing over is the most frequent call.
         self.memoir.forget_words().await?;
-        // A repeated request is executed again: its messages are known then.
-        let received = replies::for_no_request(self.enter(&rows, due_at)).await?;
+        let received = self.enter(&rows, due_at).await?;
         if received == 0 && now {
             self.memoir.store.hurry_messages(self.scope, due_at).await?;
         }
@@ -499,7 +497,7 @@ impl Life<'_> {
             // Chunks were saved before, and this error would say that nothing was changed.
             Err(error) if absorbed.chunks > 0 && error.is_passing() => {
                 let problem = "the store could not be reached; the rest waits, and is read later";
-                absorbed.failure = Some(problem.to_owned());
+                absorbed.failure.get_or_insert_with(|| problem.to_owned());
             }
             read => read?,
         }

@@ -39,7 +39,12 @@ impl RepeatedRequest {
     /// Whether executing it once more changes nothing, but finishes half-done work: an erased agent whose key still
     /// exists.
     pub(crate) fn is_harmless(&self) -> bool {
-        self.method == Method::DELETE && self.route == "/v1/agents/{agent}"
+        match self.method {
+            Method::DELETE => self.route == "/v1/agents/{agent}",
+            // Messages that are there already are known then.
+            Method::POST => self.route == "/v1/agents/{agent}/transcripts",
+            _ => false,
+        }
     }
 
     /// The response.
