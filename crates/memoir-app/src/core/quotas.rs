@@ -57,6 +57,10 @@ const ACCESS_ACTIONS: [Action; 4] = [
     Action::AccessRevoked,
     Action::AccessExpired,
 ];
+/// Most calls that one request for access can need in a day: its counts are those of all of its days. Questions are an
+/// hour apart at least after the first ones, with two responses each.
+const ASKED_A_DAY: u64 = 64;
+
 fn follows_calls(action: Action) -> bool {
     action.is_session_end() || LIFE_ACTIONS.contains(&action) || ACCESS_ACTIONS.contains(&action)
 }
@@ -577,7 +581,8 @@ impl AgentHandle {
             let asked = request.question.filter(|asked| asked.until > since);
             // An answer's record has the calls before it.
             if let (AccessState::Asked, Some(asked)) = (request.state, asked) {
-                used.calls = used.calls.saturating_add(asked.usage.calls);
+                let calls = asked.usage.calls.min(ASKED_A_DAY);
+                used.calls = used.calls.saturating_add(calls);
             }
         }
         let mut filter = RecordFilter {
@@ -592,7 +597,9 @@ impl AgentHandle {
             for row in &rows {
                 let calls = match LIFE_ACTIONS.contains(&row.action) {
                     true => 1,
-                    false => codec::facts(row)?.count_of(CALLS).unwrap_or_default(),
+                    false => codec::facts(row)?
+                        .count_of(CALLS)
+                        .map_or(0, |calls| calls.min(ASKED_A_DAY)),
                 };
                 used.calls = used.calls.saturating_add(calls);
             }

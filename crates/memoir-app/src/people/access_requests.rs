@@ -297,12 +297,18 @@ impl Grants<'_> {
             Ok(access::revoke(loaded.agent, request, actor, now)?)
         });
         let request = revoked.await?;
-        // The revocation is written, and an error would say that it is not. Until they are deleted, by the upkeep of
-        // vectors or a repetition, the vectors are not used.
-        if matches!(request.kind, AccessKind::Embeddings { .. })
-            && let Err(error) = self.memories().forget_vectors_not_allowed(true).await
-        {
-            tracing::error!(agent = %self.scope.agent, %error, "vectors were not deleted after a revocation");
+        if matches!(request.kind, AccessKind::Embeddings { .. }) {
+            let forget = || self.memories().forget_vectors_not_allowed(true);
+            let mut forgotten = forget().await;
+            if forgotten.as_ref().is_err_and(Error::is_passing) {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                forgotten = forget().await;
+            }
+            // The revocation is written, and an error would say that it is not. The vectors are not used, and a
+            // repetition deletes them.
+            if let Err(error) = forgotten {
+                tracing::error!(agent = %self.scope.agent, %error, "vectors were not deleted after a revocation");
+            }
         }
         Ok(AccessRequestFacts::new(&self.name, request))
     }

@@ -446,7 +446,7 @@ impl Account {
         let connections = self.end_connections_of(view.id, actor).await;
         match access.and(connections) {
             // This error would say that the user was not removed.
-            Err(error) if error.code() == "busy" => {
+            Err(error) if error.is_passing() || matches!(error, Error::Contended) => {
                 tracing::error!(user = %view.id, %error, "access of a removed user was not ended");
             }
             ended => ended?,
