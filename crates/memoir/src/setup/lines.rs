@@ -9,9 +9,13 @@ use super::json::JsonProblem;
 /// # Errors
 /// The text is no TOML, or would be none afterwards.
 pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, JsonProblem> {
-    let block = format!("[{name}]\n{body}");
     check_toml(text)?;
-    let changed = match table(text, name) {
+    let found = table(text, name);
+    // As it is: it may end with a comment of the user.
+    let header = found.and_then(|(begin, _)| text[begin..].lines().next());
+    let header = header.map_or_else(|| format!("[{name}]"), str::to_owned);
+    let block = format!("{header}\n{body}");
+    let changed = match found {
         // White space after the table is no difference.
         Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
         Some((begin, end)) => {
@@ -41,18 +45,18 @@ pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem
     if let Some(table) = tables.find(|table| table.starts_with(&below)) {
         return remove_table(&remove_table(text, table)?, name);
     }
-    Ok(match table(text, name) {
-        Some((begin, end)) => {
-            let before = &text[..begin];
-            // `set_table` put one of the two line breaks there.
-            let before = match before.ends_with("\n\n") {
-                true => &before[..before.len() - 1],
-                false => before,
-            };
-            format!("{before}{}", &text[end..])
-        }
-        None => text.to_owned(),
-    })
+    let Some((begin, end)) = table(text, name) else {
+        return Ok(text.to_owned());
+    };
+    let before = &text[..begin];
+    // `set_table` put one of the two line breaks there.
+    let before = match before.ends_with("\n\n") {
+        true => &before[..before.len() - 1],
+        false => before,
+    };
+    let changed = format!("{before}{}", &text[end..]);
+    check_toml(&changed)?;
+    Ok(changed)
 }
 
 /// The lines of a table of TOML below its name; `None` where there is no such table.
@@ -87,7 +91,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
     }
     let changed = match table(text, name) {
         Some((begin, _)) => {
-            let line = begin + format!("[{name}]").len();
+            let line = begin + text[begin..].lines().next().map_or(0, str::len);
             format!("{}\n{key} = true{}", &text[..line], &text[line..])
         }
         None => set_table(text, name, &format!("{key} = true\n"))?,
