@@ -20,6 +20,8 @@ use crate::{
 pub(crate) const NO_DATABASE: &str = "no_database";
 /// The code of a refusal by a closed installation.
 pub(crate) const CLOSED: &str = "installation_closed";
+/// A service does not know the token.
+pub(crate) const UNAUTHORIZED: &str = "unauthorized";
 const LINES_LISTED: usize = 20;
 
 /// How a command that ran to its end ended.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    failure::{Failure, TAMPERED},
+    failure::{Failure, TAMPERED, UNAUTHORIZED},
     options::TOKEN,
     terminal, tokens,
 };
@@ -192,10 +192,12 @@ impl Remote {
         }
         let message = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
         Err(match status {
-            StatusCode::UNAUTHORIZED => Failure::new(message).hint(format!(
-                "the token of `{}` may have ended or been revoked; give another one in {TOKEN}, which `memoir setup` \
-                 stores in its place",
-                self.agent
+            StatusCode::UNAUTHORIZED => Failure::new(message).code(UNAUTHORIZED).hint(format!(
+                "the token of `{}` may have ended or been revoked; a stored one is used before {TOKEN}, and \
+                 `{TOKEN}=TOKEN memoir setup PROGRAM --url {} --agent {}` replaces it",
+                self.agent,
+                self.given_url,
+                terminal::word(&self.agent)
             )),
             _ if code == TAMPERED => Failure::new(message).code(TAMPERED),
             _ => Failure::new(message),

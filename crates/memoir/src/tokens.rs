@@ -25,6 +25,10 @@ fn read() -> Result<StoredTokens, Failure> {
 /// The token of an agent; `None` where none is stored. `place` and `agent` are the address of the service and a name
 /// there, or the installation on this machine (`database::place`) and the agent's identifier.
 pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure> {
+    // Without a folder of settings none is stored.
+    if path().is_err() {
+        return Ok(None);
+    }
     let mut tokens = read()?;
     // Names ignore case (SPEC 2.2).
     let agents = tokens.remove(place);

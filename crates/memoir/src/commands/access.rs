@@ -150,8 +150,9 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         // The error itself may say that nothing was changed.
         Err(error) => {
             terminal::note(&format!(
-                "the agent's model was not asked ({})",
-                error.code()
+                "whether the agent's model has decided is not known ({}); `memoir access list {}` shows it",
+                error.code(),
+                terminal::word(agent.name())
             ));
         }
     }

@@ -53,7 +53,7 @@ pub(crate) use text::without_hints;
 use written::ProgramMemory;
 
 use crate::{
-    failure::{CLOSED, Failure, NO_DATABASE, TAMPERED},
+    failure::{CLOSED, Failure, NO_DATABASE, TAMPERED, UNAUTHORIZED},
     options::Global,
     parse,
     remote::warning_of,
@@ -273,7 +273,9 @@ fn notice(
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
         // Otherwise each session would begin without memory, in silence (SPEC 5.5), until a person acts.
-        Failure::ShownFailure(failure) if problem.has_code(&[CLOSED, NO_DATABASE]) => {
+        Failure::ShownFailure(failure)
+            if problem.has_code(&[CLOSED, NO_DATABASE, UNAUTHORIZED]) =>
+        {
             text::no_memory(&failure.one_line())
         }
         Failure::ShownFailure(failure) if problem.has_code(&["not_found"]) => {
@@ -336,7 +338,9 @@ struct ReachedEvent<'a> {
 impl ReachedEvent<'_> {
     /// The text of a start that fits beside what the prompt gets.
     async fn start(&self, limit: TextLimit) -> Result<StartText, Failure> {
-        start::start(self.memory, &self.chosen, limit, self.arguments.max_tokens).await
+        let until = self.began + self.arguments.limit() / 2;
+        let most = self.arguments.max_tokens;
+        start::start(self.memory, &self.chosen, limit, most, until).await
     }
 
     /// The context, and a line for each pending item.

@@ -1,7 +1,7 @@
 //! The memory that a hook queries: an agent's in a database on this machine, or one behind a service. Both return the
 //! same shapes, which are parsed here once.
 
-use std::{collections::BTreeSet, thread, time::Duration};
+use std::{collections::BTreeSet, thread, time::Instant};
 
 use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
@@ -203,8 +203,12 @@ impl ReachedMemory {
         })
     }
 
-    /// A context that does not count as the last one.
-    pub(super) async fn measured_context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
+    /// A context that may not be the last one of a start.
+    pub(super) async fn tried_context(
+        &self,
+        max_tokens: u64,
+        is_first: bool,
+    ) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => {
                 let request = request(max_tokens);
@@ -212,30 +216,33 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let size = max_tokens.to_string();
-                // A service notes none that it explains.
+                // A service notes none that it explains. The first one is mostly the last, and is noted at once.
+                let is_explained = if is_first { "false" } else { "true" };
                 let request = [
                     ("max_tokens", &*size),
                     ("hard", "true"),
-                    ("explain", "true"),
+                    ("explain", is_explained),
                 ];
                 remote.get("context", &request).await
             }
         }
     }
 
-    /// Notes that the context of that size is the last one. Without effect on it: where that fails, a later one is noted.
-    pub(super) async fn note_context(&self, max_tokens: u64) {
-        match self {
-            Self::Here { agent, .. } => {
-                let _ = agent.note_context(&request(max_tokens)).await;
+    /// Notes the last of the contexts that were tried, by their sizes. Without effect on it: where that fails, a later
+    /// one is noted.
+    pub(super) async fn note_context(&self, tries: &[u64], until: Instant) {
+        match (self, tries) {
+            (Self::Here { agent, .. }, [.., last]) => {
+                let _ = agent.note_context(&request(*last)).await;
             }
-            Self::Away(remote) => {
-                let size = max_tokens.to_string();
+            (Self::Away(remote), [_, .., last]) => {
+                let size = last.to_string();
                 let request = [("max_tokens", &*size), ("hard", "true")];
                 let noting = remote.get::<HookContext>("context", &request);
                 // The program waits for the text.
-                let _ = tokio::time::timeout(Duration::from_millis(250), noting).await;
+                let _ = tokio::time::timeout_at(until.into(), noting).await;
             }
+            _ => {}
         }
     }
 

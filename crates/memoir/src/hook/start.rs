@@ -1,6 +1,6 @@
 //! The text of a session's start: the context, as far as the program accepts it, and a line for each pending item.
 
-use std::{collections::BTreeSet, fmt::Write};
+use std::{collections::BTreeSet, fmt::Write, time::Instant};
 
 use memoir_domain::context::REPORTS_HEADING;
 
@@ -39,21 +39,23 @@ impl StartText {
     }
 }
 
-/// The text within the limit, with at most `max_tokens` of context where given.
+/// The text within the limit, with at most `max_tokens` of context where given. A service notes the context that is in it,
+/// where it does so until that time.
 pub(super) async fn start(
     memory: &ReachedMemory,
     chosen: &ChosenAgent,
     limit: TextLimit,
     max_tokens: Option<u64>,
+    until: Instant,
 ) -> Result<StartText, Failure> {
     let waiting = memory.waiting(chosen).await?;
-    let mut last = 0;
+    let mut tries = Vec::new();
     let start = fitted(&waiting, limit, max_tokens, async |asked| {
-        last = asked;
-        memory.measured_context(asked).await
+        tries.push(asked);
+        memory.tried_context(asked, tries.len() == 1).await
     });
     let start = start.await?;
-    memory.note_context(last).await;
+    memory.note_context(&tries, until).await;
     Ok(start)
 }
 

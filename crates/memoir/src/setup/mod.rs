@@ -356,6 +356,7 @@ async fn make(
         return Ok(Some(agent.scope().agent.to_string()));
     };
     let given = std::env::var(TOKEN).unwrap_or_default();
+    // A person has agreed to the address, also to one of the environment.
     let remote = if given.is_empty() {
         let (url, is_typed) = (url.clone(), true);
         Remote::open(&ServiceAddress { url, is_typed }, Some(agent))?
