@@ -1,7 +1,8 @@
 //! Vectors of texts by a multilingual E5 small of 4 bits, computed in this process from one file (SPEC 6.5).
 //!
 //! Owns the file's format, the tokenizer and the encoder. Does not own when vectors are made, which texts they are of,
-//! and where they are kept. It opens the model's file and its stamp, and nothing else: no socket, no other program.
+//! and where they are kept. It reads the model's file, and reads, writes and removes its stamp, and nothing else: no
+//! socket, no other program.
 //!
 //! A file is used only if its SHA-256 is one of [`KNOWN_FILES`], by its stamp or by reading all of it. Nevertheless every
 //! length and index of it is checked, so that a file that is changed later gives wrong vectors or an error, and no panic.

@@ -6,9 +6,9 @@
 //! so choose what recall finds; nothing else follows, since the file's lengths and indices are checked in any case.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File, Metadata, Permissions},
     io::Write,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -55,5 +55,9 @@ pub(crate) fn remove(path: &Path) {
 pub(crate) fn write(known: &KnownFile, checked: &Metadata, path: &Path) {
     // A new file, so that nothing is written through a link.
     let written = File::create_new(stamp_path(path));
-    let _ = written.and_then(|mut file| file.write_all(stamp(known, checked).as_bytes()));
+    let _ = written.and_then(|mut file| {
+        // Like the file's: every user of it reads this.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.write_all(stamp(known, checked).as_bytes())
+    });
 }

@@ -226,9 +226,11 @@ impl Memories<'_> {
     /// Wipes the agent's index beside the caller, for a process that recalls no more.
     pub fn drop_index(self) {
         let indexes = self.memoir.state::<Indexes>();
-        let index = indexes.get(self.scope);
-        indexes.forget(self.scope);
-        drop_in_background(index);
+        // One that is being made stays: without it, its maker would begin again.
+        if let Some(index) = indexes.get(self.scope) {
+            indexes.forget(self.scope);
+            drop_in_background(index);
+        }
     }
 
     pub(super) async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
