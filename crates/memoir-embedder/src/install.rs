@@ -112,7 +112,7 @@ struct Copy<'a> {
 
 impl<'a> Copy<'a> {
     fn begin(part: &'a Path) -> io::Result<Self> {
-        // What an earlier process of this number left is no one's.
+        // What an earlier process of this number left is of no process.
         if part.symlink_metadata().is_ok() {
             fs::remove_file(part)?;
         }

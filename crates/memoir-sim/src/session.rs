@@ -35,7 +35,7 @@ impl From<Violation> for Failure {
 impl From<memoir_app::Error> for Failure {
     fn from(error: memoir_app::Error) -> Self {
         match error.code() {
-            // No act of anyone ends in these while the store is right.
+            // No act ends in these while the store is right.
             code @ ("internal" | "tampered" | "key_unavailable" | "disk_full" | "read_only") => {
                 Self::Broken(Violation::new("internal", format!("{code}: {error}")))
             }

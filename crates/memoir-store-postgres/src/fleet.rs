@@ -507,7 +507,7 @@ impl Fleet for PostgresStore {
 
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
         let (reach, account, agent) = match &of {
-            LogsOf::Everybody => (Reach::Fleet, None, None),
+            LogsOf::All => (Reach::Fleet, None, None),
             LogsOf::Account(account) => (Reach::Account(*account), Some(account.as_bytes()), None),
             LogsOf::Agent(scope) => (
                 Reach::Agent(*scope),

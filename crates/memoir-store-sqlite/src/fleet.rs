@@ -283,7 +283,7 @@ impl Fleet for SqliteStore {
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
         self.write(BULK_ROWS, move |connection| {
             let (account, agent) = match &of {
-                LogsOf::Everybody => (None, None),
+                LogsOf::All => (None, None),
                 LogsOf::Account(account) => (Some(account.as_bytes()), None),
                 LogsOf::Agent(scope) => {
                     (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes()))

@@ -482,7 +482,7 @@ pub trait Access: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogsOf {
     /// All agents'.
-    Everybody,
+    All,
     /// Those of one account's agents.
     Account(AccountId),
     /// One agent's.

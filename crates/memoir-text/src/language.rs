@@ -89,7 +89,7 @@ impl Evidence {
         let all: u32 = self.letters.iter().sum();
         let of = |script: Script| self.letters[script as usize];
         let script = Script::ALL.into_iter().max_by_key(|script| of(*script))?;
-        // A text in two scripts is in no one language, but for kana and Han, which are one.
+        // A text in two scripts is in no single language, but for kana and Han, which are one.
         let together = match script {
             Script::Han | Script::Kana => of(Script::Han) + of(Script::Kana),
             _ => of(script),

@@ -2,9 +2,9 @@
 //!
 //! A load is estimated before it is made: that of records and pages of sessions by the bytes of their bodies; that of
 //! memories by their number and tokens when they were last read, as the longest characters. Once memories are read,
-//! their bytes are known, and the rest of the room is released. A load holds its room until its rows are dropped. Short
-//! loads have room of their own, which long ones cannot take. The long loads of one agent take at most half of the room,
-//! so that all others have the other half.
+//! their bytes are known, and the rest of the room is released. A load holds its room until its memories are dropped;
+//! one of records, until it is done with their rows. Short loads have room of their own, which long ones cannot take.
+//! The long loads of one agent take at most half of the room, so that all others have the other half.
 //!
 //! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
 

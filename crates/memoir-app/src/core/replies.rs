@@ -311,26 +311,23 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn drop_reply(&self, key: &ReplyKey, attempt: &RequestAttempt) -> Result<bool> {
-        let Attempt {
-            written,
-            account,
-            key_digest,
-            ..
-        } = &*attempt.0;
-        let open = written.lock().open.clone();
-        let dropped = self.store.drop_reply(*account, key_digest, open.as_deref());
-        if dropped.await? {
+        if self.drop_row(key, attempt).await? {
             return Ok(true);
         }
         // Another attempt dropped it, because it changed nothing either, or wrote it with its change.
         let KeptReply::New(entered) = self.begin_reply(key).await? else {
             return Ok(false);
         };
-        let Attempt { written, .. } = &*entered.0;
-        let open = written.lock().open.clone();
-        let dropped = self.store.drop_reply(*account, key_digest, open.as_deref());
-        dropped.await?;
+        self.drop_row(key, &entered).await?;
         Ok(true)
+    }
+
+    /// Removes the row as this attempt knows it; returns whether it was so.
+    async fn drop_row(&self, key: &ReplyKey, attempt: &RequestAttempt) -> Result<bool> {
+        let open = attempt.0.written.lock().open.clone();
+        let (account, digest) = (key.account, &key.key_digest);
+        let dropped = self.store.drop_reply(account, digest, open.as_deref());
+        Ok(dropped.await?)
     }
 
     /// Removes responses that are old enough that no client repeats their requests.

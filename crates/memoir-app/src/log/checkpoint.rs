@@ -72,7 +72,7 @@ impl Memoir {
     /// # Errors
     /// The store or the key store fails.
     pub async fn checkpoint(&self) -> Result<CheckpointView> {
-        self.checkpoint_of(LogsOf::Everybody).await
+        self.checkpoint_of(LogsOf::All).await
     }
 
     async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {

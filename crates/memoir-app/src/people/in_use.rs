@@ -53,7 +53,7 @@ impl Grants<'_> {
         Ok(false)
     }
 
-    /// Whether the agent acted, or was given a memory by anyone but Memoir.
+    /// Whether the agent acted, or was given a memory by another actor than Memoir.
     async fn has_record_of_use(self, loaded: &Loaded) -> Result<bool> {
         let (mut entries, mut from_seq) = (0, Some(1));
         while let Some(first) = from_seq {

@@ -41,7 +41,7 @@ async fn play(path: &Path) {
         store.commit(commit).await.unwrap();
     }
     say("acknowledged 404");
-    let length = store.append_leaves(at(9), LogsOf::Everybody).await;
+    let length = store.append_leaves(at(9), LogsOf::All).await;
     assert_eq!(length.unwrap(), 1);
     say("appended");
     play_access(&store).await;

@@ -24,7 +24,7 @@ async fn grow(author: &mut Author, records: usize) {
 
 /// Appends what all logs call for; the length afterwards.
 async fn append(store: &Arc<dyn Store>, seconds: i64) -> u64 {
-    let appended = store.append_leaves(at(seconds), LogsOf::Everybody);
+    let appended = store.append_leaves(at(seconds), LogsOf::All);
     appended.await.unwrap()
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn spec_5_6_leaves_are_of_those_that_are_asked_for_only(store: 
         (agent, Some(second)),
         (account, Some(first)),
         (account, None),
-        (LogsOf::Everybody, Some(other)),
+        (LogsOf::All, Some(other)),
     ] {
         expected.extend(own.map(|author| leaf(author, 7)));
         let length = store.append_leaves(at(7), of).await.unwrap();

@@ -60,7 +60,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.records_at(missing, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
-    let length = store.append_leaves(at(1), LogsOf::Everybody).await;
+    let length = store.append_leaves(at(1), LogsOf::All).await;
     assert_eq!(length.unwrap(), 0);
     assert_eq!(store.leaves(0).await.unwrap(), []);
     let renewed = store.renew_lease(missing, session_id(1), 1, at(1)).await;
