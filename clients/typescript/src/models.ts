@@ -150,7 +150,7 @@ export interface SavedMemory extends Memory {
   readonly replaced?: readonly number[] | null;
   /** Those that stay where they are, with the reason; likewise. */
   readonly not_replaced?: readonly NotReplaced[] | null;
-  /** One line on how to word the text better, where it names no one; left out where it is clear or that is not sure. */
+  /** One line on how to word the text better, where it names no person; left out where it is clear or that is not sure. */
   readonly note?: string | null;
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::{
     access::{AccessKindName, AccessScopeName, RequestOver},
+    log::audit::UNDONE,
     session::{EndReason, FAILURE, FailureClass},
 };
 
@@ -27,7 +28,7 @@ pub fn fact(name: &str) -> Cow<'static, str> {
         "started_by" => "begun by",
         "to_seq" => "to record",
         "import_seq" => "record of the import",
-        "taken_back" => "records undone",
+        UNDONE => "records undone",
         "guard" => "loss guard",
         "limit" | "reason" | "why" => "because",
         name => return Cow::Owned(name.replace('_', " ")),

@@ -1,6 +1,6 @@
 //! Texts that do not say who they are about.
 //!
-//! Owns when a pronoun is surely the subject of a text that names no one. The words are those of the tables in
+//! Owns when a pronoun is surely the subject of a text that names no person. The words are those of the tables in
 //! `languages`.
 
 use std::sync::LazyLock;

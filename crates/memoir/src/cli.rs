@@ -78,7 +78,8 @@ pub(crate) enum Command {
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),
-    Doubles(commands::doubles::Arguments),
+    #[command(name = "doubles")]
+    NearDuplicates(commands::near_duplicates::Arguments),
     Archive(commands::archive::Arguments),
     Kept(commands::kept::Arguments),
     Stats(commands::stats::Arguments),
@@ -152,7 +153,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Rewind(arguments) => commands::rewind::run(&global, arguments).await,
         Command::Shred(arguments) => commands::shred::run(&global, arguments).await,
         Command::History(arguments) => commands::history::run(&global, arguments).await,
-        Command::Doubles(arguments) => commands::doubles::run(&global, arguments).await,
+        Command::NearDuplicates(arguments) => {
+            commands::near_duplicates::run(&global, arguments).await
+        }
         Command::Archive(arguments) => commands::archive::run(&global, arguments).await,
         Command::Kept(arguments) => commands::kept::run(&global, arguments).await,
         Command::Stats(arguments) => commands::stats::run(&global, arguments).await,

@@ -192,8 +192,8 @@ class SavedMemory(Memory):
         same_as: an active memory with the same text; only for the agent itself.
         replaced: the memories that it replaced, which are archival now; None without `replaces`.
         not_replaced: those that stay where they are, with the reason; likewise.
-        note: one line on how to word the text better, where it names no one; None where it is clear
-            or that is not sure.
+        note: one line on how to word the text better, where it names no person; None where it is
+            clear or that is not sure.
     """
 
     refinement_due: Due | None = None

@@ -233,7 +233,7 @@ pub struct Saved {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<schemas::NotReplaced>>)]
     pub not_replaced: Option<Vec<Unreplaced>>,
-    /// One line on how to word the text better: it begins with a pronoun, and names no one. Only where that is sure.
+    /// One line on how to word the text better: it begins with a pronoun, and names no person. Only where that is sure.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub note: Option<PrivateText>,

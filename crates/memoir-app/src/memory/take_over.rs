@@ -72,14 +72,13 @@ pub struct ImportRequest {
 }
 
 /// The result.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TakenOver {
     /// Memories that were imported and are active.
     pub kept: u64,
     /// Those that were imported as discarded.
     pub discarded: u64,
     /// Those that the file has more than once.
-    #[serde(rename = "doubles")]
     pub duplicates: u64,
     /// Those that the agent had already.
     pub known: u64,
@@ -90,7 +89,6 @@ pub struct TakenOver {
     /// Those that break a limit.
     pub refused: u64,
     /// The core size after the import, or a preview of it.
-    #[serde(flatten)]
     pub core: CoreAfter,
     /// The first number given; `None` where nothing was written.
     pub first: Option<Number>,

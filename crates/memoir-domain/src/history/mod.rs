@@ -59,7 +59,8 @@ pub struct MemoryEvent {
     /// The session that it belongs to.
     pub session: Option<SessionId>,
     /// Whether it is effective: not undone since.
-    pub in_force: bool,
+    #[serde(rename = "in_force")]
+    pub effective: bool,
     /// Its effect on the memory.
     pub what: EventMeaning,
 }
@@ -151,9 +152,17 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
         for (number, what) in events_of(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
                 // Shredded text does not come back, whatever is undone (SPEC 4.4).
-                let in_force = record.action == Action::MemoryShredded
+                let effective = record.action == Action::MemoryShredded
                     || effective_records.is_effective(record.seq);
-                story.events.push(event(record, in_force, what));
+                story.events.push(MemoryEvent {
+                    seq: record.seq,
+                    recorded_at: record.recorded_at,
+                    actor: record.actor.clone(),
+                    action: record.action,
+                    session: record.session,
+                    effective,
+                    what,
+                });
             }
         }
     }
@@ -245,18 +254,6 @@ fn reach<'a, I: Iterator<Item = &'a Number>>(
         }
     }
     reached
-}
-
-fn event(record: &Record, in_force: bool, what: EventMeaning) -> MemoryEvent {
-    MemoryEvent {
-        seq: record.seq,
-        recorded_at: record.recorded_at,
-        actor: record.actor.clone(),
-        action: record.action,
-        session: record.session,
-        in_force,
-        what,
-    }
 }
 
 fn events_of(

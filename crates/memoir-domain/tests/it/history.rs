@@ -28,7 +28,7 @@ fn events(world: &World, number: u64) -> Vec<String> {
             EventMeaning::Changed { to } => format!("{} {:?}", event.action.as_str(), to.kind()),
             other => format!("{other:?}").to_lowercase(),
         };
-        match event.in_force {
+        match event.effective {
             true => what,
             false => format!("[{what}]"),
         }

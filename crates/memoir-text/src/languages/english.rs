@@ -246,3 +246,24 @@ in since by until till during of from early late mid around year spring summer a
     marks_names: true,
     ..LanguageTable::EMPTY
 };
+
+/// English forms without a regular ending: the first of each group is the word, the others are its forms.
+pub(crate) const IRREGULAR_FORMS: &str = "
+beat/beaten become/became begin/began/begun bend/bent bind/bound bite/bit/bitten bleed/bled blow/blew/blown
+break/broke/broken breed/bred bring/brought build/built burn/burnt buy/bought catch/caught
+choose/chose/chosen cling/clung come/came creep/crept deal/dealt dig/dug draw/drew/drawn dream/dreamt
+drink/drank/drunk drive/drove/driven eat/ate/eaten fall/fell/fallen feed/fed feel/felt fight/fought
+find/found flee/fled fly/flew/flown forbid/forbade/forbidden forget/forgot/forgotten
+forgive/forgave/forgiven freeze/froze/frozen get/got/gotten give/gave/given go/went/gone grind/ground
+grow/grew/grown hang/hung hear/heard hide/hid/hidden hold/held keep/kept kneel/knelt know/knew/known
+lay/laid lead/led learn/learnt leave/left lend/lent light/lit lose/lost make/made mean/meant meet/met
+mistake/mistook/mistaken pay/paid ride/rode/ridden ring/rang/rung rise/rose/risen run/ran say/said
+see/saw/seen seek/sought sell/sold send/sent sew/sewn shake/shook/shaken shine/shone shoot/shot show/shown
+shrink/shrank/shrunk sing/sang/sung sink/sank/sunk sit/sat sleep/slept slide/slid speak/spoke/spoken
+spend/spent spin/spun stand/stood steal/stole/stolen stick/stuck sting/stung strike/struck swear/swore/sworn
+sweep/swept swim/swam/swum swing/swung take/took/taken teach/taught tear/tore/torn tell/told think/thought
+throw/threw/thrown understand/understood wake/woke/woken wear/wore/worn weave/wove/woven weep/wept win/won
+wind/wound write/wrote/written child/children foot/feet goose/geese man/men mouse/mice person/people
+tooth/teeth woman/women knife/knives wife/wives life/lives leaf/leaves half/halves shelf/shelves wolf/wolves
+good/better/best bad/worse/worst
+";

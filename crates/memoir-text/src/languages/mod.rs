@@ -6,7 +6,7 @@
 mod arabic;
 mod chinese;
 mod dutch;
-mod english;
+pub(crate) mod english;
 mod french;
 mod german;
 mod italian;

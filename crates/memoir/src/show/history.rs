@@ -113,7 +113,7 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
 fn lines(event: &MemoryEvent) -> String {
     let (what, words) = event_text(event);
     // A shredded text cannot be restored.
-    let is_undone = !event.in_force && event.what != EventMeaning::Shredded;
+    let is_undone = !event.effective && event.what != EventMeaning::Shredded;
     let undone = match is_undone {
         true => format!(" {YELLOW}(undone later){YELLOW:#}"),
         false => String::new(),

@@ -67,7 +67,7 @@ impl Tree<'_> {
     fn event(&self, event: &MemoryEvent) -> Markup {
         let (what, text) = self.meaning(event);
         // A shredded text cannot be restored.
-        let is_undone = !event.in_force && event.what != EventMeaning::Shredded;
+        let is_undone = !event.effective && event.what != EventMeaning::Shredded;
         html! {
             div.event {
                 p { (parts::time(event.recorded_at)) " " (what)

@@ -1,4 +1,4 @@
-//! `memoir doubles`: near duplicates, and their differences.
+//! Lists near duplicates, and their differences.
 
 use memoir_app::ShownMemory;
 use memoir_domain::near_duplicates::{DEFAULT_PAIRS, NearDuplicates};
