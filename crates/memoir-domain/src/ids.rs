@@ -5,8 +5,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-macro_rules! identifier {
-    ($(#[$meta:meta])* $name:ident) => {
+macro_rules! identifiers {
+    ($($(#[$meta:meta])* $name:ident,)+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[derive(derive_more::Display, derive_more::Debug)]
@@ -27,6 +27,12 @@ macro_rules! identifier {
             }
         }
 
+        impl From<[u8; 16]> for $name {
+            fn from(bytes: [u8; 16]) -> Self {
+                Self::from_bytes(bytes)
+            }
+        }
+
         impl FromStr for $name {
             type Err = InvalidId;
 
@@ -34,7 +40,7 @@ macro_rules! identifier {
                 text.parse().map(Self).map_err(|_| InvalidId)
             }
         }
-    };
+    )+};
 }
 
 /// A text that is no identifier.
@@ -44,31 +50,20 @@ macro_rules! identifier {
 )]
 pub struct InvalidId;
 
-identifier!(
+identifiers! {
     /// A tenant.
-    AccountId
-);
-identifier!(
+    AccountId,
     /// The owner of a private memory.
-    AgentId
-);
-identifier!(
+    AgentId,
     /// One refinement session.
-    SessionId
-);
-
-identifier!(
+    SessionId,
     /// A token that gives access to an interface of the service.
-    TokenId
-);
-identifier!(
+    TokenId,
     /// A user with a name and a password.
-    UserId
-);
-identifier!(
+    UserId,
     /// An access request to an agent (SPEC 5.2).
-    AccessRequestId
-);
+    AccessRequestId,
+}
 
 /// An agent of an account: every look-up of private data takes one (SPEC 5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

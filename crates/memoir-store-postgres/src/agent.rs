@@ -182,9 +182,7 @@ impl Store for PostgresStore {
         let Some(agent) = first(next(true), decode::agent)? else {
             return Ok(None);
         };
-        let running_session = first(next(true), |row| {
-            Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
-        })?;
+        let running_session = first(next(true), |row| Columns::new(row, "sessions").id())?;
         let row_counts = next(true);
         let prompts = first(next(query.prompts), decode::prompts)?;
         if query.prompts && prompts.is_none() {

@@ -1,7 +1,7 @@
 //! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
 use async_trait::async_trait;
-use memoir_domain::{SessionId, Timestamp};
+use memoir_domain::Timestamp;
 use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode::Columns};
 
 use crate::{
@@ -74,7 +74,7 @@ impl Deliveries for PostgresStore {
             .await?;
         all(&answers.concat(), |row| {
             let mut columns = Columns::new(row, "deliveries");
-            let session = SessionId::from_bytes(columns.id()?);
+            let session = columns.id()?;
             Ok(DeliveryRow {
                 scope: columns.scope()?,
                 session,

@@ -252,7 +252,7 @@ impl Fleet for PostgresStore {
         let values = values![account.as_bytes(), column(agents, |agent| agent.as_bytes())];
         self.all(account, sql, values, |row| {
             let mut columns = Columns::new(row, "sessions");
-            Ok((AgentId::from_bytes(columns.id()?), columns.word()?))
+            Ok((columns.id()?, columns.word()?))
         })
         .await
     }
@@ -340,8 +340,7 @@ impl Fleet for PostgresStore {
         );
         let read = self.all(Reach::Fleet, sql, values, |row| {
             let mut columns = Columns::new(row, "agents");
-            let account = AccountId::from_bytes(columns.id()?);
-            let agent = AgentId::from_bytes(columns.id()?);
+            let (account, agent): (AccountId, AgentId) = (columns.id()?, columns.id()?);
             Ok((account, columns.optional_integer()?, agent))
         });
         let mut found = read.await?;

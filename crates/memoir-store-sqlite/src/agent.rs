@@ -341,7 +341,7 @@ fn snapshot(
             connection,
             "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
             [agent_id],
-            |row| Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?)),
+            |row| Columns::new(row, "sessions").id(),
         )?,
         open_requests: match query.open_requests {
             true => requests::open_of(connection, scope)?,

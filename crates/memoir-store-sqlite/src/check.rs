@@ -105,7 +105,7 @@ const RULES: [Rule; 6] = [
         sql: "SELECT id FROM agents \
               WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
         problem: |columns| {
-            let agent = AgentId::from_bytes(columns.id()?);
+            let agent: AgentId = columns.id()?;
             Ok(format!("table `agent_prompts`: row {agent} is missing"))
         },
         advice: RESTORE,
@@ -120,7 +120,7 @@ const RULES: [Rule; 6] = [
                   FROM agents) \
               WHERE first <> 1 OR last <> entries OR next_seq <> last + 1",
         problem: |columns| {
-            let agent = AgentId::from_bytes(columns.id()?);
+            let agent: AgentId = columns.id()?;
             let next_seq = columns.count()?;
             let (count, last, first) = (columns.count()?, columns.count()?, columns.count()?);
             Ok(format!(
@@ -137,7 +137,7 @@ const RULES: [Rule; 6] = [
                   AND seq = (SELECT max(seq) FROM audit_records WHERE agent_id = id) \
               WHERE hash <> head LIMIT 20",
         problem: |columns| {
-            let agent = AgentId::from_bytes(columns.id()?);
+            let agent: AgentId = columns.id()?;
             let last = columns.count()?;
             let problem = format!("the head of {agent} is not the hash of its record {last}");
             Ok(format!("table `agents`: {problem}"))
@@ -167,7 +167,7 @@ const RULES: [Rule; 6] = [
               WHERE agents.id IS NULL OR record.hash <> log_leaves.head LIMIT 20",
         problem: |columns| {
             let position = columns.count()?;
-            let agent = AgentId::from_bytes(columns.id()?);
+            let agent: AgentId = columns.id()?;
             let seq = columns.count()?;
             let problem = match columns.flag()? {
                 true => format!("is about {agent}, which does not exist"),
@@ -184,8 +184,8 @@ const RULES: [Rule; 6] = [
               LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
               WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
         problem: |columns| {
-            let token = TokenId::from_bytes(columns.id()?);
-            let agent = AgentId::from_bytes(columns.id()?);
+            let token: TokenId = columns.id()?;
+            let agent: AgentId = columns.id()?;
             let problem = format!("row {token} is of {agent}, which its account has not");
             Ok(format!("table `tokens`: {problem}"))
         },

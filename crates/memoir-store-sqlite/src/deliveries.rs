@@ -156,12 +156,10 @@ fn due(
     latest: Timestamp,
     limit: u32,
 ) -> error::Result<Vec<SessionId>> {
-    all(
-        connection,
-        DUE,
-        params![receiver, now.microseconds(), latest.microseconds(), limit],
-        |row| Ok(SessionId::from_bytes(Columns::new(row, "deliveries").id()?)),
-    )
+    let values = params![receiver, now.microseconds(), latest.microseconds(), limit];
+    all(connection, DUE, values, |row| {
+        Columns::new(row, "deliveries").id()
+    })
 }
 
 #[cfg(test)]

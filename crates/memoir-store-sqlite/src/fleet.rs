@@ -417,7 +417,7 @@ fn proposed(
         };
         let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "agents");
-        let agent = AgentId::from_bytes(columns.id()?);
+        let agent: AgentId = columns.id()?;
         if !query.except.contains(&agent) {
             found.push((columns.optional_integer()?, agent));
         }
@@ -437,12 +437,10 @@ pub(crate) fn accounts(
     if let Some(account) = of {
         return Ok(vec![account]);
     }
-    all(
-        connection,
-        "SELECT id FROM accounts ORDER BY id",
-        [],
-        |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
-    )
+    let sql = "SELECT id FROM accounts ORDER BY id";
+    all(connection, sql, (), |row| {
+        Columns::new(row, "accounts").id()
+    })
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
              ORDER BY {rank} {rank_turn}, folded_name {name_turn} LIMIT ?3 OFFSET ?4"
         ),
         values.as_slice(),
-        |row| Ok(AgentId::from_bytes(Columns::new(row, "agents").id()?)),
+        |row| Columns::new(row, "agents").id(),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Conversations that wait to be read.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
     FURTHEST_DAYS, MessageOutcome, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
     Waiting, select,
@@ -366,7 +366,7 @@ fn due(
             per_account
         ];
         scopes.extend(all(connection, sql, bounds, |row| {
-            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+            let agent = Columns::new(row, "agents").id()?;
             Ok(AgentScope { account, agent })
         })?);
     }

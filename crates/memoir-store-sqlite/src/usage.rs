@@ -47,7 +47,7 @@ pub(crate) fn usage(
 ) -> Result<StoredUsage> {
     let _view = ReadTransaction::new(connection)?;
     let agent = agent.as_ref().map(|agent| &agent.as_bytes()[..]);
-    let agents = all(
+    let agents: Vec<[u8; 16]> = all(
         connection,
         AGENTS,
         params![account.as_bytes(), agent],

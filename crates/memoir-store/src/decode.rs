@@ -6,9 +6,8 @@
 
 use data_encoding::HEXLOWER;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    absorption::MessageState, context::ContextMark, memory::Number, schedule::NextDue,
-    session::Lease,
+    AgentId, AgentScope, SessionId, Timestamp, absorption::MessageState, context::ContextMark,
+    memory::Number, schedule::NextDue, session::Lease,
 };
 use serde::{Deserialize, de::value::StrDeserializer};
 
@@ -229,7 +228,7 @@ pub const READERS: &[(&str, &str, RowReader)] = readers! {
 pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
     let mut columns = Columns::new(row, "accounts");
     Ok(AccountRow {
-        id: AccountId::from_bytes(columns.id()?),
+        id: columns.id()?,
         name: columns.text()?,
         folded_name: columns.text()?,
         created_at: columns.time()?,
@@ -276,7 +275,7 @@ pub fn agents_of_health(row: &dyn DatabaseRow) -> Result<(u64, u64)> {
 /// Reads `columns!(prompts)`.
 pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     let mut columns = Columns::new(row, "agent_prompts");
-    columns.id()?;
+    columns.id::<AgentId>()?;
     columns.stored_text()
 }
 
@@ -336,7 +335,7 @@ pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
 /// Reads the agent, then `columns!(row_counts)`.
 pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
     let mut columns = Columns::new(row, "memories");
-    columns.id()?;
+    columns.id::<AgentId>()?;
     Ok(RowCounts {
         core: columns.count_and_tokens()?,
         journal: columns.count_and_tokens()?,
@@ -366,8 +365,7 @@ pub fn vector_model(row: &dyn DatabaseRow) -> Result<(String, u64)> {
 /// Reads `columns!(session)`.
 pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
-    let id = SessionId::from_bytes(columns.id()?);
-    let agent = AgentId::from_bytes(columns.id()?);
+    let (id, agent) = (columns.id()?, columns.id()?);
     let session = SessionColumns {
         state: columns.word()?,
         driver: columns.word()?,
@@ -404,10 +402,9 @@ pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
 /// Reads a session's identifier, its agent's and its account's, its model and its start.
 pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
     let mut columns = Columns::new(row, "sessions");
-    let id = SessionId::from_bytes(columns.id()?);
     Ok(WaitingSession {
+        id: columns.id()?,
         scope: columns.scope()?,
-        id,
         model: columns.optional_text()?,
         started_at: columns.time()?,
     })
@@ -416,7 +413,7 @@ pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
 /// Reads a session's identifier, its agent's and its account's.
 pub fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> {
     let mut columns = Columns::new(row, "sessions");
-    let session = SessionId::from_bytes(columns.id()?);
+    let session = columns.id()?;
     Ok((columns.scope()?, session))
 }
 
@@ -446,7 +443,7 @@ fn record_with<Body>(
         actor_kind: columns.word()?,
         actor_name: columns.text()?,
         action: columns.word()?,
-        session: columns.optional_id()?.map(SessionId::from_bytes),
+        session: columns.optional_id()?,
         memory: columns.optional_count()?.map(Number),
         body_version: columns.count()?,
         body_commitment: columns.bytes()?,
@@ -460,9 +457,8 @@ fn record_with<Body>(
 /// Reads a record of an account's list: the agent and its name, then `columns!(wordless_record)`.
 pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     let mut columns = Columns::new(row, "audit_records");
-    let agent = AgentId::from_bytes(columns.id()?);
     Ok(FleetRecord {
-        agent,
+        agent: columns.id()?,
         agent_name: columns.text()?,
         record: record_with(&mut columns, |_| Ok(()))?,
     })
@@ -473,7 +469,7 @@ pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
     let mut columns = Columns::new(row, "log_leaves");
     let position = columns.count()?;
     let leaf = LeafRow {
-        agent: AgentId::from_bytes(columns.id()?),
+        agent: columns.id()?,
         seq: columns.count()?,
         head: columns.bytes()?,
         recorded_at: columns.time()?,
@@ -582,7 +578,7 @@ fn receiver(row: &dyn DatabaseRow) -> Result<()> {
 fn delivery(row: &dyn DatabaseRow) -> Result<()> {
     let mut columns = Columns::new(row, "deliveries");
     columns.bytes::<32>()?;
-    columns.id()?;
+    columns.id::<SessionId>()?;
     columns.small_count()?;
     columns.time().map(drop)
 }
@@ -600,9 +596,9 @@ pub fn bearer(row: &dyn DatabaseRow) -> Result<(TokenRow, Option<String>)> {
 
 fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
     Ok(TokenRow {
-        id: TokenId::from_bytes(columns.id()?),
-        account: AccountId::from_bytes(columns.id()?),
-        agent: columns.optional_id()?.map(AgentId::from_bytes),
+        id: columns.id()?,
+        account: columns.id()?,
+        agent: columns.optional_id()?,
         last_used_at: columns.optional_time()?,
         columns: TokenColumns {
             digest: columns.bytes()?,
@@ -617,8 +613,8 @@ fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
 pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
     let mut columns = Columns::new(row, "users");
     Ok(UserRow {
-        id: UserId::from_bytes(columns.id()?),
-        account: AccountId::from_bytes(columns.id()?),
+        id: columns.id()?,
+        account: columns.id()?,
         columns: UserColumns {
             folded_name: columns.text()?,
             created_at: columns.time()?,
@@ -632,8 +628,8 @@ pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
 pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
     let mut columns = Columns::new(row, "access_requests");
     Ok(AccessRow {
-        id: AccessRequestId::from_bytes(columns.id()?),
-        agent: AgentId::from_bytes(columns.id()?),
+        id: columns.id()?,
+        agent: columns.id()?,
         columns: AccessColumns {
             state: columns.word()?,
             requested_at: columns.time()?,
@@ -647,7 +643,7 @@ pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
 pub fn open_access(row: &dyn DatabaseRow) -> Result<OpenAccess> {
     let mut columns = Columns::new(row, "access_requests");
     Ok(OpenAccess {
-        id: AccessRequestId::from_bytes(columns.id()?),
+        id: columns.id()?,
         scope: columns.scope()?,
         state: columns.word()?,
         expires_at: columns.time()?,
@@ -657,15 +653,11 @@ pub fn open_access(row: &dyn DatabaseRow) -> Result<OpenAccess> {
 /// Reads `columns!(reply)`.
 pub fn reply(row: &dyn DatabaseRow) -> Result<ReplyRow> {
     let mut columns = Columns::new(row, "replies");
-    let key_digest = columns.bytes()?;
-    let account = AccountId::from_bytes(columns.id()?);
-    let request_digest = columns.bytes()?;
-    let recorded_at = columns.time()?;
     Ok(ReplyRow {
-        account,
-        key_digest,
-        request_digest,
-        recorded_at,
+        key_digest: columns.bytes()?,
+        account: columns.id()?,
+        request_digest: columns.bytes()?,
+        recorded_at: columns.time()?,
         answer: columns.optional_document()?,
     })
 }
@@ -846,19 +838,18 @@ impl<'row> Columns<'row> {
         self.required(value)
     }
 
-    fn optional_id(&mut self) -> Result<Option<[u8; 16]>> {
-        self.optional_bytes()
+    fn optional_id<Id: From<[u8; 16]>>(&mut self) -> Result<Option<Id>> {
+        Ok(self.optional_bytes::<16>()?.map(Id::from))
     }
 
-    /// The bytes of an identifier.
-    pub fn id(&mut self) -> Result<[u8; 16]> {
-        self.bytes()
+    /// An identifier.
+    pub fn id<Id: From<[u8; 16]>>(&mut self) -> Result<Id> {
+        self.bytes::<16>().map(Id::from)
     }
 
     /// An agent's identifier and its account's.
     pub fn scope(&mut self) -> Result<AgentScope> {
-        let agent = AgentId::from_bytes(self.id()?);
-        let account = AccountId::from_bytes(self.id()?);
+        let (agent, account) = (self.id()?, self.id()?);
         Ok(AgentScope { account, agent })
     }
 
