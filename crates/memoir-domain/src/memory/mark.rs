@@ -1,13 +1,6 @@
 //! A memory without its text, for comparing two states of it: compact, so that a whole history can be followed without
 //! its texts.
 
-use std::fmt;
-
-use data_encoding::HEXLOWER;
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, Visitor},
-};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -49,43 +42,6 @@ impl TextMark {
     /// As bytes, to be sealed.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
-    }
-}
-
-/// As the 32 hexadecimal digits of its bytes.
-impl Serialize for TextMark {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut digits = [0; 32];
-        HEXLOWER.encode_mut(&self.0, &mut digits);
-        // Hexadecimal digits are ASCII.
-        serializer.serialize_str(str::from_utf8(&digits).unwrap_or_default())
-    }
-}
-
-impl<'de> Deserialize<'de> for TextMark {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Digits)
-    }
-}
-
-/// Reads a mark without copying its digits: every opened original has one.
-struct Digits;
-
-impl Visitor<'_> for Digits {
-    type Value = TextMark;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("32 hexadecimal digits")
-    }
-
-    fn visit_str<E: de::Error>(self, digits: &str) -> Result<TextMark, E> {
-        let mut mark = [0; 16];
-        let is_whole = digits.len() == 2 * mark.len()
-            && HEXLOWER.decode_mut(digits.as_bytes(), &mut mark).is_ok();
-        // The digits reveal the text, so no error contains them.
-        is_whole
-            .then_some(TextMark(mark))
-            .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use data_encoding::HEXLOWER;
 use memoir_domain::{
     audit::{Action, Change},
     manage::ChangeRefusal,
@@ -45,7 +46,8 @@ fn spec_4_4_nothing_is_left_of_a_memory_but_when_and_why() {
     let summary = world.summarise(&[2, number], "tea");
     world.complete();
     // By its mark a guess at a text could be tried.
-    let mark = json!(TextMark::of_text(secret().content.expose())).to_string();
+    let mark = TextMark::of_text(secret().content.expose());
+    let mark = HEXLOWER.encode(mark.as_bytes());
     assert!(everything(&world).contains("4711"));
     world.shred(number).unwrap();
     let stored = everything(&world);
