@@ -112,7 +112,7 @@ impl AgentFacts {
         let health = self.health;
         let mut words = match (health, failure) {
             (Health::Failed, Some(failure)) => failure.label(),
-            (health, _) => health.explanation(),
+            (health, _) => health.label(),
         }
         .to_owned();
         let is_over = self.counts.core_tokens > self.effective_core_token_budget;

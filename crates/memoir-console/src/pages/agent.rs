@@ -201,7 +201,7 @@ pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
     html! {
         // First: an agent can be due that the schedule does not ask.
         @if let Some(reason) = view.next_refinement_reason {
-            span.none { "never, since " (reason.explanation()) }
+            span.none { "never, since " (reason.label()) }
         } @else if let Some(due) = view.refinement_due {
             span.badge.running { "due (" (due.reason.label()) ")" }
         } @else if let Some(at) = view.next_refinement_at {

@@ -161,7 +161,7 @@ fn filters(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
                 (link(None, all, "in all"))
                 @for (health, count) in counted.filter(shown) {
                     // After the number of its agents: `2 whose last session failed`.
-                    (link(Some(health), count, &health.explanation().replacen("its ", "whose ", 1)))
+                    (link(Some(health), count, &health.label().replacen("its ", "whose ", 1)))
                 }
             }
         }

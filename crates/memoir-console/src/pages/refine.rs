@@ -177,7 +177,7 @@ fn schedule(console: &Console, visitor: &Visitor, view: &AgentFacts) -> Markup {
                         "Its schedule is off in its " a href={ (path) "/settings" } { "settings" }
                         ": it is asked only on request."
                     }
-                    Some(reason) => { "The schedule never asks it: " (reason.explanation()) "." }
+                    Some(reason) => { "The schedule never asks it: " (reason.label()) "." }
                 }
             }
             @if is_paused {

@@ -180,20 +180,12 @@ pub fn weekday_and_time(text: &str) -> Option<(civil::Weekday, civil::Time)> {
 
 /// Reads `Mon` or `monday`, in any case.
 pub fn weekday(name: &str) -> Option<civil::Weekday> {
-    use civil::Weekday;
-    const DAYS: [(&str, Weekday); 7] = [
-        ("monday", Weekday::Monday),
-        ("tuesday", Weekday::Tuesday),
-        ("wednesday", Weekday::Wednesday),
-        ("thursday", Weekday::Thursday),
-        ("friday", Weekday::Friday),
-        ("saturday", Weekday::Saturday),
-        ("sunday", Weekday::Sunday),
-    ];
-    let day = name.to_lowercase();
-    let mut days = DAYS.into_iter();
-    let (_, weekday) = days.find(|(name, _)| day == *name || day == name[..3])?;
-    Some(weekday)
+    let wanted = name.to_lowercase();
+    let mut days = civil::Weekday::Monday.cycle_forward().take(7);
+    days.find(|day| {
+        let day = format!("{day:?}").to_lowercase();
+        wanted == day || wanted == day[..3]
+    })
 }
 
 /// Reads `03:00` or `3:00`.
@@ -301,28 +293,15 @@ wire_names! {
     /// Why the schedule never begins a session of an agent, while it does not change.
     pub enum SkipReason {
         /// It is out of service, or erased.
-        Inactive = "inactive",
+        Inactive = "inactive" => "it is not active",
         /// It is paused.
-        Paused = "paused",
+        Paused = "paused" => "it is paused",
         /// Its `refinement_schedule` is `off`, or the installation's schedule is.
-        ScheduleOff = "schedule_off",
+        ScheduleOff = "schedule_off" => "the schedule is off",
         /// A session could do nothing (SPEC 3.5).
-        NothingToRefine = "nothing_to_refine",
+        NothingToRefine = "nothing_to_refine" => "there is nothing to refine",
         /// It has no model. An agent that opens its sessions itself needs none.
-        NoModel = "no_model",
-    }
-}
-
-impl SkipReason {
-    /// The reason in words.
-    pub fn explanation(self) -> &'static str {
-        match self {
-            Self::Inactive => "it is not active",
-            Self::Paused => "it is paused",
-            Self::ScheduleOff => "the schedule is off",
-            Self::NothingToRefine => "there is nothing to refine",
-            Self::NoModel => "it has no model",
-        }
+        NoModel = "no_model" => "it has no model",
     }
 }
 

@@ -6,13 +6,13 @@ wire_names! {
     /// How an agent is. The worst comes first.
     pub enum Health {
         /// Its last session failed: the model's provider gave no usable response.
-        Failed = "failed",
+        Failed = "failed" => "its last session failed",
         /// Its core size is over its budget.
-        OverBudget = "over_budget",
+        OverBudget = "over_budget" => "over budget",
         /// Its last session was rolled back.
-        RolledBack = "rolled_back",
+        RolledBack = "rolled_back" => "its last session was rolled back",
         /// None of these.
-        InOrder = "in_order",
+        InOrder = "in_order" => "in order",
     }
 }
 
@@ -39,15 +39,5 @@ impl Health {
     /// Its place in [`Health::ALL`], by which lists are sorted.
     pub const fn rank(self) -> u32 {
         self as u32
-    }
-
-    /// It in words.
-    pub fn explanation(self) -> &'static str {
-        match self {
-            Self::Failed => "its last session failed",
-            Self::OverBudget => "over budget",
-            Self::RolledBack => "its last session was rolled back",
-            Self::InOrder => "in order",
-        }
     }
 }

@@ -10,7 +10,8 @@ use memoir_domain::{
     core_size::Cause,
     memory::Kind,
     origin::Origin,
-    session::{Driver, EndReason, FailureClass, Mode, State, Trigger},
+    schedule::SkipReason,
+    session::{Driver, EndReason, FailureClass, Health, Mode, State, Trigger},
     tools::{RefusalCode, Tool},
 };
 
@@ -46,6 +47,11 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ("How much a model is to think", words!(ReasoningEffort)),
         ("What a session tool does", words!(Tool)),
         ("Why it refused a call", words!(RefusalCode)),
+        ("How an agent is", words!(Health)),
+        (
+            "Why the schedule never begins a session",
+            words!(SkipReason),
+        ),
     ]
 }
 

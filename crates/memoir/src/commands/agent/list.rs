@@ -24,7 +24,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
             for agent in agents {
                 table.row([
                     safe(&agent.name).into_owned(),
-                    agent.health.explanation().to_owned(),
+                    agent.health.label().to_owned(),
                     thousands(agent.counts.core_count),
                     thousands(agent.counts.core_tokens),
                     thousands(agent.effective_core_token_budget),
@@ -49,7 +49,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
 
 pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
-        (Some(reason), _) => format!("never: {}", reason.explanation()),
+        (Some(reason), _) => format!("never: {}", reason.label()),
         (None, _) if agent.refinement_due.is_some() => "due".to_owned(),
         (None, Some(time)) => when(time),
         (None, None) => "–".to_owned(),

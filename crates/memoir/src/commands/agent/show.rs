@@ -33,7 +33,7 @@ fn describe(agent: &ShownAgent) -> String {
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
     };
     let tally = &agent.counts;
-    line("health", agent.health.explanation());
+    line("health", agent.health.label());
     let core = format!(
         "{}, {} of {} tokens, {} constitutional",
         thousands(tally.core_count),
