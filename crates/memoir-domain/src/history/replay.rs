@@ -26,7 +26,7 @@ use crate::{
         Memory, Number, Tally,
         mark::{MemoryMark, TextMark},
     },
-    session::{Session, State, Stats},
+    session::{Session, Stats},
     text::{counted, thousands},
     time::Timestamp,
 };
@@ -780,15 +780,7 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
 }
 
 fn end_problem(session: &Session, end: Option<&SessionEnd>) -> Option<&'static str> {
-    let expected = match session.state {
-        State::Queued | State::Asking | State::Open => None,
-        State::Completed => Some(Action::MemoryRefinementComplete),
-        State::RolledBack => Some(Action::MemoryRefinementRollback),
-        State::Declined => Some(Action::MemoryRefinementDeclined),
-        State::Abandoned => Some(Action::MemoryRefinementAbandoned),
-        State::Failed => Some(Action::MemoryRefinementFailed),
-    };
-    if end.map(|end| end.action) != expected {
+    if end.map(|end| end.action) != session.state.end_action() {
         return Some("`state` is not as recorded");
     }
     (session.ended_at != end.map(|end| end.recorded_at)).then_some("`ended_at` is not as recorded")

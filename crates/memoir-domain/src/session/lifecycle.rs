@@ -576,17 +576,10 @@ pub fn end_rehearsal(
     draft.finish()
 }
 
-const fn end_action(state: State) -> Action {
-    match state {
-        State::Completed => Action::MemoryRefinementComplete,
-        State::RolledBack => Action::MemoryRefinementRollback,
-        State::Declined => Action::MemoryRefinementDeclined,
-        State::Failed => Action::MemoryRefinementFailed,
-        // No session ends in a running state.
-        State::Abandoned | State::Queued | State::Asking | State::Open => {
-            Action::MemoryRefinementAbandoned
-        }
-    }
+fn end_action(state: State) -> Action {
+    // No session ends in a running state.
+    let action = state.end_action();
+    action.unwrap_or(Action::MemoryRefinementAbandoned)
 }
 
 fn end(

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{
     agent::{LossGuard, Threshold},
     ids::SessionId,
-    log::audit::{Actor, Facts},
+    log::audit::{Action, Actor, Facts},
     text::private::PrivateText,
     time::Timestamp,
     wire_names::{stored_name, stored_or_none, stored_or_strictest},
@@ -61,6 +61,18 @@ impl State {
     /// Whether it has not ended.
     pub fn is_running(self) -> bool {
         matches!(self, Self::Queued | Self::Asking | Self::Open)
+    }
+
+    /// The action of the record of this end; `None` while it has not ended.
+    pub(crate) fn end_action(self) -> Option<Action> {
+        match self {
+            Self::Queued | Self::Asking | Self::Open => None,
+            Self::Completed => Some(Action::MemoryRefinementComplete),
+            Self::RolledBack => Some(Action::MemoryRefinementRollback),
+            Self::Declined => Some(Action::MemoryRefinementDeclined),
+            Self::Abandoned => Some(Action::MemoryRefinementAbandoned),
+            Self::Failed => Some(Action::MemoryRefinementFailed),
+        }
     }
 }
 
