@@ -77,22 +77,22 @@ impl RewindPreview {
             let Some(before) = change.before() else {
                 continue;
             };
-            preview.changed += 1;
-            match (before.is_active(), after.is_active()) {
-                (false, true) => preview.returning += 1,
-                (true, false) => preview.discarded += 1,
-                (true, true) if before.content != after.content => preview.reworded += 1,
-                (true, true) => preview.count_move(before.kind(), after.kind()),
-                (false, false) => {}
-            }
+            let active_kind = |memory: &Memory| memory.is_active().then(|| memory.kind());
+            let is_same_text = before.content == after.content;
+            preview.count(active_kind(before), active_kind(&after), is_same_text);
         }
         preview
     }
 
-    fn count_move(&mut self, before: Kind, after: Kind) {
+    /// Counts a changed memory by its kind before and after; `None` of a discarded one.
+    fn count(&mut self, before: Option<Kind>, after: Option<Kind>, is_same_text: bool) {
+        self.changed += 1;
         match (before, after) {
-            (Kind::Core, Kind::Archival) => self.archived += 1,
-            (Kind::Archival, Kind::Core) => self.promoted += 1,
+            (None, Some(_)) => self.returning += 1,
+            (Some(_), None) => self.discarded += 1,
+            (Some(_), Some(_)) if !is_same_text => self.reworded += 1,
+            (Some(Kind::Core), Some(Kind::Archival)) => self.archived += 1,
+            (Some(Kind::Archival), Some(Kind::Core)) => self.promoted += 1,
             _ => {}
         }
     }
@@ -273,16 +273,9 @@ pub fn foresee(
         if is_same {
             continue;
         }
-        changes.changed += 1;
-        match (present.kind(), target.and_then(|then| then.kind())) {
-            (None, Some(_)) => changes.returning += 1,
-            (Some(_), None) => changes.discarded += 1,
-            (Some(_), Some(_)) if target.is_some_and(|then| !then.says_the_same(&present)) => {
-                changes.reworded += 1;
-            }
-            (Some(before), Some(after)) => changes.count_move(before, after),
-            (None, None) => {}
-        }
+        let is_same_text = target.is_some_and(|then| then.says_the_same(&present));
+        let target_kind = target.and_then(|then| then.kind());
+        changes.count(present.kind(), target_kind, is_same_text);
         let without = changes
             .core_tokens_after
             .saturating_sub(present.core_tokens());
