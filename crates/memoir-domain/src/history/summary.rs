@@ -290,7 +290,7 @@ impl LogSummary {
                     .fold(0, |all, flag| all << 1 | u64::from(*flag)),
             );
         }
-        for count in self.tally.each() {
+        for (_, count) in self.tally.counts() {
             out.number(count);
         }
         out.0
@@ -344,7 +344,7 @@ impl LogSummary {
         for count in &mut counts {
             *count = from.number()?;
         }
-        summary.tally = Tally::from_each(counts);
+        summary.tally = Tally::from_counts(counts);
         // Trailing bytes belong to an unknown format.
         from.0.is_empty().then_some(summary)
     }

@@ -549,8 +549,7 @@ impl Facts {
 
     /// The codes that [`Facts::codes`] put under that name; none where it put none there.
     pub fn codes_of(&self, name: &str) -> impl Iterator<Item = &str> {
-        let codes = self.as_map().get(name).and_then(Value::as_array);
-        codes.into_iter().flatten().filter_map(Value::as_str)
+        self.list(name).filter_map(Value::as_str)
     }
 
     /// Numbers of memories.
@@ -655,13 +654,9 @@ fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
     let [seq, digits] = pair.as_array()?.as_slice() else {
         return None;
     };
-    Some((seq.as_u64()?, read_hexadecimal(digits.as_str()?)?))
-}
-
-/// `None` where they are not 64 lower-case digits: each hash has one spelling.
-fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
-    let bytes = HEXLOWER.decode(digits.as_bytes()).ok()?;
-    bytes.try_into().ok()
+    // Only 64 lower-case digits: each hash has one spelling.
+    let hash = HEXLOWER.decode(digits.as_str()?.as_bytes()).ok()?;
+    Some((seq.as_u64()?, hash.try_into().ok()?))
 }
 
 /// One entry of an agent's log, written in the transaction of the change and never altered.

@@ -651,18 +651,13 @@ macro_rules! counts {
             /// How many counts there are.
             pub(crate) const COUNTS: usize = [$(stringify!($count)),*].len();
 
-            /// Every count with its name.
+            /// Every count with its name, in a fixed order.
             pub(crate) fn counts(&self) -> [(&'static str, u64); Self::COUNTS] {
                 [$((stringify!($count), self.$count)),*]
             }
 
-            /// Every count, in a fixed order.
-            pub(crate) fn each(&self) -> [u64; Self::COUNTS] {
-                [$(self.$count),*]
-            }
-
-            /// The tally of which `each` gave these counts.
-            pub(crate) fn from_each([$($count),*]: [u64; Self::COUNTS]) -> Self {
+            /// Of these counts, in the same order.
+            pub(crate) fn from_counts([$($count),*]: [u64; Self::COUNTS]) -> Self {
                 Self { $($count),* }
             }
         }
