@@ -102,7 +102,7 @@ pub fn build(
 }
 
 fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
-    let mut note = |count: usize, which: &str| {
+    for (count, which) in [(before, "older"), (after, "newer")] {
         if count > 0 {
             let rows = if count == 1 { "row is" } else { "rows are" };
             // Writing to a string cannot fail.
@@ -111,9 +111,7 @@ fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
                 "({count} {which} {rows} not listed; search_memories reaches them.)"
             );
         }
-    };
-    note(before, "older");
-    note(after, "newer");
+    }
 }
 
 /// The labels of a row's columns.

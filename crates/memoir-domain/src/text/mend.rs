@@ -92,11 +92,12 @@ pub fn json(mut bytes: &[u8]) -> Cow<'_, str> {
     }
     let text = text(bytes);
     // Half pairs are rare, and repairing them copies the text.
-    let has_lone_half = pieces(&text).any(|piece| piece == Piece::LoneHalf);
-    match has_lone_half {
-        true => Cow::Owned(without_lone_halves(&text)),
-        false => text,
+    let has_lone_half = pieces(&text).any(|piece| piece.is_none());
+    if !has_lone_half {
+        return text;
     }
+    let mended = pieces(&text).map(|piece| piece.unwrap_or("\u{fffd}"));
+    Cow::Owned(mended.collect())
 }
 
 /// JSON without what models write into it and its grammar does not have: comments, commas behind the last item, and line
@@ -138,26 +139,8 @@ pub(crate) fn lenient(json: &str) -> String {
     mended
 }
 
-fn without_lone_halves(json: &str) -> String {
-    let mut mended = String::with_capacity(json.len());
-    for piece in pieces(json) {
-        match piece {
-            Piece::Other(text) => mended.push_str(text),
-            Piece::LoneHalf => mended.push(REPLACEMENT),
-        }
-    }
-    mended
-}
-
-/// A piece of JSON as it is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Piece<'a> {
-    Other(&'a str),
-    /// The escape of one half of a pair, without the other half.
-    LoneHalf,
-}
-
-fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
+/// The pieces of JSON as it is written; `None` for the escape of one half of a pair, without the other half.
+fn pieces(json: &str) -> impl Iterator<Item = Option<&str>> {
     /// The length of one escape; a pair has two.
     const ESCAPE: usize = "\\uD83D".len();
     let mut rest = json;
@@ -170,7 +153,7 @@ fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
             }
             Some(0xD800..=0xDFFF) => {
                 rest = &rest[ESCAPE..];
-                return Some(Piece::LoneHalf);
+                return Some(None);
             }
             _ => match rest.strip_prefix('\\') {
                 // The backslash and the escaped character, so that an escaped backslash begins no escape.
@@ -180,7 +163,7 @@ fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
         };
         let (piece, after) = rest.split_at(taken);
         rest = after;
-        (!piece.is_empty()).then_some(Piece::Other(piece))
+        (!piece.is_empty()).then_some(Some(piece))
     })
 }
 
