@@ -411,9 +411,7 @@ pub fn reason_of(answer: &str) -> String {
     let said = without_reasoning(answer);
     let start = opening(&said);
     let word = first_word(start);
-    // A trailing dash or quotation mark joins the word to nothing: "yes-" and "'yes'" agree, "yes-but" does not.
-    let bare = word.trim_end_matches(['-', '\'', '’']);
-    if !bare.eq_ignore_ascii_case("yes") && !bare.eq_ignore_ascii_case("no") {
+    if !word.eq_ignore_ascii_case("yes") && !word.eq_ignore_ascii_case("no") {
         return start.trim().to_owned();
     }
     let is_mark =
@@ -425,9 +423,7 @@ pub fn reason_of(answer: &str) -> String {
 /// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown around it (SPEC 3.3).
 /// A block of thinking before it is ignored.
 pub fn is_consent(answer: &str) -> bool {
-    first_word(opening(&without_reasoning(answer)))
-        .trim_end_matches(['-', '\'', '’'])
-        .eq_ignore_ascii_case("yes")
+    first_word(opening(&without_reasoning(answer))).eq_ignore_ascii_case("yes")
 }
 
 /// Whether an answer has no word besides its reasoning. It is no refusal of the agent's, but often a failure of its model's
@@ -448,7 +444,9 @@ fn opening(said: &str) -> &str {
 fn first_word(text: &str) -> &str {
     let joins_words = |character: char| character.is_alphanumeric() || "-_/'’".contains(character);
     let end = text.find(|character| !joins_words(character));
-    text[..end.unwrap_or(text.len())].trim_end_matches('_')
+    let word = text[..end.unwrap_or(text.len())].trim_end_matches('_');
+    // A trailing dash or quotation mark joins the word to nothing: "yes-" and "'yes'" agree, "yes-but" does not.
+    word.trim_end_matches(['-', '\'', '’'])
 }
 
 /// Reads from a session's prompt how many tokens may be removed; `None` where it does not state that.
