@@ -278,18 +278,10 @@ impl Writer {
     ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
+        let state = WriterState::new(connection, place, Arc::clone(&load));
         // A lock of threads, not of the runtime: it is held for one transaction at a
         // time and never across an `await`, and the thread, which is no task, waits for it too.
-        let state = Arc::new(Mutex::new(WriterState {
-            connection: Some(connection),
-            load: Arc::clone(&load),
-            changes_since_look: 0,
-            owes_scrub: false,
-            patience: open::BUSY_TIMEOUT,
-            looked: schema::CheckedSchema::default(),
-            place,
-            data_version: Cell::new(None),
-        }));
+        let state = Arc::new(Mutex::new(state));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
             .spawn({
@@ -414,11 +406,9 @@ impl Writer {
         if memoir_store::is_low_priority() {
             return Err(visit);
         }
-        match self.free_state() {
-            Some(state) => match state.at_rest() {
-                Some(connection) => Ok(visit(connection)),
-                None => Err(visit),
-            },
+        let state = self.free_state();
+        match state.as_ref().and_then(|state| state.at_rest()) {
+            Some(connection) => Ok(visit(connection)),
             None => Err(visit),
         }
     }
@@ -598,6 +588,19 @@ struct WriterState {
 }
 
 impl WriterState {
+    fn new(connection: Connection, place: Option<OpenedFiles>, load: Arc<Load>) -> Self {
+        Self {
+            connection: Some(connection),
+            load,
+            changes_since_look: 0,
+            owes_scrub: false,
+            patience: open::BUSY_TIMEOUT,
+            looked: schema::CheckedSchema::default(),
+            place,
+            data_version: Cell::new(None),
+        }
+    }
+
     /// Writes the batch and responds to all of its callers.
     fn answer(&mut self, batch: &mut Vec<WaitingChange>) {
         if batch.is_empty() {
@@ -1066,16 +1069,8 @@ mod tests {
     #[test]
     fn one_that_is_refused_takes_no_other_down_with_it() {
         for is_before in [true, false] {
-            let mut state = WriterState {
-                connection: Some(open::in_memory().unwrap()),
-                load: Arc::default(),
-                changes_since_look: 0,
-                owes_scrub: false,
-                patience: open::BUSY_TIMEOUT,
-                looked: schema::CheckedSchema::default(),
-                place: None,
-                data_version: Cell::new(None),
-            };
+            let connection = open::in_memory().unwrap();
+            let mut state = WriterState::new(connection, None, Arc::default());
             let (mut batch, mut answers) = (Vec::new(), Vec::new());
             for number in [1, -2, 3, -4, 5] {
                 let mut change = QueuedChange::new(1, writes_or_refuses(number, is_before));
