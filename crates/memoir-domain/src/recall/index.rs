@@ -26,15 +26,14 @@ use super::{
     FoundAs, MatchedTerm, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery,
     query::{QueryElement, RecallQuestion, SoughtForm},
     rank::{self, FoundMemory},
-    replaced::{self, ChainLink, ChainLinks, FoundHistories, text_key},
+    replaced::{self, ChainLink, ChainLinks, FoundHistories},
     vectors::{IndexVectors, Vector},
     wiped::{Wiped, WipedTable, wipe_list},
 };
 use crate::{
     log::audit::Change,
-    memory::{Kind, Memory, Number, origin::Origin},
+    memory::{Memory, Number, origin::Origin},
     text::fold,
-    time::Timestamp,
 };
 
 /// How fast further repetitions of a word stop to count, of BM25.
@@ -105,16 +104,13 @@ struct Compound {
 
 impl DefaultIsZeroes for Compound {}
 
+#[derive(derive_more::Deref)]
 struct IndexSlot {
     number: Number,
-    created_at: Timestamp,
-    kind: Kind,
-    under: Option<Number>,
-    is_summary: bool,
+    #[deref]
+    link: ChainLink,
     is_active: bool,
     is_constitutional: bool,
-    /// A key of its whole text, which recognizes the same text.
-    text: u64,
     origin: Origin,
     tags: Box<[u64]>,
     from: u32,
@@ -123,7 +119,8 @@ struct IndexSlot {
     end: u32,
     /// The number of searchable terms.
     length: u32,
-    language: usize,
+    /// Its place among the counts of languages.
+    language: u8,
     /// Whether its text says that a state has changed.
     corrects: bool,
     /// Whether the memory is still indexed.
@@ -179,7 +176,7 @@ impl Drop for RecallIndex {
         self.postings.iter_mut().for_each(wipe_list);
         for slot in &mut self.slots {
             slot.tags.zeroize();
-            slot.text.zeroize();
+            slot.link.text.zeroize();
         }
     }
 }
@@ -187,13 +184,7 @@ impl Drop for RecallIndex {
 impl ChainLinks for RecallIndex {
     fn link(&self, number: Number) -> Option<ChainLink> {
         let slot = &self.slots[*self.slot_of.get(&number)? as usize];
-        slot.is_active.then_some(ChainLink {
-            created_at: slot.created_at,
-            is_core: slot.kind == Kind::Core,
-            is_summary: slot.is_summary,
-            under: slot.under,
-            text: slot.text,
-        })
+        slot.is_active.then_some(slot.link)
     }
 
     fn count(&self) -> usize {
@@ -329,20 +320,16 @@ impl RecallIndex {
         self.slot_of.insert(memory.number, slot);
         self.slots.push(IndexSlot {
             number: memory.number,
-            created_at: memory.created_at,
-            kind: memory.kind(),
-            under: memory.under(),
-            is_summary: memory.is_summary,
+            link: ChainLink::of(memory),
             is_active: memory.is_active(),
             is_constitutional: memory.is_constitutional(),
-            text: text_key(memory.content.expose()),
             origin: memory.origin(),
             tags: memory.tags.iter().map(tag_key).collect(),
             from,
             to,
             end: self.sequence.len() as u32,
             length,
-            language,
+            language: language as u8,
             corrects: corrects(&cut),
             lives: true,
         });
@@ -358,8 +345,8 @@ impl RecallIndex {
         let slot = &mut self.slots[at as usize];
         slot.lives = false;
         slot.tags.zeroize();
-        slot.text.zeroize();
-        self.languages[slot.language] -= 1;
+        slot.link.text.zeroize();
+        self.languages[usize::from(slot.language)] -= 1;
         self.length -= u64::from(slot.length);
         // A run of units is the text in another form, and is removed with its memory immediately.
         self.sequence.as_mut_slice()[slot.from as usize..slot.end as usize].zeroize();

@@ -15,7 +15,7 @@ use serde::Serialize;
 use zeroize::Zeroize;
 
 use crate::{
-    memory::{Memory, Number},
+    memory::{Kind, Memory, Number},
     time::Timestamp,
 };
 
@@ -29,15 +29,27 @@ pub struct ReplacedMark {
     pub now: Number,
 }
 
-/// What is known of an active memory as a link of a chain of `under`.
+/// What is known of a memory as a link of a chain of `under`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChainLink {
     pub(super) created_at: Timestamp,
-    pub(super) is_core: bool,
+    pub(super) kind: Kind,
     pub(super) is_summary: bool,
     pub(super) under: Option<Number>,
     /// A key of its text ([`text_key`]).
     pub(super) text: u64,
+}
+
+impl ChainLink {
+    pub(super) fn of(memory: &Memory) -> Self {
+        Self {
+            created_at: memory.created_at,
+            kind: memory.kind(),
+            is_summary: memory.is_summary,
+            under: memory.under(),
+            text: text_key(memory.content.expose()),
+        }
+    }
 }
 
 /// Memories whose chains can be followed.
@@ -50,7 +62,7 @@ pub(super) trait ChainLinks {
 }
 
 /// A key that is equal for the same text (SPEC 1). It is kept in memory alone.
-pub(super) fn text_key(text: &str) -> u64 {
+fn text_key(text: &str) -> u64 {
     let mut form = same_text_key(text);
     let key = memoir_text::key(&form);
     if let Cow::Owned(copy) = &mut form {
@@ -62,13 +74,7 @@ pub(super) fn text_key(text: &str) -> u64 {
 impl ChainLinks for BTreeMap<Number, &Memory> {
     fn link(&self, number: Number) -> Option<ChainLink> {
         let memory = self.get(&number).filter(|memory| memory.is_active())?;
-        Some(ChainLink {
-            created_at: memory.created_at,
-            is_core: memory.is_active_core(),
-            is_summary: memory.is_summary,
-            under: memory.under(),
-            text: text_key(memory.content.expose()),
-        })
+        Some(ChainLink::of(memory))
     }
 
     fn count(&self) -> usize {
@@ -86,7 +92,7 @@ pub(super) fn mark(links: &impl ChainLinks, number: Number) -> Option<ReplacedMa
     let (mut now, mut link) = (memory.under?, above);
     // A chain has no more links than there are memories, also where stored links are wrong and form a circle.
     for _ in 0..links.count() {
-        if link.is_core {
+        if link.kind == Kind::Core {
             return Some(ReplacedMark {
                 until: above.created_at,
                 now,

@@ -6,8 +6,8 @@
 use std::{collections::HashMap, thread};
 
 use super::{
-    Compound, IndexSlot, IndexVectors, LANGUAGES, NO_GROUP, RecallIndex, TIMES, TIMES_BITS, Unit,
-    Wiped, WipedTable,
+    ChainLink, Compound, IndexSlot, IndexVectors, LANGUAGES, NO_GROUP, RecallIndex, TIMES,
+    TIMES_BITS, Unit, Wiped, WipedTable,
 };
 use crate::{
     memory::{Kind, Number, origin::Origin},
@@ -198,7 +198,7 @@ impl RecallIndex {
             let slot = bytes.slot(from)?;
             from = slot.end;
             if slot.lives {
-                self.languages[slot.language] += 1;
+                self.languages[usize::from(slot.language)] += 1;
                 self.length += u64::from(slot.length);
                 self.slot_of.insert(slot.number, at as u32);
             }
@@ -300,7 +300,7 @@ impl Bytes {
         self.count(u64::from(slot.to - slot.from));
         self.count(u64::from(slot.end - slot.to));
         self.count(u64::from(slot.length));
-        self.count(slot.language as u64);
+        self.count(u64::from(slot.language));
     }
 }
 
@@ -368,16 +368,18 @@ impl<'bytes> StoredBytes<'bytes> {
         let to = from.checked_add(self.number()?)?;
         let end = to.checked_add(self.number()?)?;
         let length = self.number()?;
-        let language = usize::try_from(self.count()?).ok()?;
-        (language < LANGUAGES).then_some(IndexSlot {
+        let language = u8::try_from(self.count()?).ok()?;
+        (usize::from(language) < LANGUAGES).then_some(IndexSlot {
             number,
-            created_at,
-            kind,
-            under: under.map(Number),
-            is_summary: flags & IS_SUMMARY != 0,
+            link: ChainLink {
+                created_at,
+                kind,
+                is_summary: flags & IS_SUMMARY != 0,
+                under: under.map(Number),
+                text,
+            },
             is_active: flags & IS_ACTIVE != 0,
             is_constitutional: flags & IS_CONSTITUTIONAL != 0,
-            text,
             origin,
             tags,
             from,
