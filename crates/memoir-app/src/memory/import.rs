@@ -38,12 +38,17 @@ const CHUNK: usize = 2_000;
 struct ReadLine {
     /// Its place in the file, from 1.
     place: usize,
+    /// As the line says it: [`ImportPlan`] decides whether it is a summary, and what it is under. That is a number of
+    /// the file, and `at` lies ahead where the line gives no time.
     memory: NewMemory,
     number: Option<u64>,
-    is_summary: bool,
-    under: Option<u64>,
-    archived_at: Option<Timestamp>,
     replaces: Vec<u64>,
+}
+
+impl ReadLine {
+    fn under(&self) -> Option<u64> {
+        Some(self.memory.archived?.under?.0)
+    }
 }
 
 /// The contents of a file.
@@ -236,13 +241,19 @@ fn read_line(
     let saving = input
         .check(saved_by, now)
         .map_err(|invalid| invalid.to_string())?;
+    let archived = Archived {
+        under: under.map(Number),
+        at: archived_at.unwrap_or(Timestamp::MAX),
+        by: ArchivedBy::Saved,
+    };
     Ok(ReadLine {
         place,
-        memory: saving.memory,
+        memory: NewMemory {
+            is_summary,
+            archived: (saving.memory.kind == Kind::Archival).then_some(archived),
+            ..saving.memory
+        },
         number,
-        is_summary,
-        under,
-        archived_at,
         // `to` then decides which lines are core.
         replaces: match to {
             None => replaces.into_iter().map(|number| number.0).collect(),
@@ -272,11 +283,7 @@ impl Read {
     /// Lines that are under themselves, directly or by others, are bad.
     fn check_circles(&mut self) {
         let numbers = self.by_number();
-        let above = |at: usize| {
-            let line = &self.lines[at];
-            let under = line.under.filter(|_| line.memory.kind == Kind::Archival)?;
-            numbers.get(&under).copied()
-        };
+        let above = |at: usize| numbers.get(&self.lines[at].under()?).copied();
         /// The progress of resolving a line.
         #[derive(Clone, Copy, PartialEq)]
         enum Known {
@@ -351,25 +358,27 @@ impl ImportPlan {
         let lines = &lines.lines;
         let is_under = |at: usize| {
             let line: &ReadLine = &lines[at];
-            let under = line.under.and_then(|number| numbers.get(&number).copied());
+            let under = line
+                .under()
+                .and_then(|number| numbers.get(&number).copied());
             // A memory that takes another's place is core or archival; a summary that is not core is none.
             under.filter(|above| {
                 let above = &lines[*above];
                 match above.memory.kind {
                     Kind::Core => true,
-                    Kind::Archival => !above.is_summary,
+                    Kind::Archival => !above.memory.is_summary,
                     Kind::Journal => false,
                 }
             })
         };
         let mut places: Vec<LinePlace> = (0..lines.len())
-            .map(|at| match lines[at].memory.kind {
-                Kind::Archival => LinePlace::Archived {
+            .map(|at| match lines[at].memory.archived {
+                Some(archived) => LinePlace::Archived {
                     under: is_under(at),
-                    at: lines[at].archived_at.map_or(now, |at| at.min(now)),
-                    by: ArchivedBy::Saved,
+                    at: archived.at.min(now),
+                    by: archived.by,
                 },
-                Kind::Core | Kind::Journal => LinePlace::Own,
+                None => LinePlace::Own,
             })
             .collect();
         let mut not_replaced = Vec::new();
@@ -402,7 +411,7 @@ impl ImportPlan {
             }
         }
         for (at, origin) in weakest {
-            if lines[at].is_summary && matches!(places[at], LinePlace::Own) {
+            if lines[at].memory.is_summary && matches!(places[at], LinePlace::Own) {
                 places[at] = LinePlace::Summary(origin);
             }
         }
@@ -421,7 +430,11 @@ impl ImportPlan {
 
     /// The memory of a line, in an import whose first one gets the number `first`.
     fn memory(&self, line: &ReadLine, at: usize, first: Number, added_by: ActorKind) -> NewMemory {
-        let mut memory = line.memory.clone();
+        let mut memory = NewMemory {
+            is_summary: false,
+            archived: None,
+            ..line.memory.clone()
+        };
         memory.saved_by.added_by = added_by;
         match self.places[at] {
             LinePlace::Own => memory,
@@ -458,7 +471,7 @@ fn replaced_place(
     let (old, new) = (&lines[target].memory, &lines[by].memory);
     if let LinePlace::Archived { under, at, .. } = places[target] {
         // The line names that place itself; the reference only gives the reason.
-        return match under == Some(by) && !lines[by].is_summary {
+        return match under == Some(by) && !new.is_summary {
             true => Ok((
                 target,
                 LinePlace::Archived {
@@ -471,9 +484,9 @@ fn replaced_place(
         };
     }
     let is_core = |at: usize| {
-        lines[at].memory.kind == Kind::Core
-            && !lines[at].is_summary
-            && matches!(places[at], LinePlace::Own)
+        let memory = &lines[at].memory;
+        let is_own = matches!(places[at], LinePlace::Own);
+        is_own && memory.kind == Kind::Core && !memory.is_summary
     };
     if target == by || !is_core(target) || !is_core(by) {
         return Err(NotReplaced::NotCore);
