@@ -64,7 +64,6 @@ pub use log::probe::{BeforeAndAfter, SessionProbe};
 pub use log::rewind::{Point, Rewound};
 pub use log::stats::{
     AgentStats, CoreSizeHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts,
-    SessionMark,
 };
 pub use log::verify::{Mismatch, Verification};
 pub use log::verify_run::{NamedLog, VerificationRun};

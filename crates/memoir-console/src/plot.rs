@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use maud::{Markup, html};
-use memoir_app::{CoreSizeHistory, Return, SessionMark};
+use memoir_app::{CoreSizeHistory, Return, SessionFacts};
 use memoir_domain::{Timestamp, audit::Action, core_size::CoreSizePoint, session::State};
 use serde::Serialize;
 
@@ -131,7 +131,7 @@ pub(crate) fn happenings(history: &CoreSizeHistory) -> BTreeMap<usize, Vec<Happe
     found
 }
 
-fn of_session(session: &SessionMark) -> Happening {
+fn of_session(session: &SessionFacts) -> Happening {
     let is_undone = session.undone_at.is_some();
     let kind = match session.state {
         State::RolledBack => MarkKind::Back,
@@ -265,7 +265,10 @@ fn sign(class: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{SessionId, session::Trigger};
+    use memoir_domain::{
+        SessionId,
+        session::{Driver, Mode, Stats, Trigger, Usage},
+    };
 
     use super::*;
 
@@ -273,25 +276,38 @@ mod tests {
         Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
     }
 
-    fn session(ended_at: i64, state: State) -> SessionMark {
-        SessionMark {
+    fn session(ended_at: i64, state: State) -> SessionFacts {
+        SessionFacts {
             id: SessionId::from_bytes([7; 16]),
+            agent: "wren".to_owned(),
             state,
+            mode: Mode::default(),
+            driver: Driver::Model,
             trigger: Trigger::Weekly,
             rehearsal: false,
-            started_at: at(0),
-            ended_at: Some(at(ended_at)),
-            undone_at: None,
+            model: None,
             pre_session_tokens: Some(1_412),
             post_session_tokens: Some(1_371),
+            threshold: None,
             edits: 1,
+            stats: Stats::default(),
             removed_tokens: 41,
             archived: 0,
+            archived_under_summaries: 0,
             summaries: 0,
+            loss_guard: None,
+            refused_calls: 0,
+            end_reason: None,
+            failure: None,
+            started_at: at(0),
+            started_by: None,
+            ended_at: Some(at(ended_at)),
+            undone_at: None,
+            usage: Usage::default(),
         }
     }
 
-    fn history(sessions: Vec<SessionMark>, returns: Vec<Return>) -> CoreSizeHistory {
+    fn history(sessions: Vec<SessionFacts>, returns: Vec<Return>) -> CoreSizeHistory {
         let point = |place: i64| CoreSizePoint {
             at: at(place * 10),
             core_tokens: 100,
@@ -309,17 +325,17 @@ mod tests {
 
     #[test]
     fn each_session_is_where_it_ended() {
-        let declined = SessionMark {
+        let declined = SessionFacts {
             pre_session_tokens: None,
             post_session_tokens: None,
             edits: 0,
             ..session(10, State::Declined)
         };
-        let undone = SessionMark {
+        let undone = SessionFacts {
             undone_at: Some(at(39)),
             ..session(11, State::Completed)
         };
-        let rehearsal = SessionMark {
+        let rehearsal = SessionFacts {
             rehearsal: true,
             ..session(30, State::Completed)
         };

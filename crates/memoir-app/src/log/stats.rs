@@ -9,17 +9,17 @@ use memoir_domain::{
     audit::{Action, CORE_TOKENS},
     core_size::{Cause, CoreSizePoint, Curve, Flow},
     memory::{Invalid, Kind, Tally},
-    session::{Session, State, Trigger},
+    session::State,
 };
 use memoir_store::{AgentQuery, AuditRow, MemoryPage, MemoryRow, RecordFilter};
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 use utoipa::ToSchema;
 
 use crate::{
     core::{Loaded, Result, codec, load_room},
     log::AgentLog,
     memory::context::{ContextShare, quarter_name},
-    shown::OriginalCounts,
+    shown::{OriginalCounts, SessionFacts},
 };
 
 const PAGE: u32 = 500;
@@ -33,47 +33,33 @@ pub struct CoreSizeHistory {
     pub until: Timestamp,
     /// The core size at the beginning, and at the end of each of as many equal parts as were requested.
     pub points: Vec<CoreSizePoint>,
-    /// The sessions begun in it, oldest first.
-    pub sessions: Vec<SessionMark>,
+    /// The sessions begun in it, oldest first; in JSON with fewer fields.
+    #[serde(serialize_with = "session_marks")]
+    pub sessions: Vec<SessionFacts>,
     /// The rollbacks, undos and rewinds in it, oldest first.
     pub returns: Vec<Return>,
 }
 
-/// A session on a curve.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
-pub struct SessionMark {
-    pub id: SessionId,
-    pub state: State,
-    pub trigger: Trigger,
-    pub rehearsal: bool,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
-    pub undone_at: Option<Timestamp>,
-    pub pre_session_tokens: Option<u64>,
-    pub post_session_tokens: Option<u64>,
-    pub edits: u32,
-    pub removed_tokens: u64,
-    pub archived: u32,
-    pub summaries: u32,
+fn session_marks<S: Serializer>(sessions: &[SessionFacts], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(sessions.iter().map(SessionMark))
 }
 
-impl From<Session> for SessionMark {
-    fn from(session: Session) -> Self {
-        Self {
-            id: session.id,
-            state: session.state,
-            trigger: session.trigger,
-            rehearsal: session.rehearsal,
-            started_at: session.started_at,
-            ended_at: session.ended_at,
-            undone_at: session.undone_at,
-            pre_session_tokens: session.pre_session_tokens,
-            post_session_tokens: session.post_session_tokens,
-            edits: session.edits,
-            removed_tokens: session.removed_tokens,
-            archived: session.archived,
-            summaries: session.summaries,
+/// What a curve shows of a session.
+struct SessionMark<'a>(&'a SessionFacts);
+
+impl Serialize for SessionMark<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(session) = self;
+        macro_rules! fields {
+            ($($field:ident),+) => {{
+                let mut mark = to.serialize_struct("SessionMark", [$(stringify!($field)),+].len())?;
+                $(mark.serialize_field(stringify!($field), &session.$field)?;)+
+                mark.end()
+            }};
+        }
+        fields! {
+            id, state, trigger, rehearsal, started_at, ended_at, undone_at, pre_session_tokens,
+            post_session_tokens, edits, removed_tokens, archived, summaries
         }
     }
 }
@@ -340,8 +326,8 @@ impl AgentLog<'_> {
         self,
         since: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<SessionMark>> {
-        let mut marks = Vec::new();
+    ) -> Result<Vec<SessionFacts>> {
+        let mut found = Vec::new();
         let mut before = None;
         loop {
             let page = self.sessions_before(before, PAGE).await?;
@@ -350,15 +336,16 @@ impl AgentLog<'_> {
             let sessions = rows.filter(|row| row.columns.started_at <= until);
             // The pages are newest first, so the first session that began before `since` ends the search.
             for row in sessions.take_while(|row| row.columns.started_at >= since) {
-                marks.push(codec::session(None, row)?.0.into());
+                let (session, _) = codec::session(None, row)?;
+                found.push(SessionFacts::new(&self.name, &session));
             }
             match last {
                 Some((started_at, _)) if has_more && started_at >= since => before = last,
                 _ => break,
             }
         }
-        marks.reverse();
-        Ok(marks)
+        found.reverse();
+        Ok(found)
     }
 }
 
@@ -404,7 +391,7 @@ fn core_tokens(row: &AuditRow) -> Result<Option<u64>> {
     })
 }
 
-fn counts(sessions: &[SessionMark]) -> SessionCounts {
+fn counts(sessions: &[SessionFacts]) -> SessionCounts {
     let ends = State::ALL.into_iter().filter(|state| !state.is_running());
     let mut counts = SessionCounts {
         ends: ends.map(|end| (end.as_str(), 0)).collect(),
