@@ -8,17 +8,16 @@
 //! records follow, and then all memories once more: of several lines of one memory the last one counts.
 
 use data_encoding::HEXLOWER;
-use memoir_domain::{
-    AccountId, AgentId, SessionId,
-    audit::Action,
-    memory::{Memory, Number},
-};
+use memoir_domain::{AccountId, AgentId, audit::Action, memory::Memory};
 use memoir_store::{AuditRow, LeafRow};
 use memoir_vault::{
     AgentKey,
-    chain::{ChainHead, RecordHash},
+    chain::{ChainHead, ChainRecord, RecordHash},
 };
-use serde::Serialize;
+use serde::{
+    Serialize, Serializer,
+    ser::{self, SerializeMap},
+};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -52,15 +51,8 @@ enum Line<'a> {
         hashes: Vec<String>,
     },
     Record {
-        seq: u64,
-        recorded_at: i64,
-        actor_kind: &'a str,
-        actor_name: &'a str,
-        action: &'a str,
-        session: Option<SessionId>,
-        memory: Option<Number>,
-        facts: &'a str,
-        text_commitment: String,
+        #[serde(flatten, serialize_with = "hashed_fields")]
+        record: ChainRecord<'a>,
         hash: String,
         text_version: u64,
         /// None of an erased agent.
@@ -76,6 +68,22 @@ enum Line<'a> {
         memories: u64,
         leaves: u64,
     },
+}
+
+/// What the hash of a record covers, so that a verifier computes it anew.
+fn hashed_fields<S: Serializer>(record: &ChainRecord<'_>, to: S) -> Result<S::Ok, S::Error> {
+    let mut fields = to.serialize_map(None)?;
+    fields.serialize_entry("seq", &record.seq)?;
+    fields.serialize_entry("recorded_at", &record.recorded_at.microseconds())?;
+    fields.serialize_entry("actor_kind", record.actor_kind)?;
+    fields.serialize_entry("actor_name", record.actor_name)?;
+    fields.serialize_entry("action", record.action)?;
+    fields.serialize_entry("session", &record.session)?;
+    fields.serialize_entry("memory", &record.memory)?;
+    let facts = str::from_utf8(record.facts).map_err(ser::Error::custom)?;
+    fields.serialize_entry("facts", facts)?;
+    fields.serialize_entry("text_commitment", &record.body.to_string())?;
+    fields.end()
 }
 
 #[derive(Serialize)]
@@ -307,17 +315,8 @@ impl Piece {
             key: HEXLOWER.encode(opening.key.as_slice()),
             tag: HEXLOWER.encode(&opening.tag),
         });
-        let facts = codec::chained(row);
         self.push(&Line::Record {
-            seq: facts.seq,
-            recorded_at: facts.recorded_at.microseconds(),
-            actor_kind: facts.actor_kind,
-            actor_name: facts.actor_name,
-            action: facts.action,
-            session: facts.session,
-            memory: facts.memory,
-            facts: &row.facts,
-            text_commitment: facts.body.to_string(),
+            record: codec::chained(row),
             hash: RecordHash(row.hash).to_string(),
             text_version: row.body_version,
             text,
