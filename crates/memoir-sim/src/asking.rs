@@ -41,7 +41,7 @@ impl Asking {
             },
             4..7 => {
                 let derived = dice.roll(2) == 0;
-                let numbers = resident.view.numbers(|seen| !seen.is_shredded);
+                let numbers = resident.view.numbers(|seen| !seen.is_shredded());
                 match dice.one_of(&numbers) {
                     Some(number) => AccessKind::Shred {
                         number: Number(*number),
@@ -121,7 +121,7 @@ impl Asking {
             let seen = agent.lens().memory(number).await?;
             let is_shredded = seen.shredded_at.is_some();
             let old = resident.view.memories.get(&number.0);
-            let was_shredded = old.is_some_and(|old| old.is_shredded);
+            let was_shredded = old.is_some_and(|old| old.is_shredded());
             ensure!(
                 is_shredded == (was_shredded || self.is_granted),
                 "4.4",

@@ -157,7 +157,7 @@ pub(crate) async fn undo_import(resident: &Resident, actor: &Actor) -> Result<()
     let before = resident.view.memories.iter();
     let gone = before.filter(|(number, old)| {
         let new = after.memories.get(number);
-        !old.is_discarded && new.is_some_and(|new| new.is_discarded)
+        !old.is_discarded() && new.is_some_and(|new| new.is_discarded())
     });
     let gone = gone.count() as u64;
     ensure!(

@@ -220,9 +220,9 @@ impl Plan {
             }
             64..68 => some(dice, &|seen| seen.is_active(Kind::Archival))
                 .map(|number| Self::Handle(number, Handling::Promote, actor)),
-            68..71 => some(dice, &|seen| !seen.is_discarded)
+            68..71 => some(dice, &|seen| !seen.is_discarded())
                 .map(|number| Self::Handle(number, Handling::Discard, actor)),
-            71..74 => some(dice, &|seen| seen.is_discarded && !seen.is_shredded)
+            71..74 => some(dice, &|seen| seen.is_discarded() && !seen.is_shredded())
                 .map(|number| Self::Handle(number, Handling::Restore, actor)),
             74..77 => some(dice, &is_core)
                 .map(|number| Self::Handle(number, Handling::Protect, administrator())),
@@ -239,7 +239,7 @@ impl Plan {
             89..91 => dice.one_of(&resident.moments).map(|at| Self::Rewind(*at)),
             91..93 => {
                 let derived = dice.roll(2) == 0;
-                some(dice, &|seen| !seen.is_shredded).map(|number| Self::Shred(number, derived))
+                some(dice, &|seen| !seen.is_shredded()).map(|number| Self::Shred(number, derived))
             }
             93..95 => Some(Self::absorbs(resident, lexicon, dice)),
             95..97 => {
@@ -316,7 +316,7 @@ pub(crate) fn one_of_its_texts(
     let view = &resident.view;
     // A copy of an administrator's text would equal a text of the agent in one vocabulary alone.
     let core = view.numbers(|seen| {
-        seen.is_active(Kind::Core) && !seen.is_summary && !is_planted(&seen.content)
+        seen.is_active(Kind::Core) && !seen.is_summary && !is_planted(seen.content())
     });
     match dice.roll(12) {
         0 => {
@@ -327,13 +327,13 @@ pub(crate) fn one_of_its_texts(
         }
         1 | 2 => {
             if let Some(number) = dice.one_of(&core) {
-                content.clone_from(&view.memories[number].content);
+                view.memories[number].content().clone_into(&mut content);
             }
         }
         3 => content = lexicon.foreign(resident.place, dice.roll(FOREIGN)),
         4 => {
             if let Some(number) = dice.one_of(&core) {
-                content = view.memories[number].content.to_uppercase();
+                content = view.memories[number].content().to_uppercase();
             }
         }
         _ => {}

@@ -92,12 +92,12 @@ impl Resident {
         view.check_since(&self.view, between, &self.texts)?;
         let known = self.view.memories.len() as u64;
         for (number, seen) in view.memories.range(known + 1..) {
-            let is_expected = texts.iter().any(|text| is_same_text(text, &seen.content));
+            let is_expected = texts.iter().any(|text| is_same_text(text, seen.content()));
             // Memoir itself writes summaries at a session's request, and entries of the journal. What a session merges
             // under `off` is no summary.
             let is_written = is_expected || between.is_off();
             ensure!(
-                is_written || seen.is_summary || seen.kind == Kind::Journal || seen.is_shredded,
+                is_written || seen.is_summary || seen.kind == Kind::Journal || seen.is_shredded(),
                 "2.4",
                 "#{number} has a text that was not saved"
             );
@@ -107,7 +107,7 @@ impl Resident {
                 "#{number} is new"
             );
             if is_written && !seen.is_summary {
-                self.texts.insert(*number, vec![seen.content.clone()]);
+                self.texts.insert(*number, vec![seen.content().to_owned()]);
             }
         }
         if between.is_off() {
@@ -116,7 +116,7 @@ impl Resident {
         for (number, texts) in &self.texts {
             let seen = &view.memories[number];
             ensure!(
-                seen.is_shredded || is_among(texts, &seen.content),
+                seen.is_shredded() || is_among(texts, seen.content()),
                 "3.12",
                 "#{number} is not word for word as it was saved"
             );
@@ -142,7 +142,7 @@ impl Resident {
     pub(crate) fn check_saved_once(&self, view: &View, texts: &[String]) -> Result<(), Violation> {
         let known = self.view.memories.len() as u64;
         let new = view.memories.range(known + 1..);
-        let saved = new.filter(|(_, seen)| is_among(texts, &seen.content));
+        let saved = new.filter(|(_, seen)| is_among(texts, seen.content()));
         let saved = saved.count();
         ensure!(
             saved <= texts.len(),
@@ -166,9 +166,9 @@ impl Resident {
             );
             let is_same = |(number, old): (&u64, &Seen)| {
                 let first = self.texts.get(number).and_then(|texts| texts.first());
-                !old.is_shredded
-                    && (&old.source, old.origin) == (&seen.source, seen.origin)
-                    && first.is_some_and(|text| is_same_text(text, &seen.content))
+                !old.is_shredded()
+                    && (old.source(), old.origin) == (seen.source(), seen.origin)
+                    && first.is_some_and(|text| is_same_text(text, seen.content()))
             };
             let is_again = self.view.memories.iter().any(is_same);
             ensure!(
@@ -184,10 +184,10 @@ impl Resident {
     fn note_rewritten(&mut self, view: &View) {
         for (number, old) in &self.view.memories {
             let new = &view.memories[number];
-            if !new.is_shredded && !is_same_text(&old.content, &new.content) {
+            if !new.is_shredded() && !is_same_text(old.content(), new.content()) {
                 let texts = self.texts.entry(*number);
-                let texts = texts.or_insert_with(|| vec![old.content.clone()]);
-                texts.push(new.content.clone());
+                let texts = texts.or_insert_with(|| vec![old.content().to_owned()]);
+                texts.push(new.content().to_owned());
             }
         }
     }

@@ -154,7 +154,7 @@ impl OwnSession {
         let gone = gone(before, now);
         let is_free = gone
             .iter()
-            .all(|number| now.has_copy(*number, &before.memories[number].content));
+            .all(|number| now.has_copy(*number, before.memories[number].content()));
         let is_over = self.opened.counts.core_tokens > self.opened.budget;
         let budget = self.opened.budget.max(now.budget);
         let is_smaller = now.counts.core_tokens < before.counts.core_tokens;

@@ -1,13 +1,14 @@
 //! What an agent sees of its memory after a step, and what must hold of it and between two such views.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Deref,
+};
 
 use memoir_app::{MemoryCounts, OwnAgent, ShownMemory};
 use memoir_domain::{
-    Timestamp,
     agent::LossGuard,
-    memory::{Kind, Number, tokens},
-    origin::Origin,
+    memory::{Kind, tokens},
 };
 use memoir_text::{is_same_text, same_text_key_ignoring_case};
 
@@ -24,49 +25,47 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// A memory. Times of changes are left out.
+/// A memory as it is shown. The times of its changes are left out: in place of each is its origin date.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) kind: Kind,
-    pub(crate) content: String,
-    pub(crate) tags: Vec<String>,
-    pub(crate) source: Option<String>,
-    pub(crate) origin: Origin,
-    pub(crate) constitutional: bool,
-    pub(crate) is_summary: bool,
-    pub(crate) sources: usize,
-    pub(crate) under: Option<Number>,
-    pub(crate) created_at: Timestamp,
-    pub(crate) is_discarded: bool,
-    pub(crate) is_shredded: bool,
-    pub(crate) tokens: u64,
+pub(crate) struct Seen(ShownMemory);
+
+impl Deref for Seen {
+    type Target = ShownMemory;
+
+    fn deref(&self) -> &ShownMemory {
+        &self.0
+    }
 }
 
 impl Seen {
-    fn of(memory: &ShownMemory) -> Self {
-        Self {
-            kind: memory.kind,
-            content: memory.content().to_owned(),
-            tags: memory.tags().map(str::to_owned).collect(),
-            source: memory.source().map(|source| source.expose().to_owned()),
-            origin: memory.origin,
-            constitutional: memory.constitutional,
-            is_summary: memory.is_summary,
-            sources: memory.sources.len(),
-            under: memory.under,
-            created_at: memory.created_at,
-            is_discarded: memory.discarded_at.is_some(),
-            is_shredded: memory.shredded_at.is_some(),
-            tokens: memory.tokens,
+    fn of(mut memory: ShownMemory) -> Self {
+        let created_at = memory.created_at;
+        let facts = &mut memory.facts;
+        facts.updated_at = created_at;
+        for changed_at in [
+            &mut facts.archived_at,
+            &mut facts.discarded_at,
+            &mut facts.shredded_at,
+        ] {
+            *changed_at = changed_at.map(|_| created_at);
         }
+        Self(memory)
+    }
+
+    pub(crate) fn is_discarded(&self) -> bool {
+        self.discarded_at.is_some()
+    }
+
+    pub(crate) fn is_shredded(&self) -> bool {
+        self.shredded_at.is_some()
     }
 
     pub(crate) fn is_active(&self, kind: Kind) -> bool {
-        self.kind == kind && !self.is_discarded
+        self.kind == kind && !self.is_discarded()
     }
 
     fn has_immutable_tag(&self) -> bool {
-        self.tags.iter().any(|tag| tag == IMMUTABLE)
+        self.tags().any(|tag| tag == IMMUTABLE)
     }
 }
 
@@ -123,7 +122,7 @@ impl View {
         let facts = agent.views().show().await?;
         Ok(Self {
             memories: memories
-                .iter()
+                .into_iter()
                 .map(|memory| (memory.number.0, Seen::of(memory)))
                 .collect(),
             counts: facts.counts,
@@ -151,9 +150,9 @@ impl View {
         let key = same_text_key_ignoring_case(content);
         let mut others = self.memories.iter().filter(|(other, _)| **other != number);
         others.any(|(_, seen)| {
-            !seen.is_discarded
+            !seen.is_discarded()
                 && kinds.contains(&seen.kind)
-                && same_text_key_ignoring_case(&seen.content) == key
+                && same_text_key_ignoring_case(seen.content()) == key
         })
     }
 
@@ -208,13 +207,13 @@ impl View {
             "{originals:?}"
         );
         for (number, seen) in &self.memories {
-            let (takes, stated) = (tokens(&seen.content), seen.tokens);
+            let (takes, stated) = (tokens(seen.content()), seen.tokens);
             ensure!(
-                seen.is_shredded || stated == takes,
+                seen.is_shredded() || stated == takes,
                 "core size",
                 "#{number} takes {takes} tokens, stated {stated}"
             );
-            let is_bare = seen.is_active(Kind::Core) && seen.is_summary && seen.sources == 0;
+            let is_bare = seen.is_active(Kind::Core) && seen.is_summary && seen.sources.is_empty();
             ensure!(!is_bare, "2.4", "the summary #{number} has no source");
         }
         Ok(())
@@ -238,11 +237,11 @@ impl View {
             }
             let has_returned = || {
                 let texts = texts.get(number).filter(|_| between.may_return_texts());
-                texts.is_some_and(|texts| is_among(texts, &new.content))
+                texts.is_some_and(|texts| is_among(texts, new.content()))
             };
             ensure!(
-                new.is_shredded
-                    || is_same_text(&old.content, &new.content)
+                new.is_shredded()
+                    || is_same_text(old.content(), new.content())
                     || old.is_summary
                     || between.is_off()
                     || has_returned(),
@@ -250,14 +249,14 @@ impl View {
                 "the text of #{number} is another one"
             );
             ensure!(
-                between == Between::Outside || old.is_shredded == new.is_shredded,
+                between == Between::Outside || old.is_shredded() == new.is_shredded(),
                 "4.4",
                 "#{number} was shredded"
             );
             // The copy that a cleanup left may have moved to the archive in the same session.
             let kinds = [Kind::Core, Kind::Archival];
-            let is_copy = || self.has_copy_in(*number, &old.content, &kinds);
-            let is_newly_discarded = !old.is_discarded && new.is_discarded;
+            let is_copy = || self.has_copy_in(*number, old.content(), &kinds);
+            let is_newly_discarded = !old.is_discarded() && new.is_discarded();
             ensure!(
                 between == Between::Outside
                     || between.is_off()
@@ -296,7 +295,7 @@ impl View {
             new.kind.as_str()
         );
         ensure!(
-            !old.is_discarded || new.is_discarded || undone,
+            !old.is_discarded() || new.is_discarded() || undone,
             "3.8",
             "#{number} was brought back by a session"
         );
@@ -304,14 +303,14 @@ impl View {
             ensure!(
                 new.constitutional
                     && new.is_active(Kind::Core)
-                    && is_same_text(&old.content, &new.content),
+                    && is_same_text(old.content(), new.content()),
                 "constitutional",
                 "#{number} was moved, rewritten or lost its flag"
             );
         }
         if old.has_immutable_tag() && old.is_active(Kind::Core) && !undone {
             ensure!(
-                new.is_active(Kind::Core) && old.content == new.content || is_copy(),
+                new.is_active(Kind::Core) && old.content() == new.content() || is_copy(),
                 "immutable",
                 "#{number} was moved or changed"
             );
