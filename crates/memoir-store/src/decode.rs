@@ -324,11 +324,13 @@ pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMark> {
 /// Reads `columns!(archive_link)`.
 pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
     let mut columns = Columns::new(row, "memories");
+    let number = Number(columns.count()?);
+    let under = columns.optional_count()?.map(Number);
+    let (kind, is_discarded) = (columns.word()?, columns.flag()?);
     Ok(ArchiveLink {
-        number: Number(columns.count()?),
-        under: columns.optional_count()?.map(Number),
-        kind: columns.word()?,
-        is_discarded: columns.flag()?,
+        number,
+        under,
+        kind: (!is_discarded).then_some(kind),
     })
 }
 

@@ -144,12 +144,12 @@ impl MemoryRow {
 
 /// A memory's place in the archive, without words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are those of MemoryRow, and a flag")]
+#[expect(missing_docs, reason = "the fields are those of MemoryRow")]
 pub struct ArchiveLink {
     pub number: Number,
     pub under: Option<Number>,
-    pub kind: Kind,
-    pub is_discarded: bool,
+    /// `None` of a discarded memory.
+    pub kind: Option<Kind>,
 }
 
 /// How many rows there are, and the sum of their tokens.

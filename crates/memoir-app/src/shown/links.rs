@@ -44,8 +44,7 @@ impl ArchiveLinks {
             links.known.entry(number).or_insert(ArchiveLink {
                 number,
                 under: None,
-                kind: Kind::Core,
-                is_discarded: false,
+                kind: Some(Kind::Core),
             });
         }
         links
@@ -56,8 +55,7 @@ impl ArchiveLinks {
         self.put(ArchiveLink {
             number: memory.number,
             under: memory.under(),
-            kind: memory.kind(),
-            is_discarded: !memory.is_active(),
+            kind: memory.is_active().then(|| memory.kind()),
         });
     }
 
@@ -68,8 +66,7 @@ impl ArchiveLinks {
         {
             sources.remove(&link.number);
         }
-        let is_source = link.kind == Kind::Archival && !link.is_discarded;
-        if let Some(under) = link.under.filter(|_| is_source) {
+        if let Some(under) = link.under.filter(|_| link.kind == Some(Kind::Archival)) {
             self.sources.entry(under).or_default().insert(link.number);
         }
     }
@@ -83,8 +80,7 @@ impl ArchiveLinks {
     /// The memory that took this one's place, as shown: none where that one is discarded or shredded.
     pub fn read_under(&self, memory: &Memory) -> Option<Number> {
         let under = memory.under()?;
-        let known = self.known.get(&under)?;
-        (!known.is_discarded).then_some(under)
+        self.known.get(&under)?.kind.map(|_| under)
     }
 }
 

@@ -73,8 +73,7 @@ impl ExpectedAgent {
             .map(|memory| ArchiveLink {
                 number: memory.number,
                 under: memory.under,
-                kind: memory.kind,
-                is_discarded: memory.discarded_at.is_some(),
+                kind: memory.discarded_at.is_none().then_some(memory.kind),
             })
             .collect()
     }
