@@ -8,6 +8,7 @@ use std::{
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage, text::counted};
 use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
 use memoir_store::{AgentQuery, Selection};
+use memoir_vault::KeyStore;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -411,7 +412,7 @@ impl Memoir {
                 "{agent} is erased on the record, and its key is there"
             ));
         }
-        if self.keys.is_rotation_unfinished().await? {
+        if self.keys.ask(KeyStore::is_rotation_unfinished).await? {
             left.push(
                 "the master key of the last rotation is not in the place of its file".to_owned(),
             );
@@ -459,7 +460,7 @@ impl Memoir {
 
     /// The keys of agents that are not in this database: it was lost, or is another one than theirs.
     async fn examine_keys(&self) -> Result<Option<Examination>> {
-        let with_keys = self.keys.all().await?;
+        let with_keys = self.keys.ask(KeyStore::agents).await?;
         let mut known = HashSet::new();
         for account in self.store.accounts().await? {
             known.insert(AgentScope::of_account(account.id));

@@ -68,8 +68,9 @@ impl AgentLog<'_> {
             }
             Err(error) => return Err(error),
         };
-        let destroyed = self.memoir.keys.destroy(self.scope, erased.erased_at);
-        let destroyed = destroyed.await.map(drop);
+        let (scope, at) = (self.scope, erased.erased_at);
+        let destroying = self.memoir.keys.ask(move |keys| keys.destroy(scope, at));
+        let destroyed = destroying.await.map(drop);
         // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
         self.memoir.forget_agent(self.scope);
         match destroyed {

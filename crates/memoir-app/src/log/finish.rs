@@ -16,6 +16,7 @@
 
 use memoir_domain::AgentScope;
 use memoir_store::AgentQuery;
+use memoir_vault::KeyStore;
 
 use crate::core::{Error, Memoir, Result};
 
@@ -49,7 +50,7 @@ impl Memoir {
     pub async fn finish(&self) -> Result<Finished> {
         let mut done = Finished::default();
         // The key store first: the next steps may need a key of it.
-        if let Err(why) = self.keys.finish_rotation().await {
+        if let Err(why) = self.keys.ask(KeyStore::finish_rotation).await {
             let what = "a rotation of the master key is not finished".to_owned();
             done.left.push(Unfinished { what, why });
         }

@@ -16,7 +16,7 @@ use memoir_domain::{
 };
 use memoir_store::{UserColumns, UserRow};
 use memoir_vault::{
-    AgentKey,
+    AgentKey, KeyStore,
     password::Password,
     seal::SealedRow,
     second_factor::{SecondFactor, Verdict},
@@ -235,7 +235,7 @@ impl Memoir {
     /// One of them does not respond, or the database cannot be written.
     pub async fn check_ready(&self) -> Result<()> {
         self.store.check_ready().await?;
-        self.keys.check_answers().await
+        self.keys.ask(KeyStore::check_answers).await
     }
 
     async fn user_row(&self, user: &User) -> Result<UserRow> {
