@@ -6,7 +6,6 @@
 
 use memoir_domain::{
     AgentScope, SessionId,
-    session::Driver,
     tools::{Tool, ToolResult},
 };
 use memoir_model::{ModelName, TokenUsage};
@@ -180,12 +179,4 @@ pub(crate) fn failed(span: &Span, code: &str) {
 /// As a number that the protocol has.
 pub(crate) fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// The name of a driver in metrics and spans.
-pub(crate) fn driver_name(driver: Driver) -> &'static str {
-    match driver {
-        Driver::Agent => "agent",
-        Driver::Model => "model",
-    }
 }

@@ -8,7 +8,7 @@ use memoir_domain::{
 };
 
 use super::{Metrics, Table, limit_of, tool_of};
-use crate::core::{CommitCounts, CommitListener, commit::Outcome, spans::driver_name};
+use crate::core::{CommitCounts, CommitListener, commit::Outcome};
 
 impl CommitListener for Metrics {
     fn ended(&self, outcome: Outcome, counts: &CommitCounts, took: Option<Duration>) {
@@ -50,7 +50,7 @@ impl Table {
     }
 
     fn session_ended(&self, session: &Session) {
-        let (end, driver) = (session.state.as_str(), driver_name(session.driver));
+        let (end, driver) = (session.state.as_str(), session.driver.as_str());
         let rehearsal = if session.rehearsal { "true" } else { "false" };
         self.sessions_ended
             .with_label_values(&[end, driver, rehearsal])

@@ -8,10 +8,7 @@ use memoir_store::FleetLoad;
 
 use super::{Metrics, Table};
 use crate::{
-    core::{
-        Memoir,
-        spans::{driver_name, whole},
-    },
+    core::{Memoir, spans::whole},
     sessions::own_lease_time,
 };
 
@@ -27,8 +24,8 @@ impl Table {
         self.queued.set(whole(load.waiting));
         let waited = load.waiting_since.map_or(0.0, |since| between(since, now));
         self.queue_seconds.set(waited);
-        for driver in [Driver::Agent, Driver::Model] {
-            let name = [driver_name(driver)];
+        for driver in Driver::ALL {
+            let name = [driver.as_str()];
             let held = load.held.iter().find(|held| held.driver == driver);
             let sessions = held.map_or(0, |held| held.sessions);
             self.running.with_label_values(&name).set(whole(sessions));

@@ -43,7 +43,7 @@ pub use models::{ModelCallResult, ProviderResponse};
 pub(crate) use recall::StoredIndex;
 pub use table::{Metric, entered};
 
-use crate::core::{Memoir, spans::driver_name};
+use crate::core::Memoir;
 
 /// Most models that are distinguished; all others are counted as `other`. A caller that begins a session can name any,
 /// and each takes some forty lines.
@@ -183,7 +183,7 @@ impl Table {
     fn begin_at_nothing(&self) {
         let ends = State::ALL.into_iter().filter(|state| !state.is_running());
         for end in ends.map(State::as_str) {
-            for driver in [Driver::Agent, Driver::Model].map(driver_name) {
+            for driver in Driver::ALL.map(Driver::as_str) {
                 for rehearsal in ["false", "true"] {
                     self.sessions_ended
                         .with_label_values(&[end, driver, rehearsal]);

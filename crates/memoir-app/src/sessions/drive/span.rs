@@ -6,7 +6,7 @@ use tracing::{Instrument, Span};
 use crate::{
     core::{
         Result,
-        spans::{driver_name, failed, whole},
+        spans::{failed, whole},
     },
     shown::SessionFacts,
 };
@@ -26,7 +26,7 @@ pub(super) async fn of_session(
 
 fn session_ended(span: &Span, session: &SessionFacts) {
     span.record("memoir.session.mode", session.mode.as_str());
-    span.record("memoir.session.driver", driver_name(session.driver));
+    span.record("memoir.session.driver", session.driver.as_str());
     span.record("memoir.session.rehearsal", session.rehearsal);
     span.record("memoir.session.end", session.state.as_str());
     span.record("memoir.session.edits", i64::from(session.edits));
