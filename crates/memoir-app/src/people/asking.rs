@@ -27,7 +27,7 @@ use crate::{
         tuned::RULES_ONLY,
     },
     people::Grants,
-    sessions::room,
+    sessions::{bounded, room},
 };
 
 /// The time for a model's response, including retries of the provider and a second question.
@@ -38,6 +38,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(QuestionClaim::SECONDS as u64 
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
 /// Models that are asked in parallel.
 const AT_ONCE: usize = 4;
+/// The characters of a reason that is too long which are kept: with room for the mark behind them.
+const KEPT_REASON: usize = REASON_LIMIT - 50;
 
 /// The outcome of asking an agent's model.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +140,7 @@ impl Grants<'_> {
         {
             reason = None;
         }
-        let reason = reason.map(cut);
+        let reason = reason.map(|reason| bounded(reason, REASON_LIMIT, KEPT_REASON));
         let answered = self
             .answer_access_for(id, is_granted, reason, *usage, &me)
             .await;
@@ -224,18 +226,6 @@ fn reason(answer: &PrivateText) -> Option<PrivateText> {
         .collect();
     let said = said.trim();
     (!said.is_empty()).then(|| said.into())
-}
-
-/// A reason within its limit: a longer one is cut, with a mark.
-fn cut(reason: PrivateText) -> PrivateText {
-    /// Leaves room for the mark.
-    const KEPT: usize = REASON_LIMIT - 50;
-    let length = reason.chars();
-    if length <= REASON_LIMIT {
-        return reason;
-    }
-    let kept: String = reason.expose().chars().take(KEPT).collect();
-    format!("{kept} […{} more characters]", length - KEPT).into()
 }
 
 impl Memoir {

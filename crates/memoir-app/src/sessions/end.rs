@@ -94,7 +94,9 @@ impl Sessions<'_> {
         words: &PrivateText,
         usage: Usage,
     ) -> Result<SessionFacts> {
-        let (actor, words) = (self.as_actor(), bounded(words));
+        /// The most stored characters of a refusal.
+        const MOST: usize = 2_000;
+        let (actor, words) = (self.as_actor(), bounded(words.clone(), MOST, MOST));
         self.end(id, Some(usage), |agent, session, now| {
             lifecycle::decline(agent, session, words.clone(), &actor, now)
         })

@@ -70,16 +70,15 @@ pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<OfferedTool> 
         .collect()
 }
 
-/// The most stored characters of a refusal (SPEC 2.1: nothing is cut silently).
-const WORDS_LIMIT: usize = 2_000;
-
-/// A text of the agent, cut where far too long, with a mark.
-fn bounded(words: &PrivateText) -> PrivateText {
-    if words.chars() <= WORDS_LIMIT {
-        return words.clone();
+/// A text of the agent, cut to `kept` characters where it has more than `most`, with a mark (SPEC 2.1: nothing is cut
+/// silently).
+pub(crate) fn bounded(words: PrivateText, most: usize, kept: usize) -> PrivateText {
+    let length = words.chars();
+    if length <= most {
+        return words;
     }
-    let kept: String = words.expose().chars().take(WORDS_LIMIT).collect();
-    format!("{kept} […{} more characters]", words.chars() - WORDS_LIMIT).into()
+    let begin: String = words.expose().chars().take(kept).collect();
+    format!("{begin} […{} more characters]", length - kept).into()
 }
 
 agent_part! {
