@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
-    AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
-    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
+    AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Counting, Error, MemoryPage,
+    MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
     decode::{self, Columns, RowReader},
     encode, select, select_row_counts,
 };
@@ -146,8 +146,11 @@ impl Store for PostgresStore {
                  WHERE agent_id = $1 AND state IN ('queued', 'asking', 'open')",
                 values![agent],
             ),
-            Statement::new(ROW_COUNTS, scoped![scope]),
         ];
+        let is_counted = query.counting != Counting::Never;
+        if is_counted {
+            statements.push(Statement::new(ROW_COUNTS, scoped![scope]));
+        }
         if query.prompts {
             let sql = select!(
                 prompts,
@@ -183,7 +186,7 @@ impl Store for PostgresStore {
             return Ok(None);
         };
         let running_session = first(next(true), |row| Columns::new(row, "sessions").id())?;
-        let row_counts = next(true);
+        let row_counts = next(is_counted);
         let prompts = first(next(query.prompts), decode::prompts)?;
         if query.prompts && prompts.is_none() {
             let problem = format!("row {} is missing", scope.agent);
@@ -198,7 +201,10 @@ impl Store for PostgresStore {
         let mut memories = all(next(true), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         // Last, so that an impossible row is reported by its number.
-        let row_counts = Some(first(row_counts, decode::row_counts)?.unwrap_or_default());
+        let row_counts = match is_counted {
+            true => Some(first(row_counts, decode::row_counts)?.unwrap_or_default()),
+            false => None,
+        };
         Ok(Some(Snapshot {
             agent,
             prompts,

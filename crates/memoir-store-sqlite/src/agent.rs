@@ -9,7 +9,7 @@ use memoir_domain::{
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountsMark,
+    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, Counting, CountsMark,
     MemoryPage, MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store,
     StoredText, SummaryRow, columns, select, select_row_counts,
 };
@@ -352,9 +352,10 @@ fn snapshot(
             false => None,
         },
         // Counting reads an index entry of each memory.
-        row_counts: match counts_mark.is_some() && query.counted == counts_mark {
-            true => None,
-            false => Some(
+        row_counts: match query.counting {
+            Counting::Never => None,
+            Counting::Unless(mark) if counts_mark == Some(mark) => None,
+            Counting::Unless(_) | Counting::Always => Some(
                 first(connection, ROW_COUNTS, [agent_id], decode::row_counts)?.unwrap_or_default(),
             ),
         },

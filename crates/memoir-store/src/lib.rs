@@ -45,8 +45,8 @@ pub use row::{
     TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, AgentQuery, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, LogsOf, MemoryPage,
-    RecordFilter, Selection, Snapshot, Store, StoredUsage,
+    Access, AgentQuery, Counting, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, LogsOf,
+    MemoryPage, RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
 pub use vectors::{VectorRow, Vectors};

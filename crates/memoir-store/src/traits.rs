@@ -64,9 +64,21 @@ pub struct AgentQuery {
     pub open_requests: bool,
     /// The state of the messages that were handed to it.
     pub transcript: bool,
-    /// A mark of counts that were right ([`Snapshot::counts_mark`]), with the version that this process's commits have
-    /// brought the agent to since. Where it fits, [`Snapshot::row_counts`] may be left out.
-    pub counted: Option<CountsMark>,
+    /// Whether the rows of all its memories are counted.
+    pub counting: Counting,
+}
+
+/// Whether a read counts the rows of all memories of the agent. Counting takes time for each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Counting {
+    /// They are counted.
+    #[default]
+    Always,
+    /// They need not be counted where this mark fits. It is a mark of counts that were right
+    /// ([`Snapshot::counts_mark`]), with the version that this process's commits have brought the agent to since.
+    Unless(CountsMark),
+    /// They are not counted.
+    Never,
 }
 
 impl AgentQuery {
@@ -124,8 +136,8 @@ pub struct Snapshot {
     pub open_requests: Vec<AccessRow>,
     /// The state of its messages; `None` where it was not wanted.
     pub transcript: Option<TranscriptRow>,
-    /// What the rows of all its memories come to, whichever were wanted. `None` where [`AgentQuery::counted`] fits: then
-    /// only this process has written since they were counted.
+    /// What the rows of all its memories come to, whichever were wanted. `None` for [`Counting::Never`], and where the
+    /// mark of [`Counting::Unless`] fits: then only this process has written since they were counted.
     pub row_counts: Option<RowCounts>,
     /// By what a later read recognizes that only this process has written since; `None` where the store cannot know.
     pub counts_mark: Option<CountsMark>,

@@ -11,8 +11,8 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_store::{
-    AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RecordFilter,
-    RowCounts, Selection, SessionRow, Snapshot, TranscriptRow,
+    AgentQuery, AgentRow, ArchiveLink, CountAndTokens, Counting, MemoryPage, MemoryRow,
+    RecordFilter, RowCounts, Selection, SessionRow, Snapshot, TranscriptRow,
 };
 use memoir_vault::AgentKey;
 
@@ -50,9 +50,9 @@ pub struct AgentHandle {
     pub(crate) key: Option<AgentKey>,
     /// What must hold at every read of the agent, where the decision is based on what a user was shown.
     pub(crate) condition: Option<Condition>,
-    /// Whether memory rows that do not match the agent's counts are no error: it must be possible to erase an agent
-    /// whatever was removed from the database.
-    pub(crate) accepts_any_counts: bool,
+    /// Whether its memory rows are not counted and compared. It must be possible to erase an agent whatever was removed
+    /// from the database, and a program that starts need not wait for the archive to be counted.
+    pub(crate) counts_no_rows: bool,
 }
 
 pub(crate) type AgentCondition = dyn Fn(&Memoir, &Agent) -> bool + Send + Sync;
@@ -197,7 +197,7 @@ impl AgentHandle {
             name,
             key: None,
             condition: None,
-            accepts_any_counts: false,
+            counts_no_rows: false,
         }
     }
 
@@ -256,7 +256,7 @@ impl AgentHandle {
     /// Reads the agent, once there is room for it.
     pub(crate) async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
         let room = self.room_for(query).await?;
-        let mut query = self.memoir.room.marked(self.scope, query.clone());
+        let mut query = self.counting(query.clone());
         // The condition is on its settings, some of which are prompts.
         query.prompts |= matches!(self.condition, Some(Condition::Agent(_)));
         self.read(self.snapshot(&query).await?, room).await
@@ -264,6 +264,32 @@ impl AgentHandle {
 
     pub(crate) async fn load_memories(&self, memories: Selection) -> Result<Loaded> {
         self.load(&AgentQuery::of_memories(memories)).await
+    }
+
+    /// The query, which counts the agent's rows where that is necessary.
+    pub(crate) fn counting(&self, query: AgentQuery) -> AgentQuery {
+        let counting = match self.counts_no_rows {
+            true => Counting::Never,
+            false => self.memoir.room.counting(self.scope),
+        };
+        AgentQuery { counting, ..query }
+    }
+
+    /// Checks all core memories, by their sizes, as [`check_counts`] does, where this handle counts no rows.
+    pub(crate) fn check_core(
+        &self,
+        agent: &Agent,
+        tokens: impl Iterator<Item = u64>,
+    ) -> Result<()> {
+        if !self.counts_no_rows {
+            return Ok(());
+        }
+        let one = |tokens| CountAndTokens { count: 1, tokens };
+        let found = RowCounts {
+            core: tokens.map(one).sum(),
+            ..recorded_counts(agent)
+        };
+        check_counts(agent, &found)
     }
 
     /// Waits for room for the result of a query; `None` where it includes no memories.
@@ -411,12 +437,11 @@ impl AgentHandle {
         let opened = self.open_rows(&key, agent.next_seq, snapshot.memories, room);
         let memories = opened.await?;
         match snapshot.row_counts {
-            Some(counts) if !self.accepts_any_counts => {
+            Some(counts) => {
                 check_counts(&agent, &counts)?;
                 self.memoir.room.verified(self.scope, snapshot.counts_mark);
             }
-            Some(_) => {}
-            // Only this process has written since they were compared.
+            // Only this process has written since they were compared, or this handle counts none.
             None => self.memoir.room.note(self.scope, recorded_counts(&agent)),
         }
         if !self.is_met(&agent, &memories).await? {

@@ -11,7 +11,9 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::AgentScope;
-use memoir_store::{AgentQuery, CountAndTokens, CountsMark, MemoryRow, RowCounts, Selection};
+use memoir_store::{
+    AgentQuery, CountAndTokens, Counting, CountsMark, MemoryRow, RowCounts, Selection,
+};
 use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -162,14 +164,11 @@ impl LoadRoom {
         self.known.lock().get(&scope).map(|agent| agent.counts)
     }
 
-    /// The query, with the mark of the agent's counts that were compared last.
-    pub(crate) fn marked(&self, scope: AgentScope, query: AgentQuery) -> AgentQuery {
+    /// Whether a read of the agent counts its rows, by the mark of the counts that were compared last.
+    pub(crate) fn counting(&self, scope: AgentScope) -> Counting {
         let known = self.known.lock();
         let verified = known.get(&scope).and_then(|agent| agent.verified);
-        AgentQuery {
-            counted: verified.map(|(mark, _)| mark),
-            ..query
-        }
+        verified.map_or(Counting::Always, |(mark, _)| Counting::Unless(mark))
     }
 
     /// Notes that the counts with that mark match the agent's sealed document.

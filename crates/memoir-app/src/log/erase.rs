@@ -32,7 +32,7 @@ impl AgentLog<'_> {
     /// [`Error::KeyRemains`] once the record is written.
     pub async fn erase(self, actor: &Actor) -> Result<Erased> {
         let handle = AgentHandle {
-            accepts_any_counts: true,
+            counts_no_rows: true,
             ..(*self).clone()
         };
         let recorded = handle

@@ -10,7 +10,7 @@ use memoir_domain::{
         ContextText, CoreShare, CoreShares,
     },
     draft::Decision,
-    memory::{Kind, Number},
+    memory::{Kind, Memory, Number},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -196,6 +196,9 @@ impl OwnAgent {
         // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
             let loaded = self.load(&whole).await?;
+            let core = loaded.memories.iter();
+            let core = core.filter(|memory| memory.is_active_core());
+            self.check_core(&loaded.agent, core.map(Memory::tokens))?;
             let bounds = bounds(&loaded.agent);
             let context = self.memories().built_context(&loaded, now, bounds).await?;
             return Ok((loaded, context));
@@ -271,10 +274,12 @@ async fn load_marks(
         ..AgentQuery::default()
     };
     let room = agent.room_for(&query).await?;
-    let query = agent.memoir.room.marked(agent.scope(), query);
+    let query = agent.counting(query);
     let mut snapshot = agent.snapshot(&query).await?;
     let mut marks = std::mem::take(&mut snapshot.marks);
     let loaded = agent.read(snapshot, None).await?;
+    let core = marks.iter().filter(|mark| mark.kind == Kind::Core);
+    agent.check_core(&loaded.agent, core.map(|mark| mark.tokens))?;
     marks.retain(|mark| mark.kind == Kind::Core || context::is_recent_at(mark.created_at, now));
     Ok((loaded, marks, room))
 }

@@ -175,6 +175,17 @@ impl OwnAgent {
     pub fn lens(&self) -> AgentLens<'_> {
         self.views().seen_by(Viewer::Agent)
     }
+
+    /// The same agent for a program that starts: its reads do not count the rows of all its memories, which takes time
+    /// for each. The core memories of a context are counted and compared all the same (SPEC 3.12). That another row was
+    /// removed is noticed by the next read that counts.
+    #[must_use]
+    pub fn uncounted(self) -> Self {
+        Self(AgentHandle {
+            counts_no_rows: true,
+            ..self.0
+        })
+    }
 }
 
 /// The rights of a viewer.

@@ -242,7 +242,7 @@ impl Views<'_> {
         before: Option<SessionPlace>,
         limit: u32,
     ) -> Result<Vec<SessionFacts>> {
-        let query = self.memoir.room.marked(self.scope, AgentQuery::default());
+        let query = self.counting(AgentQuery::default());
         let snapshot = self.snapshot(&query).await?;
         self.key_of(&snapshot.agent).await?;
         let open = |row| self.facts(row);

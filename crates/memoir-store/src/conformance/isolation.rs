@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AgentScope, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AgentQuery, Commit, Error, MemoryPage, RecordFilter, Selection, Store};
+use crate::{AgentQuery, Commit, Counting, Error, MemoryPage, RecordFilter, Selection, Store};
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -32,7 +32,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
             prompts: true,
             open_requests: true,
             transcript: true,
-            counted: None,
+            counting: Counting::Always,
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);

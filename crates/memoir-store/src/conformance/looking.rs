@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{Timestamp, context::ContextMark, memory::Number};
 
 use super::fixtures::*;
-use crate::{AgentQuery, MemoryRow, Selection, Store};
+use crate::{AgentQuery, Counting, MemoryRow, Selection, Store};
 
 pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -74,6 +74,16 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         recorded_at: row.recorded_at,
     });
     assert_eq!(marks.await.marks, of_whole.collect::<Vec<_>>());
+    // What is read is the same without counting.
+    let uncounted = author.look(AgentQuery {
+        memories: context(19),
+        session: Some(session_id(9)),
+        counting: Counting::Never,
+        ..AgentQuery::default()
+    });
+    let uncounted = uncounted.await;
+    assert_eq!(uncounted.row_counts, None);
+    assert_eq!(uncounted.memories, author.memories(context(19)).await);
     let scope = author.scope();
     for (agent, memories) in [(Some(scope.agent), 12), (None, 14)] {
         let usage = store.usage(scope.account, agent, at(0)).await.unwrap();

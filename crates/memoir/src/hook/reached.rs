@@ -149,6 +149,10 @@ impl ReachedMemory {
         let agent = installation.chosen(chosen).await?;
         calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;
+        let agent = match arguments.event == HookEvent::SessionStart {
+            true => agent.uncounted(),
+            false => agent,
+        };
         Ok(Self::Here {
             installation: Box::new(installation),
             agent: Box::new(agent),
@@ -270,7 +274,7 @@ impl ReachedMemory {
         let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
         match self {
             Self::Here { agent, .. } => {
-                // First: it compares the counts of the agent's rows, which the others then need not read.
+                // First: it notes the counts of the agent's rows, which the others then need not read.
                 messages = agent.life().unread().await?;
                 requests = reshaped(&agent.grants().open_access().await?)?;
                 sessions = reshaped(&agent.views().session_page(None, 1).await?)?;

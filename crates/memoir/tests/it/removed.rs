@@ -1,4 +1,5 @@
-//! Every reader detects a memory that was removed from the database (SPEC 3.12).
+//! Every reader detects a memory that was removed from the database; a hook at a session's start detects a core memory
+//! (SPEC 3.12).
 #![cfg(unix)]
 
 use memoir_testkit::TestedText;
@@ -65,6 +66,21 @@ fn spec_3_12_a_removed_memory_is_reported_to_the_agent_at_a_sessions_start() {
     let log = installation.path(".local/state/memoir/hook.log");
     let log = std::fs::read_to_string(log).unwrap();
     log.tells("modified outside Memoir");
+}
+
+#[test]
+fn spec_3_12_a_removed_archival_memory_is_noticed_by_recall_and_not_by_a_sessions_start() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines binds books."]);
+    installation.remember_with("Old bills are in the loft.", &["--kind", "archival"]);
+    remove_one(&installation);
+    let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"});
+    let hook = event_of("claude-code", "session-start");
+    let ran = installation.run_with_input(&hook, &start.to_string());
+    ran.prints("Ines binds books.");
+    installation
+        .refused("recall wren books")
+        .tells("modified outside Memoir");
 }
 
 #[test]
