@@ -160,11 +160,13 @@ fn idle(folder: &Path) {
     child.wait().unwrap();
 }
 
+/// An agent with so many memories: the newest thousand are core memories, the others archival.
 fn fill(folder: &Path, agent: &str, memories: usize) {
     run(folder, &["agent", "create", agent]);
     let lines: String = (0..memories)
         .map(|number| {
-            format!("{{\"content\": \"Customer {number} asked for {} sheets of laid paper, and did not want the blue ones, because the light in the reading room is cold.\"}}\n", number + 40)
+            let kind = if number + 1_000 < memories { "archival" } else { "core" };
+            format!("{{\"kind\": \"{kind}\", \"content\": \"Customer {number} asked for {} sheets of laid paper, and did not want the blue ones, because the light in the reading room is cold.\"}}\n", number + 40)
         })
         .collect();
     let file = folder.join("memories.jsonl");
@@ -182,5 +184,6 @@ fn main() {
     idle(few);
     fill(many, "owl", 60_000);
     first_prompt(many, "owl");
+    hook(many, ("owl", "60,000"), "session-start", "under 12 ms");
     hook(many, ("owl", "60,000"), "user-prompt", "under 60 ms");
 }
