@@ -15,6 +15,8 @@ use memoir_store_postgres::PostgresStore;
 use memoir_testkit::{ModelScript, Postgres, input};
 use memoir_vault::{KeyStore, MasterKey};
 
+memoir_testkit::program_allocator!();
+
 const NODES: usize = 4;
 const SESSIONS: usize = 1_000;
 /// The workers of a node.

@@ -39,6 +39,8 @@ use memoir_vault::{
 use rusqlite::{Connection, params};
 use serde_json::json;
 
+memoir_testkit::program_allocator!();
+
 /// Agents with an open session at a time; each session has ten edits.
 const AGENTS: usize = 64;
 const EDITS: usize = 10;

@@ -23,6 +23,8 @@ use memoir_testkit::{Postgres, customer, input};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
+memoir_testkit::program_allocator!();
+
 const AGENTS: usize = 32;
 /// Memories of each agent.
 const MEMORIES: usize = 100;

@@ -25,6 +25,8 @@ use memoir_testkit::{ScriptedServer, ServerStep, input, query};
 use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
 
+memoir_testkit::program_allocator!();
+
 /// Memories that each agent begins with.
 const MEMORIES: usize = 10_000;
 /// Saves in a turn, and turns.

@@ -37,6 +37,8 @@ use tokio::{
     runtime::Runtime,
 };
 
+memoir_testkit::program_allocator!();
+
 /// Agents, each with a connection of its own.
 const AGENTS: usize = 64;
 /// Memories that each begins with.

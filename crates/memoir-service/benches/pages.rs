@@ -36,6 +36,8 @@ use memoir_vault::{MasterSource, password::Password};
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet};
 
+memoir_testkit::program_allocator!();
+
 /// Agents of the fleet, and how many of them are made at a time.
 const AGENTS: usize = 10_000;
 const TOGETHER: usize = 64;

@@ -59,3 +59,17 @@ pub use tenant::{
 };
 pub use text::{TestedObject, TestedText, rows};
 pub use watched::{StoreWatch, WatchedStore};
+
+/// The allocator of the program, for [`program_allocator!`].
+#[cfg(target_os = "linux")]
+pub use mimalloc::MiMalloc;
+
+/// Makes a benchmark allocate as the program does.
+#[macro_export]
+macro_rules! program_allocator {
+    () => {
+        #[cfg(target_os = "linux")]
+        #[global_allocator]
+        static ALLOCATOR: $crate::MiMalloc = $crate::MiMalloc;
+    };
+}

@@ -165,7 +165,10 @@ fn fill(folder: &Path, agent: &str, memories: usize) {
     run(folder, &["agent", "create", agent]);
     let lines: String = (0..memories)
         .map(|number| {
-            let kind = if number + 1_000 < memories { "archival" } else { "core" };
+            let kind = match number + 1_000 < memories {
+                true => "archival",
+                false => "core",
+            };
             format!("{{\"kind\": \"{kind}\", \"content\": \"Customer {number} asked for {} sheets of laid paper, and did not want the blue ones, because the light in the reading room is cold.\"}}\n", number + 40)
         })
         .collect();
