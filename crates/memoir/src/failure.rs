@@ -6,7 +6,6 @@ use std::fmt::{self, Write};
 
 use memoir_app::{Error, Examination, Severity};
 use memoir_domain::memory::Number;
-use memoir_store as store;
 
 use hints::hint;
 
@@ -91,11 +90,23 @@ impl Failure {
 
     /// Sets the hint.
     #[must_use]
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Self::ShownFailure(failure) = &mut self {
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        self.with_hint(Some(hint))
+    }
+
+    /// Sets the hint, where one is given.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: Option<impl Into<String>>) -> Self {
+        if let (Self::ShownFailure(failure), Some(hint)) = (&mut self, hint) {
             failure.hint = Some(hint.into());
         }
         self
+    }
+
+    /// Sets the hint to the name that was probably meant, where one is similar.
+    #[must_use]
+    pub(crate) fn with_closest(self, name: Option<&str>) -> Self {
+        self.with_hint(name.map(|name| format!("did you mean `{name}`?")))
     }
 
     /// The outcome of a command about `all` memories: a failure that names each of those that failed, if any.
@@ -181,20 +192,16 @@ impl fmt::Display for ShownFailure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+/// Of the application's errors, and of those that it has of the crates below it.
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
         Self::ShownFailure(Box::new(ShownFailure {
             code: Some(error.code()),
             message: message(&error),
             details: details(&error),
             hint: hint(&error),
         }))
-    }
-}
-
-impl From<store::Error> for Failure {
-    fn from(error: store::Error) -> Self {
-        Error::Store(error).into()
     }
 }
 

@@ -138,12 +138,8 @@ impl Installation {
         match self.account.agent(name).await {
             Err(error @ memoir_app::Error::NoAgent(_)) => {
                 let agents = self.account.agents().await?;
-                let close = closest(name, agents.iter().map(|agent| agent.name.as_str()));
-                let failure = Failure::from(error);
-                Err(match close {
-                    Some(close) => failure.hint(format!("did you mean `{close}`?")),
-                    None => failure,
-                })
+                let names = agents.iter().map(|agent| agent.name.as_str());
+                Err(Failure::from(error).with_closest(closest(name, names)))
             }
             found => Ok(found?),
         }
@@ -506,7 +502,7 @@ pub(crate) async fn is_there(global: &Global) -> Result<bool, Failure> {
         true => keys::open(global, &config).await?.agents(),
         false => Ok(Vec::new()),
     };
-    match orphans.map_err(memoir_app::Error::from)?.len() {
+    match orphans?.len() {
         0 => Ok(false),
         agents => Err(Failure::new(format!(
             "the database `{}` is empty or gone, and its key store has the keys of {}",
@@ -521,9 +517,7 @@ pub(crate) async fn is_there(global: &Global) -> Result<bool, Failure> {
 pub(crate) fn in_memory(global: &Global) -> Result<(Memoir, bool), Failure> {
     let config = Config::read(global.config.as_deref())?;
     let closed = config.closed;
-    let failed = |error| Failure::from(memoir_app::Error::from(error));
-    let master = MasterKey::generate().map_err(failed)?;
-    let keys = KeyStore::in_memory(&master).map_err(failed)?;
+    let keys = KeyStore::in_memory(&MasterKey::generate()?)?;
     let store = Arc::new(SqliteStore::in_memory()?);
     let providers = providers(&config)?;
     Ok((on(store, keys, &config, providers, false), closed))

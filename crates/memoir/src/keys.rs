@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::Error;
 use memoir_store_postgres::{DatabaseIdentity, PostgresKeys, PostgresStore};
 use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock, unlock_rows};
 
@@ -47,7 +46,7 @@ pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, F
         Some(rows) => unlock_rows(&source, Box::new(rows), must_exist),
         None => unlock(&source, &store_path(&database), must_exist),
     };
-    opened.map_err(|error| Error::from(error).into())
+    Ok(opened?)
 }
 
 /// The key store in PostgreSQL; `None` where it is a file.
@@ -67,8 +66,7 @@ pub(crate) async fn shared(
         Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,
     };
-    let opened = open(&url, data.as_ref()).map_err(Error::from)?;
-    Ok(Some(opened))
+    Ok(Some(open(&url, data.as_ref())?))
 }
 
 pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
@@ -108,7 +106,7 @@ pub(crate) fn from_environment(name: &str) -> Result<Option<MasterKey>, Failure>
     };
     MasterKey::from_text(&text, name)
         .map(Some)
-        .map_err(|error| Failure::from(Error::from(error)).hint(match name {
+        .map_err(|error| Failure::from(error).hint(match name {
             NEXT => "`openssl rand -hex 32` prints one; keep it in a safe place first",
             _ => "give the key as it was printed or kept; where there is none yet, `openssl rand -hex 32` prints one",
         }))

@@ -165,15 +165,10 @@ impl Remote {
     async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
         let away = |error: reqwest::Error| {
             // The innermost error gives the cause; the outer ones only name the address again.
-            let failure = Failure::new(format!(
-                "no response from `{}`: {}",
-                self.url,
-                innermost(&error)
-            ));
-            match error.is_connect() {
-                true => failure.hint("is it running? `memoir serve` starts it"),
-                false => failure,
-            }
+            let message = format!("no response from `{}`: {}", self.url, innermost(&error));
+            let is_down = error.is_connect();
+            Failure::new(message)
+                .with_hint(is_down.then_some("is it running? `memoir serve` starts it"))
         };
         let request = request.bearer_auth(&self.token);
         let answer = request.send().await.map_err(away)?;

@@ -64,19 +64,14 @@ fn stream(
     format: Option<TranscriptFormat>,
     batches: &mpsc::Sender<Vec<HandedMessage>>,
 ) -> Result<TranscriptReport, Failure> {
-    let problem = |error: memoir_transcripts::Error| {
+    let problem = |error: &memoir_transcripts::Error| {
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
-            .hint("the messages before that place were stored; the same command resumes there")
     };
     let (_, reader) = unpacked(reader).map_err(|error| Failure::file("read", path, &error))?;
     let transcript = TranscriptReader::open(reader, format).map_err(|error| {
-        let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
-        match error {
-            memoir_transcripts::Error::Unrecognised(_) => failure.hint(
-                "name its format with `--format`; `memoir import AGENT FILE` imports memories of other programs",
-            ),
-            _ => failure,
-        }
+        let hint = "name its format with `--format`; `memoir import AGENT FILE` imports memories of other programs";
+        let is_unknown = matches!(error, memoir_transcripts::Error::Unrecognised(_));
+        problem(&error).with_hint(is_unknown.then_some(hint))
     })?;
     let mut report = TranscriptReport::default();
     let (mut batch, mut characters) = (Vec::new(), 0);
@@ -85,7 +80,9 @@ fn stream(
         let item = match item {
             Ok(item) => item,
             Err(error) => {
-                broken = Some(problem(error));
+                let hint =
+                    "the messages before that place were stored; the same command resumes there";
+                broken = Some(problem(&error).hint(hint));
                 break;
             }
         };

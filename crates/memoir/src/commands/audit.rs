@@ -223,7 +223,7 @@ fn mismatch(verified: &VerifyOutput) -> Failure {
 }
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {
-    Invalid::check_range(arguments.since, arguments.until).map_err(memoir_app::Error::from)?;
+    Invalid::check_range(arguments.since, arguments.until)?;
     let installation = Installation::existing(global).await?;
     let agent = match &arguments.agent {
         Some(name) => Some(installation.agent(name).await?),

@@ -115,8 +115,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database_draft = draft(file)?;
     store.back_up(database_draft.path()).await?;
     let keys_draft = draft(keys_file)?;
-    keys.back_up(keys_draft.path())
-        .map_err(memoir_app::Error::from)?;
+    keys.back_up(keys_draft.path())?;
     let keys_bytes = place(keys_draft, keys_file)?;
     let database_bytes = place(database_draft, file).inspect_err(|_| {
         // Half a backup is none. If this removal fails, the file is still a whole key store.
@@ -215,7 +214,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
     }
     let source = keys::source(global, &config)?;
-    let keys = unlock(&source, &keys_copy, true).map_err(memoir_app::Error::from)?;
+    let keys = unlock(&source, &keys_copy, true)?;
     let store = SqliteStore::open(&copy)?;
     let findings = store.check().await?;
     let mut findings: Vec<String> = findings.into_iter().map(|one| one.problem).collect();

@@ -114,8 +114,7 @@ async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Fa
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
     // Keys that are deleted with the folder.
     let source = MasterSource::File(folder.join("master.key"));
-    let keys = memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
-        .map_err(memoir_app::Error::from)?;
+    let keys = memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)?;
     let config = Config::default();
     let providers = installation::providers(&config)?;
     let memoir = installation::on(Arc::new(store), keys, &config, providers, false);

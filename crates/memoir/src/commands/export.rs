@@ -147,7 +147,7 @@ async fn archive(
     }
     let passphrase = match given {
         Some(passphrase) => passphrase,
-        None => Passphrase::generate().map_err(memoir_app::Error::from)?,
+        None => Passphrase::generate()?,
     };
     // The passphrase is copied, since sealing consumes it.
     let made = is_made.then(|| Zeroizing::new(passphrase.expose().to_owned()));

@@ -53,8 +53,7 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
     let path = keys::store_path(&database::prepare(global.database.as_deref())?);
     let source = keys::source(global, &config)?;
     // The file must exist, since a new key store would have no keys to move.
-    let file = unlock(&source, &path, true).map_err(memoir_app::Error::from)?;
-    let copied = file.copy_to(&place).map_err(memoir_app::Error::from)?;
+    let copied = unlock(&source, &path, true)?.copy_to(&place)?;
     let (from, to) = (path.display().to_string(), place.name());
     if global.json {
         output::json(&json!({ "from": from, "to": to, "keys": copied }))?;
@@ -104,7 +103,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
                 ))
                 .hint(NEW_KEY));
             }
-            let wrapped = store.rotate(&next).map_err(memoir_app::Error::from)?;
+            let wrapped = store.rotate(&next)?;
             let place = format!(
                 "give what is in {} as {} from now on, and start other processes again with it",
                 keys::NEXT,
@@ -132,17 +131,14 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
 }
 
 fn not_rotated(error: Error) -> Failure {
-    let is_irreplaceable = matches!(error, Error::Irreplaceable { .. });
-    let failure = Failure::from(memoir_app::Error::from(error));
-    if is_irreplaceable {
-        failure.hint(format!(
+    let hint = matches!(error, Error::Irreplaceable { .. }).then(|| {
+        format!(
             "give the key in {} and the next one in {}, or make the file one that can be replaced: no mount point, in a folder that you may write to",
             keys::GIVEN,
             keys::NEXT
-        ))
-    } else {
-        failure
-    }
+        )
+    });
+    Failure::from(error).with_hint(hint)
 }
 
 fn no_next() -> Failure {

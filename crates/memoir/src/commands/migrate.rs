@@ -1,6 +1,5 @@
 //! `memoir migrate`: brings a database of PostgreSQL up to this version's format.
 
-use memoir_app::Error;
 use memoir_store_postgres::{Migration, PostgresKeys, PostgresStore};
 use serde_json::json;
 
@@ -40,7 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         pending.extend(data.pending().await?);
     }
     if let Some(keys) = keys {
-        pending.extend(keys.pending().map_err(Error::from)?);
+        pending.extend(keys.pending()?);
     }
     if global.json {
         let pending = pending
@@ -66,7 +65,7 @@ pub(crate) async fn bring_up(global: &Global) -> Result<Vec<&'static str>, Failu
         run.extend(data.migrate().await?);
     }
     if let Some(keys) = keys {
-        run.extend(keys.migrate().map_err(Error::from)?);
+        run.extend(keys.migrate()?);
     }
     match run.as_slice() {
         [] => terminal::note("nothing is pending"),

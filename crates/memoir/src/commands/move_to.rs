@@ -346,7 +346,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
         private_file::remove(&file).map_err(failed)?;
     }
     let file = private_file::create_new(&copy).map_err(failed)?;
-    keys.back_up(&copy).map_err(memoir_app::Error::from)?;
+    keys.back_up(&copy)?;
     file.sync_all().map_err(failed)?;
     fs::rename(&copy, &place).map_err(failed)?;
     sync_folder(folder).map_err(failed)

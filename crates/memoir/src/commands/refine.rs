@@ -117,12 +117,10 @@ pub(crate) async fn drive(
             ));
         }
         Some(Err(error)) if error.code() == "busy" => {
-            let failure = Failure::from(error);
+            let running = watcher.running();
+            let hint = running.map(|id| format!("`memoir session {id}` shows what it has done"));
             // The error itself says that nothing was changed.
-            return Err(match watcher.running() {
-                Some(id) => failure.hint(format!("`memoir session {id}` shows what it has done")),
-                None => failure,
-            });
+            return Err(Failure::from(error).with_hint(hint));
         }
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}

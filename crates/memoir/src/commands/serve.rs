@@ -211,8 +211,7 @@ async fn first_link(
     if !is_safe || memoir.ever_had_users().await? {
         return Ok(None);
     }
-    let secret = TokenSecret::generate_for_link().map_err(memoir_app::Error::from)?;
-    Ok(Some(Arc::new(secret)))
+    Ok(Some(Arc::new(TokenSecret::generate_for_link()?)))
 }
 
 fn report(

@@ -478,13 +478,7 @@ fn report(
         }));
     };
     match report.problem {
-        Some(text) => {
-            let failure = Failure::new(text);
-            Err(match report.hint {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            })
-        }
+        Some(text) => Err(Failure::new(text).with_hint(report.hint)),
         None => Ok(report),
     }
 }

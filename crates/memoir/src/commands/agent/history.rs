@@ -25,14 +25,14 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     fn field(&self) -> Result<Field, Failure> {
-        let field: Field = self.field.parse().map_err(memoir_app::Error::from)?;
+        let field: Field = self.field.parse()?;
         if field.is_own() {
             return Ok(field);
         }
         let own = Field::ALL.into_iter().filter(|field| field.is_own());
         let own: Vec<&str> = own.map(Field::as_str).collect();
         let problem = format!("must be one that agents set themselves: {}", own.join(", "));
-        Err(memoir_app::Error::from(Invalid::new("field", problem)).into())
+        Err(Invalid::new("field", problem).into())
     }
 }
 

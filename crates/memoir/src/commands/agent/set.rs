@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as _;
 use memoir_app::ShownAgent;
-use memoir_domain::{PrivateText, agent::Field};
+use memoir_domain::{PrivateText, agent::Field, memory::Invalid};
 use serde_json::Value;
 
 use super::{PROMPT_BYTES, create, show};
@@ -89,13 +89,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let Some(field) = &arguments.field else {
         return list(global, &arguments.agent).await;
     };
-    let field: Field = field.parse().map_err(|invalid| {
-        let failure = Failure::from(memoir_app::Error::from(invalid));
+    let field: Field = field.parse().map_err(|invalid: Invalid| {
         let names = Field::ALL.into_iter().map(Field::as_str);
-        match closest(field, names) {
-            Some(close) => failure.hint(format!("did you mean `{close}`?")),
-            None => failure,
-        }
+        Failure::from(invalid).with_closest(closest(field, names))
     })?;
     let value = match &arguments.file {
         Some(path) => Some(parse::prompt_file(path, PROMPT_BYTES)?),
