@@ -40,7 +40,7 @@ mod text;
 mod transcript;
 mod tree;
 
-use std::{fmt, io, str::FromStr};
+use std::{fmt, io};
 
 use memoir_domain::{PrivateText, Timestamp, wire_names};
 
@@ -73,21 +73,6 @@ wire_names! {
         Copilot = "copilot",
         /// A session file of Gemini CLI (`session-*.jsonl`).
         Gemini = "gemini",
-    }
-}
-
-/// A name that no [`TranscriptFormat`] has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not a format of transcripts: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`"
-)]
-pub struct UnknownTranscriptFormat;
-
-impl FromStr for TranscriptFormat {
-    type Err = UnknownTranscriptFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownTranscriptFormat> {
-        Self::from_name(name).ok_or(UnknownTranscriptFormat)
     }
 }
 

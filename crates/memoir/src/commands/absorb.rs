@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
-    #[arg(long)]
+    #[arg(long, value_parser = format)]
     format: Option<TranscriptFormat>,
     /// Only store the files' messages: the schedule reads them, once nothing was added for six hours
     #[arg(long, requires = "files")]
@@ -44,6 +44,12 @@ pub(crate) struct Arguments {
     /// Read once more the messages that were read in the last seven days; the earlier memories stay
     #[arg(long, conflicts_with_all = ["files", "later"])]
     again: bool,
+}
+
+fn format(name: &str) -> Result<TranscriptFormat, &'static str> {
+    TranscriptFormat::from_name(name).ok_or(
+        "not a format of transcripts: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`",
+    )
 }
 
 /// An agent of this installation, and the actor who passes the messages.
