@@ -17,7 +17,7 @@ use crate::{
         up_to_break,
     },
     raw::Raw,
-    tree::{NodeStatus, Parent, latest_leaf, path},
+    tree::{NodeStatus, Parent, path},
 };
 
 struct ChatGptNode<'a> {
@@ -83,15 +83,7 @@ fn give(
     let last = current
         .and_then(Raw::id)
         .and_then(|id| index.get(id.as_str()).copied());
-    // Where the file names no end, or one that it does not hold.
-    let last = last.or_else(|| {
-        let times: Vec<_> = nodes
-            .iter()
-            .map(|node| created(node.message).map(Timestamp::microseconds))
-            .collect();
-        latest_leaf(&parents, &times)
-    });
-    let (path, statuses) = path(&parents, last);
+    let (path, statuses) = path(&parents, last, |at| created(nodes[at].message));
     for at in path {
         let said = said(&nodes[at]);
         gathered.take(said, places[at].clone());

@@ -16,7 +16,7 @@ use crate::{
         up_to_break,
     },
     raw::Raw,
-    tree::{NodeStatus, Parent, latest_leaf, path},
+    tree::{NodeStatus, Parent, path},
 };
 
 /// The parent of first messages.
@@ -95,14 +95,8 @@ fn statuses(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> {
         None => Parent::Root,
     };
     let parents: Vec<Parent> = entries.iter().enumerate().map(parent).collect();
-    let last = current.and_then(|id| index.get(id).copied()).or_else(|| {
-        let times: Vec<_> = entries
-            .iter()
-            .map(|entry| entry.at.map(Timestamp::microseconds))
-            .collect();
-        latest_leaf(&parents, &times)
-    });
-    path(&parents, last).1
+    let last = current.and_then(|id| index.get(id).copied());
+    path(&parents, last, |at| entries[at].at).1
 }
 
 fn said(message: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {

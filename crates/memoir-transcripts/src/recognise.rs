@@ -4,27 +4,14 @@ use crate::{
     Error, FilePosition, TranscriptFormat,
     kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, skip_space},
+    transcript::TranscriptState,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileLayout {
-    /// Plain text.
-    Text,
-    /// One value of JSON a line.
-    Lines,
-    /// One array of pieces.
-    Array,
-    /// An object with one array of pieces, under `messages`.
-    Object,
-    /// Each value of JSON is a piece.
-    Values,
-}
-
-/// The layout of a file that begins with `head`, and its format unless it is given.
+/// The format of a file that begins with `head`, unless it is given, and what is expected at its beginning.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,
-) -> Result<(TranscriptFormat, FileLayout), Error> {
+) -> Result<(TranscriptFormat, TranscriptState), Error> {
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
@@ -34,33 +21,33 @@ pub(crate) fn recognise(
             .format()
             .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
-    let layout = match (format, begin) {
-        (TranscriptFormat::Text, _) => FileLayout::Text,
+    let state = match (format, begin) {
+        (TranscriptFormat::Text, _) => TranscriptState::Text,
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages,
             Begin::Array(_),
-        ) => FileLayout::Array,
+        ) => TranscriptState::ARRAY,
         (TranscriptFormat::Messages, Begin::Object(keys))
             if keys.contains(&b"messages".as_slice()) =>
         {
-            FileLayout::Object
+            TranscriptState::OBJECT
         }
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
             // An empty file of a given format is empty; it is not of another format.
             Begin::Object(_) | Begin::Nothing,
-        ) => FileLayout::Values,
-        (TranscriptFormat::Messages, _) => FileLayout::Lines,
+        ) => TranscriptState::Value,
+        (TranscriptFormat::Messages, _) => TranscriptState::Line,
         (
             TranscriptFormat::ClaudeCode
             | TranscriptFormat::Codex
             | TranscriptFormat::Copilot
             | TranscriptFormat::Gemini,
             Begin::Object(_) | Begin::Nothing | Begin::Other,
-        ) => FileLayout::Lines,
+        ) => TranscriptState::Line,
         _ => return Err(Error::OtherForm(format)),
     };
-    Ok((format, layout))
+    Ok((format, state))
 }
 
 /// The format of the conversation that begins like this, where its fields show it.
@@ -147,17 +134,20 @@ impl FilePosition {
 #[cfg(test)]
 mod tests {
     use super::{
-        FileLayout::{Array, Lines, Object, Values},
         TranscriptFormat::*,
+        TranscriptState::{Line, Value},
         *,
     };
+
+    const ARRAY: TranscriptState = TranscriptState::ARRAY;
+    const OBJECT: TranscriptState = TranscriptState::OBJECT;
 
     #[test]
     fn formats_are_recognised_by_their_first_keys() {
         for (format, layout, heads) in [
             (
                 Text,
-                FileLayout::Text,
+                TranscriptState::Text,
                 &[
                     "",
                     "Ann: hello",
@@ -168,27 +158,27 @@ mod tests {
             ),
             (
                 Messages,
-                Array,
+                ARRAY,
                 &[
                     " [\n]",
                     r#"[{"id": "1", "at": null, "speaker": "#,
                     r#"[{"role": "user", "content": "Hello."}]"#,
                 ],
             ),
-            (Messages, Object, &[r#"{"messages": [{"id""#]),
+            (Messages, OBJECT, &[r#"{"messages": [{"id""#]),
             (
                 Messages,
-                Lines,
+                Line,
                 &[
                     r#"{"speaker": "Ann", "text": "hi"}"#,
                     r#"{"role": "user", "content": [{"type": "text""#,
                 ],
             ),
-            (ChatGpt, Array, &[r#"[{"title": "a", "mapping": {"x": "#]),
-            (ChatGpt, Values, &[r#"{"mapping": {}}"#]),
+            (ChatGpt, ARRAY, &[r#"[{"title": "a", "mapping": {"x": "#]),
+            (ChatGpt, Value, &[r#"{"mapping": {}}"#]),
             (
                 Claude,
-                Array,
+                ARRAY,
                 &[
                     r#"[{"uuid": "a", "chat_messages": ["#,
                     r#"[null, {"a": 1}, {"chat_messages": [], "#,
@@ -196,7 +186,7 @@ mod tests {
             ),
             (
                 ClaudeCode,
-                Lines,
+                Line,
                 &[
                     r#"{"type":"summary","summary":"x"}"#,
                     r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
@@ -205,15 +195,15 @@ mod tests {
             ),
             (
                 Codex,
-                Lines,
+                Line,
                 &[r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#],
             ),
             (
                 Copilot,
-                Lines,
+                Line,
                 &[r#"{"type":"session.start","data":{"sessionId":"#],
             ),
-            (Gemini, Lines, &[r#"{"sessionId":"a","projectHash":"b","#]),
+            (Gemini, Line, &[r#"{"sessionId":"a","projectHash":"b","#]),
         ] {
             for head in heads {
                 let found = recognise(head.as_bytes(), None);
@@ -233,13 +223,13 @@ mod tests {
     #[test]
     fn a_form_that_is_given_is_held_to() {
         for (head, format, layout) in [
-            ("[{}]", Text, Some(FileLayout::Text)),
-            ("[{}]", Claude, Some(Array)),
-            (" [", Claude, Some(Array)),
-            ("{", ChatGpt, Some(Values)),
+            ("[{}]", Text, Some(TranscriptState::Text)),
+            ("[{}]", Claude, Some(ARRAY)),
+            (" [", Claude, Some(ARRAY)),
+            ("{", ChatGpt, Some(Value)),
             ("hello", Claude, None),
             ("[]", ClaudeCode, None),
-            ("half a line", ClaudeCode, Some(Lines)),
+            ("half a line", ClaudeCode, Some(Line)),
         ] {
             let expected = layout.map(|layout| (format, layout));
             let found = recognise(head.as_bytes(), Some(format));

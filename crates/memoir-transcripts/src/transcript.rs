@@ -10,7 +10,7 @@ use crate::{
     gather::{ExportedConversation, Gathered},
     gemini, messages,
     raw::{Raw, is_space},
-    recognise::{FileLayout, recognise},
+    recognise::recognise,
     source::{FileSource, PieceRead},
     text::PlainText,
 };
@@ -32,7 +32,8 @@ pub struct TranscriptReader<R> {
 
 /// The next expected part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TranscriptState {
+pub(crate) enum TranscriptState {
+    /// A line of plain text.
     Text,
     /// A value of JSON on a line of its own.
     Line,
@@ -57,6 +58,16 @@ enum TranscriptState {
     Over,
 }
 
+impl TranscriptState {
+    /// The beginning of a file that is one array of pieces.
+    pub(crate) const ARRAY: Self = Self::Open { in_object: false };
+    /// The beginning of an object with one array of pieces, under `messages`.
+    pub(crate) const OBJECT: Self = Self::Key {
+        first: true,
+        found: false,
+    };
+}
+
 impl<R: Read> TranscriptReader<R> {
     /// Opens `reader`. Unless the format is given, it is recognised by the first 256 KB; no more is read here.
     ///
@@ -76,17 +87,7 @@ impl<R: Read> TranscriptReader<R> {
         limits: TranscriptLimits,
     ) -> Result<Self, Error> {
         let (source, head) = FileSource::open(reader)?;
-        let (format, layout) = recognise(&head, format)?;
-        let state = match layout {
-            FileLayout::Text => TranscriptState::Text,
-            FileLayout::Lines => TranscriptState::Line,
-            FileLayout::Values => TranscriptState::Value,
-            FileLayout::Array => TranscriptState::Open { in_object: false },
-            FileLayout::Object => TranscriptState::Key {
-                first: true,
-                found: false,
-            },
-        };
+        let (format, state) = recognise(&head, format)?;
         Ok(Self {
             source,
             format,

@@ -21,12 +21,18 @@ pub(crate) enum NodeStatus {
     Detached,
 }
 
-/// The indices of the nodes from the beginning of the conversation to `last`, and the status of each node. Each node is
-/// visited a fixed number of times, whatever the parents are.
-pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<NodeStatus>) {
+/// The indices of the nodes from the beginning of the conversation to its end, and the status of each node. Each node is
+/// visited a fixed number of times, whatever the parents are. The end is `last`; `None` where the file names none, or
+/// one that it does not hold.
+pub(crate) fn path<T: Ord>(
+    parents: &[Parent],
+    last: Option<usize>,
+    time_of: impl Fn(usize) -> Option<T>,
+) -> (Vec<usize>, Vec<NodeStatus>) {
     let mut statuses = vec![None; parents.len()];
     let mut path = Vec::new();
-    let mut next = last.filter(|last| *last < parents.len());
+    let last = last.filter(|last| *last < parents.len());
+    let mut next = last.or_else(|| latest_leaf(parents, time_of));
     while let Some(at) = next {
         // Circular parents end the path where it meets itself.
         if statuses[at].is_some() {
@@ -93,8 +99,8 @@ fn set_status(
 }
 
 /// The end of a conversation that the file does not name: the latest leaf, the last one of several with that time.
-/// `times` are in any unit; nodes without one come before all others. Where no node is a leaf, all are compared.
-pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<usize> {
+/// Nodes without a time come before all others. Where no node is a leaf, all are compared.
+fn latest_leaf<T: Ord>(parents: &[Parent], time_of: impl Fn(usize) -> Option<T>) -> Option<usize> {
     let mut is_parent = vec![false; parents.len()];
     for at in 0..parents.len() {
         if let Some(parent) = above(parents, at) {
@@ -103,7 +109,7 @@ pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<u
     }
     let latest = |only_leaves: bool| {
         let leaves = (0..parents.len()).filter(|at| !only_leaves || !is_parent[*at]);
-        leaves.max_by_key(|at| (times.get(*at).copied().flatten(), *at))
+        leaves.max_by_key(|at| (time_of(*at), *at))
     };
     latest(true).or_else(|| latest(false))
 }
@@ -126,7 +132,7 @@ mod tests {
             Node(7),
             Node(2),
         ];
-        let (path, statuses) = path(&parents, Some(3));
+        let (path, statuses) = path(&parents, Some(3), |_| None::<u8>);
         assert_eq!(path, [0, 1, 3]);
         let expected = [
             Taken, Taken, Other, Taken, Other, Detached, Detached, Detached, Detached, Other,
@@ -136,20 +142,19 @@ mod tests {
 
     #[test]
     fn where_the_path_breaks_off_nothing_is_called_another_branch() {
-        let (path, statuses) = path(&[Root, Node(0), Missing, Node(2), Node(2)], Some(3));
+        let parents = [Root, Node(0), Missing, Node(2), Node(2)];
+        let (path, statuses) = path(&parents, Some(3), |_| None::<u8>);
         assert_eq!(path, [2, 3]);
         assert_eq!(statuses, [Detached, Detached, Taken, Taken, Other]);
     }
 
     #[test]
     fn a_circle_is_walked_once() {
-        let (taken, statuses) = path(&[Node(2), Node(0), Node(1), Node(0)], Some(1));
+        let parents = [Node(2), Node(0), Node(1), Node(0)];
+        let (taken, statuses) = path(&parents, Some(1), |_| None::<u8>);
         assert_eq!(taken, [2, 0, 1]);
         assert_eq!(statuses, [Taken, Taken, Taken, Other]);
-        assert_eq!(
-            latest_leaf(&[Node(1), Node(0)], &[Some(2), Some(1)]),
-            Some(0)
-        );
-        assert_eq!(path(&[Node(0)], Some(0)).0, [0]);
+        assert_eq!(path(&[Node(1), Node(0)], None, |at| Some(2 - at)).0, [1, 0]);
+        assert_eq!(path(&[Node(0)], Some(0), |_| None::<u8>).0, [0]);
     }
 }
