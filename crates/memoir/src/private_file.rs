@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::failure::Failure;
 
@@ -27,12 +27,13 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Replaces a file, for its owner only, without waiting for the disk: a power cut may empty it.
-pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file of JSON, for its owner only, without waiting for the disk: a power cut may empty it.
+pub(crate) fn write_unsynced(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_vec(value)?;
     let folder = folder_of(path);
     make_private_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
+    file.write_all(&text)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 

@@ -94,7 +94,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     })?;
     // Not in the system's folder of temporary files, which every user can open.
     let parent =
-        hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
+        hook::state::folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
     let problem = |error| Failure::file("write", &parent, &error);
     private_file::make_private_folder(&parent).map_err(problem)?;
     let mut builder = tempfile::Builder::new();

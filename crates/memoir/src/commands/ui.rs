@@ -105,7 +105,7 @@ fn open(url: &str) -> Option<NamedTempFile> {
 /// A page for the user alone that leads to the link; removed when it is dropped.
 fn leading_file(url: &str) -> Result<NamedTempFile, Failure> {
     let folder =
-        hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
+        hook::state::folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
     let problem = |error: std::io::Error| Failure::file("write", &folder, &error);
     private_file::make_private_folder(&folder).map_err(problem)?;
     let mut builder = tempfile::Builder::new();

@@ -2,11 +2,7 @@
 //! state directory. It holds no agent's texts. `memoir setup` and `memoir doctor` report from it whether a program
 //! calls at all, and the closing of the installation reads which agents' programs need a token (SPEC 5.5).
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use memoir_app::{Clock, SystemClock};
 use memoir_domain::Timestamp;
@@ -15,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::state;
 use crate::private_file;
 
+const FOLDER: &str = "calls";
 /// A time is written again after this many seconds, so that most calls only read the file.
 const EXACT_TO_SECONDS: i64 = 60;
 
@@ -43,7 +40,7 @@ struct CalledAgent {
 }
 
 pub(crate) fn read(program: &str) -> ProgramCalls {
-    path_of(program).map_or_else(ProgramCalls::default, |path| read_file(&path))
+    path_of(program).map_or_else(ProgramCalls::default, |path| state::peek(&path))
 }
 
 /// Records that the program calls now; `times_of` is which of its times that changes.
@@ -80,17 +77,11 @@ pub(crate) fn forget(program: &str) {
 
 /// The agents of an installation for which programs have called on this machine.
 pub(crate) fn agents(place: &str) -> BTreeSet<String> {
-    let files = folder().and_then(|folder| fs::read_dir(folder).ok());
-    let files = files.into_iter().flatten().flatten();
-    files
-        .flat_map(|file| read_file(&file.path()).agents)
+    state::files(FOLDER)
+        .flat_map(|file| state::peek::<ProgramCalls>(&file).agents)
         .filter(|called| called.place == place)
         .map(|called| called.agent)
         .collect()
-}
-
-fn folder() -> Option<PathBuf> {
-    Some(state::folder()?.join("calls"))
 }
 
 fn path_of(program: &str) -> Option<PathBuf> {
@@ -99,28 +90,22 @@ fn path_of(program: &str) -> Option<PathBuf> {
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
         .collect();
     let name = if name.is_empty() { "other" } else { &name };
-    Some(folder()?.join(format!("{name}.json")))
+    state::file(&format!("{FOLDER}/{name}.json")).ok()
 }
 
-fn read_file(path: &Path) -> ProgramCalls {
-    // An unreadable file counts as no calls, and the next call writes it anew.
-    let text = fs::read(path).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
-}
-
-/// Writes the file if `changed` returns true. A failure is ignored, so that no host is stopped by it.
+/// Writes the file if `changed` returns true. A failure is ignored, so that no host is stopped by it: an unreadable file
+/// counts as no calls, and the next call writes it anew.
 fn change(program: &str, changed: impl Fn(&mut ProgramCalls) -> bool) {
     // Most calls change nothing, and wait for no other process.
-    let Some(path) = path_of(program).filter(|path| changed(&mut read_file(path))) else {
+    let Some(path) = path_of(program).filter(|path| changed(&mut state::peek(path))) else {
         return;
     };
     // Where no file can be locked, another process's change may be lost until its next call.
     let _lock = private_file::lock_beside(&path);
-    let mut calls = read_file(&path);
+    let mut calls = state::peek(&path);
     if !changed(&mut calls) {
         return;
     }
     // The file is not synced: the host waits, and a lost time is written at the next call.
-    let text = serde_json::to_vec(&calls).map_err(std::io::Error::from);
-    let _ = text.and_then(|text| private_file::write_unsynced(&path, &text));
+    let _ = private_file::write_unsynced(&path, &calls);
 }

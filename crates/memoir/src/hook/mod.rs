@@ -21,7 +21,7 @@ mod prompt;
 mod reached;
 mod session;
 mod start;
-mod state;
+pub(crate) mod state;
 mod text;
 mod transcript;
 pub(crate) mod written;
@@ -48,7 +48,6 @@ use payload::Payload;
 use reached::{ReachedMemory, unreached_key};
 use session::LockedSession;
 use start::StartText;
-pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 use written::ProgramMemory;
 

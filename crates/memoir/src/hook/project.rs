@@ -300,9 +300,7 @@ impl LockedMap {
 }
 
 fn path() -> Result<PathBuf, Failure> {
-    let folder =
-        state::folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
-    Ok(folder.join("projects.json"))
+    state::file("projects.json")
 }
 
 fn read() -> Result<ProjectMap, Failure> {

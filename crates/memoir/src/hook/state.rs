@@ -86,7 +86,7 @@ impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
 }
 
 /// Reads a file without its lock; the default where another process is just writing it, or where it is missing.
-pub(super) fn peek<T: Default + DeserializeOwned>(path: &Path) -> T {
+pub(crate) fn peek<T: Default + DeserializeOwned>(path: &Path) -> T {
     let text = fs::read_to_string(path).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
@@ -117,6 +117,22 @@ pub(super) fn is_older(path: &Path, now: Timestamp, than: Duration) -> bool {
 pub(crate) fn folder() -> Option<PathBuf> {
     let of_base = |base: &Xdg| base.state_dir().unwrap_or_else(|| base.data_dir());
     Some(database::user_folder(of_base).ok()?.join("memoir"))
+}
+
+/// The path of a file in that folder.
+///
+/// # Errors
+/// It is not known.
+pub(crate) fn file(name: &str) -> Result<PathBuf, Failure> {
+    let folder = folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
+    Ok(folder.join(name))
+}
+
+/// The files in a folder of it; none where that cannot be read.
+pub(crate) fn files(name: &str) -> impl Iterator<Item = PathBuf> {
+    let files = folder().and_then(|folder| fs::read_dir(folder.join(name)).ok());
+    let files = files.into_iter().flatten().flatten();
+    files.map(|file| file.path())
 }
 
 /// A valid file name for any session, and for what distinguishes its files.

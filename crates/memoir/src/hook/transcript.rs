@@ -140,9 +140,8 @@ pub(super) fn begin_turn(
         transcript: payload.transcript.clone(),
         turn: Some(now),
     };
-    let text = serde_json::to_vec(&mark).map_err(std::io::Error::from);
     // The host waits, so that the file is not synced.
-    let written = text.and_then(|text| private_file::write_unsynced(&path, &text));
+    let written = private_file::write_unsynced(&path, &mark);
     written.map_err(|error| Failure::file("write", &path, &error))
 }
 

@@ -55,14 +55,10 @@ impl WrittenCall {
     }
 }
 
-fn folder() -> Option<PathBuf> {
-    Some(state::folder()?.join("programs"))
-}
+const FOLDER: &str = "programs";
 
 fn path_of(program: &str) -> Result<PathBuf, Failure> {
-    let folder = folder();
-    let folder = folder.ok_or_else(|| Failure::new("the user's state directory is not known"))?;
-    Ok(folder.join(format!("{program}.json")))
+    state::file(&format!("{FOLDER}/{program}.json"))
 }
 
 /// The command line that `setup` wrote for a program; `None` where it is not set up, or where that cannot be read.
@@ -73,11 +69,9 @@ pub(crate) fn read(program: &str) -> Option<WrittenCall> {
 
 /// The command lines of all programs, by the programs' names.
 pub(crate) fn all() -> Vec<(String, WrittenCall)> {
-    let files = folder().and_then(|folder| fs::read_dir(folder).ok());
-    let files = files.into_iter().flatten().flatten();
-    files
+    state::files(FOLDER)
         .filter_map(|file| {
-            let program = file.path().file_stem()?.to_str()?.to_owned();
+            let program = file.file_stem()?.to_str()?.to_owned();
             let written = read(&program)?;
             Some((program, written))
         })

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     failure::Failure,
     hook::{
-        self,
+        state,
         written::{self, WrittenCall},
     },
     private_file,
@@ -47,25 +47,16 @@ pub(super) struct ProgramRecord {
     call: Option<WrittenCall>,
 }
 
-/// The folder of the records; `None` where none is known.
-fn folder() -> Option<PathBuf> {
-    Some(hook::state_folder()?.join("setup"))
-}
+const FOLDER: &str = "setup";
 
 fn all() -> impl Iterator<Item = WrittenSetup> {
-    let records = folder().and_then(|folder| fs::read_dir(folder).ok());
-    let records = records.into_iter().flatten().flatten();
-    records
-        .filter_map(|record| fs::read(record.path()).ok())
-        .filter_map(|text| serde_json::from_slice(&text).ok())
+    state::files(FOLDER).map(|record| state::peek(&record))
 }
 
 impl ProgramRecord {
     pub(super) fn read(program: Program) -> Result<Self, Failure> {
-        let folder =
-            folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
         let program = program.name();
-        let path = folder.join(format!("{program}.json"));
+        let path = state::file(&format!("{FOLDER}/{program}.json"))?;
         Ok(Self {
             call: written::read(&program),
             program,
