@@ -76,17 +76,14 @@ fn pager(text: &str, rows: Option<u16>, named: Option<String>) -> Option<String>
     (is_long && !pager.trim().is_empty() && pager != "cat").then_some(pager)
 }
 
-#[cfg(unix)]
-fn shell(line: &str) -> Command {
-    let mut command = Command::new("sh");
-    command.args(["-c", line]);
-    command
-}
-
-#[cfg(not(unix))]
-fn shell(line: &str) -> Command {
-    let mut command = Command::new("cmd");
-    command.args(["/C", line]);
+/// The system's shell, which runs that line.
+pub(crate) fn shell(line: &str) -> Command {
+    let (program, option) = match cfg!(windows) {
+        true => ("cmd", "/C"),
+        false => ("sh", "-c"),
+    };
+    let mut command = Command::new(program);
+    command.args([option, line]);
     command
 }
 

@@ -32,6 +32,7 @@ use crate::{
         written::ProgramCall,
     },
     options::{AGENT, Global, TOKEN},
+    output,
     show::moment,
 };
 
@@ -416,12 +417,7 @@ fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Failure
     let began = Instant::now();
     let mut last = Err(Failure::new("nothing is configured"));
     for hook in &configured.hooks {
-        let mut shell = match cfg!(windows) {
-            true => Command::new("cmd"),
-            false => Command::new("sh"),
-        };
-        shell.args([if cfg!(windows) { "/C" } else { "-c" }, hook]);
-        last = Ok(report(&mut shell, &[], "its hook", began)?);
+        last = Ok(report(&mut output::shell(hook), &[], "its hook", began)?);
     }
     if let Some(call) = &configured.server {
         let mut server = Command::new(&call.program);
