@@ -21,39 +21,31 @@ pub(crate) struct WebhookSection {
     allow_private: bool,
 }
 
-enum SecretProblem {
-    Missing,
-    Wrong,
-}
-
 impl WebhookSection {
     fn secret(&self) -> Option<String> {
         let secret = std::env::var(&self.secret_env).ok()?;
         (!secret.trim().is_empty()).then_some(secret)
     }
 
-    fn webhook(&self) -> Result<Webhook, SecretProblem> {
-        let secret = self.secret().ok_or(SecretProblem::Missing)?;
-        let accounts = self.accounts.clone();
-        // The address was checked when the file was read.
-        Webhook::new(&self.url, &secret, accounts, self.allow_private)
-            .map_err(|_| SecretProblem::Wrong)
-    }
-
-    fn problem_and_hint(&self, problem: &SecretProblem) -> (String, String) {
+    /// # Errors
+    /// What is wrong with its secret, and a hint.
+    fn webhook(&self) -> Result<Webhook, (String, String)> {
         let variable = &self.secret_env;
-        match problem {
-            SecretProblem::Missing => (
+        let Some(secret) = self.secret() else {
+            return Err((
                 format!("its secret is missing: `{variable}` is not set in the environment"),
                 format!(
                     "set it, for instance to what `echo whsec_$(openssl rand -base64 32)` prints, for `memoir serve` too: {variable}=…"
                 ),
-            ),
-            SecretProblem::Wrong => (
-                format!("`{variable}` holds no valid secret"),
-                WebhookProblem::Secret.to_string(),
-            ),
-        }
+            ));
+        };
+        let accounts = self.accounts.clone();
+        // The address was checked when the file was read.
+        let webhook = Webhook::new(&self.url, &secret, accounts, self.allow_private);
+        webhook.map_err(|_| {
+            let problem = format!("`{variable}` holds no valid secret");
+            (problem, WebhookProblem::Secret.to_string())
+        })
     }
 
     fn check(&self) -> Result<(), String> {
@@ -105,8 +97,7 @@ pub(crate) fn opened(sections: &[WebhookSection], origin: &str) -> Result<Vec<We
     let places = sections.iter().enumerate();
     places
         .map(|(place, section)| {
-            section.webhook().map_err(|problem| {
-                let (message, hint) = section.problem_and_hint(&problem);
+            section.webhook().map_err(|(message, hint)| {
                 Failure::new(format!(
                     "{origin}: `webhooks` number {}: {message}",
                     place + 1
@@ -130,8 +121,7 @@ pub(crate) fn examine(sections: &[WebhookSection]) -> Vec<Examination> {
                         format!("{name} notifies `{host}` when sessions end (nothing was sent)");
                     Examination::fine("webhook", finding)
                 }
-                Err(problem) => {
-                    let (message, advice) = section.problem_and_hint(&problem);
+                Err((message, advice)) => {
                     let finding = format!("{name}: {message}");
                     Examination::advised(Severity::Problem, "webhook", finding, advice)
                 }

@@ -81,14 +81,8 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Err(failure) => found.push(failure.into_finding("paths")),
     }
     found.extend(webhooks::examine(&config.webhooks));
-    match look(global, config, call).await {
-        Ok(findings) => found.extend(findings),
-        Err(failure) => found.push(failure.into_finding("database")),
-    }
-    match setup::examine(global) {
-        Ok(findings) => found.extend(findings),
-        Err(failure) => found.push(failure.into_finding("programs")),
-    }
+    found.extend(findings("database", look(global, config, call).await));
+    found.extend(findings("programs", setup::examine(global)));
     // What is wrong comes last, where a person looks first.
     found.sort_by_key(|finding| match finding.severity {
         Severity::Ok => 0,
@@ -96,6 +90,11 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Severity::Problem => 2,
     });
     found
+}
+
+/// What was found in an area; where that failed, the failure.
+fn findings(area: &'static str, found: Result<Vec<Examination>, Failure>) -> Vec<Examination> {
+    found.unwrap_or_else(|failure| vec![failure.into_finding(area)])
 }
 
 async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examination>, Failure> {
@@ -149,10 +148,7 @@ async fn examine_memoir(
 ) -> Result<Vec<Examination>, Failure> {
     let account = memoir.account(&global.account).await?;
     let mut found = memoir.examine(&account).await?;
-    match projects(&account, global).await {
-        Ok(projects) => found.extend(projects),
-        Err(failure) => found.push(failure.into_finding("projects")),
-    }
+    found.extend(findings("projects", projects(&account, global).await));
     if call {
         found.extend(memoir.call_models(&account).await?);
     }
