@@ -3,16 +3,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
 use indicatif::ProgressBar;
 use memoir_domain::session::Driver;
-use memoir_store::{
-    Store,
-    tables::{Cells, TABLES, Table, Tables},
-};
+use memoir_store::tables::{Cells, TABLES, Table, Tables};
 use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::MasterSource;
@@ -60,13 +56,6 @@ impl Database {
             Self::Postgres(store) => store,
         }
     }
-
-    fn store(&self) -> Arc<dyn Store> {
-        match self {
-            Self::File(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -90,7 +79,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
-    let here_closed = at_rest(global, &from_path).await?;
+    let here_closed = at_rest(global).await?;
     let from = alone(global, &from_path).await?;
     let (there, is_begun) = target(&to, &to_path).await?;
     if is_begun {
@@ -234,13 +223,10 @@ async fn alone(global: &Global, path: &Path) -> Result<Database, Failure> {
 }
 
 /// Checks that no session is driven by a model here. Returns whether the installation is closed.
-async fn at_rest(global: &Global, path: &Path) -> Result<bool, Failure> {
+async fn at_rest(global: &Global) -> Result<bool, Failure> {
     let (memoir, closed) = installation::opened(global).await?;
-    let from = match database::postgres(global.database.as_deref()) {
-        Some(url) => Database::Postgres(PostgresStore::open(url).await?),
-        None => Database::File(SqliteStore::open(path)?),
-    };
-    let load = from.store().load().await?;
+    let from = database::open(global.database.as_deref()).await?;
+    let load = from.load().await?;
     let is_driven = load
         .held
         .iter()
