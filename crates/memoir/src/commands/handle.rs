@@ -13,14 +13,16 @@ use crate::{
 
 /// Memories of an agent
 #[derive(Debug, clap::Args)]
+// A command with more arguments has a group of this name itself.
+#[group(skip)]
 pub(crate) struct Arguments {
     /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
     // The first number where it is left out: no name of an agent can be distinguished from a number by the parser.
     #[arg(value_name = "AGENT")]
-    first: String,
+    pub(super) first: String,
     /// The memories' numbers
     #[arg(value_name = "NUMBER", value_parser = parse::number)]
-    numbers: Vec<Number>,
+    pub(super) numbers: Vec<Number>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handling) -> Outcome {

@@ -3,6 +3,7 @@
 use memoir_app::{OwnAgent, ShredWish, Shredded, StoredTranscript};
 use memoir_domain::{PrivateText, audit::Actor, memory::Number};
 
+use super::handle;
 use crate::{
     failure::{Failure, Outcome},
     installation::Installation,
@@ -21,12 +22,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "memoir shred [OPTIONS] [AGENT] <NUMBER>...")]
 pub(crate) struct Arguments {
-    /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
-    #[arg(value_name = "AGENT")]
-    first: String,
-    /// The memories' numbers
-    #[arg(value_name = "NUMBER", value_parser = parse::number)]
-    numbers: Vec<Number>,
+    #[command(flatten)]
+    memories: handle::Arguments,
     /// The reason, for the audit; not the text itself
     #[arg(
         long,
@@ -46,7 +43,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let (agent, numbers) = installation
-        .numbered(&arguments.first, &arguments.numbers)
+        .numbered(&arguments.memories.first, &arguments.memories.numbers)
         .await?;
     // A text is removed permanently at the agent's own request.
     let agent = installation.own(&agent).await?;
