@@ -285,72 +285,92 @@ wire_names! {
     }
 }
 
-/// Why a part of the input is no memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
-pub enum NoMemoryReason {
+/// Defines the reasons: each with its name for programs, its class, and its words for people.
+macro_rules! reasons {
+    ($($(#[$of_variant:meta])* $variant:ident $(($field:ty))? = $code:literal, $class:ident, $words:literal;)+) => {
+        /// Why a part of the input is no memory.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum NoMemoryReason {
+            $($(#[$of_variant])* $variant $(($field))?,)+
+        }
+
+        impl NoMemoryReason {
+            /// A stable name for programs.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $code,)+
+                }
+            }
+
+            /// The class of the reason.
+            pub fn class(self) -> NoMemoryClass {
+                match self {
+                    $(Self::$variant { .. } => NoMemoryClass::$class,)+
+                }
+            }
+
+            /// Behind the name of the field, where there is one.
+            fn words(self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $words,)+
+                }
+            }
+        }
+    };
+}
+
+reasons! {
     /// Its text is empty or blank.
-    #[display("empty")]
-    Empty,
+    Empty = "empty", Junk, "empty";
     /// Its text has fewer than three characters.
-    #[display("fewer than three characters")]
-    Short,
+    Short = "short", Junk, "fewer than three characters";
     /// Its text is only JSON.
-    #[display("JSON and nothing else")]
-    BareJson,
+    BareJson = "bare_json", Junk, "JSON and nothing else";
     /// A list of other pages.
-    #[display("an index of other pages")]
-    Index,
+    Index = "index", LeftOut, "an index of other pages";
     /// An instruction to an agent.
-    #[display("instructions, not memories")]
-    Instruction,
+    Instruction = "instruction", LeftOut, "instructions, not memories";
     /// A page to copy from.
-    #[display("templates")]
-    Template,
+    Template = "template", LeftOut, "templates";
     /// A derived file of the program, which can be generated again.
-    #[display("the program's own, which can be generated again")]
-    Derived,
+    Derived = "derived", LeftOut, "the program's own, which can be generated again";
     /// A secret.
-    #[display("secrets")]
-    Secret,
+    Secret = "secret", LeftOut, "secrets";
     /// A message of a conversation.
-    #[display("messages of conversations")]
-    Message,
+    Message = "message", LeftOut, "messages of conversations";
     /// A file of another kind.
-    #[display("files of other kinds")]
-    OtherFile,
+    OtherFile = "other_file", LeftOut, "files of other kinds";
     /// A symbolic link, which is not followed.
-    #[display("a symbolic link, which is not followed")]
-    Link,
+    Link = "link", NotUnderstood, "a symbolic link, which is not followed";
     /// A name that leads out of the archive.
-    #[display("a name that leads out of the archive")]
-    OutsidePath,
+    OutsidePath = "outside_path", NotUnderstood, "a name that leads out of the archive";
     /// It is larger than [`ImportLimits`] allows.
-    #[display("too large")]
-    TooLarge,
+    TooLarge = "too_large", NotUnderstood, "too large";
     /// There are more than [`ImportLimits`] allows.
-    #[display("more than are read")]
-    TooMany,
+    TooMany = "too_many", NotUnderstood, "more than are read";
     /// It is no text, or its name is not UTF-8.
-    #[display("no text, or of a name that is not UTF-8")]
-    NotText,
+    NotText = "not_text", NotUnderstood, "no text, or of a name that is not UTF-8";
     /// It is not the expected JSON or row.
-    #[display("malformed")]
-    Malformed,
+    Malformed = "malformed", NotUnderstood, "malformed";
     /// It is truncated.
-    #[display("cut off")]
-    Truncated,
+    Truncated = "truncated", NotUnderstood, "cut off";
     /// It is of an unknown kind.
-    #[display("of a kind that is not known")]
-    UnknownKind,
+    UnknownKind = "unknown_kind", NotUnderstood, "of a kind that is not known";
     /// The system could not read it.
-    #[display("the system cannot read it")]
-    Unreadable,
+    Unreadable = "unreadable", NotUnderstood, "the system cannot read it";
     /// The field of this name is missing.
-    #[display("`{_0}` is missing")]
-    MissingField(&'static str),
+    MissingField(&'static str) = "missing_field", NotUnderstood, "is missing";
     /// The field of this name has a value that cannot be read.
-    #[display("`{_0}` cannot be read")]
-    InvalidField(&'static str),
+    InvalidField(&'static str) = "invalid_field", NotUnderstood, "cannot be read";
+}
+
+impl fmt::Display for NoMemoryReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::MissingField(name) | Self::InvalidField(name) = self {
+            write!(formatter, "`{name}` ")?;
+        }
+        formatter.write_str(self.words())
+    }
 }
 
 /// The class of a [`NoMemoryReason`].
@@ -362,50 +382,6 @@ pub enum NoMemoryClass {
     LeftOut,
     /// It may have been a memory.
     NotUnderstood,
-}
-
-impl NoMemoryReason {
-    /// The class of the reason.
-    pub fn class(self) -> NoMemoryClass {
-        match self {
-            Self::Empty | Self::Short | Self::BareJson => NoMemoryClass::Junk,
-            Self::Index
-            | Self::Instruction
-            | Self::Template
-            | Self::Derived
-            | Self::Secret
-            | Self::Message
-            | Self::OtherFile => NoMemoryClass::LeftOut,
-            _ => NoMemoryClass::NotUnderstood,
-        }
-    }
-
-    /// A stable name for programs.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Short => "short",
-            Self::BareJson => "bare_json",
-            Self::Index => "index",
-            Self::Instruction => "instruction",
-            Self::Template => "template",
-            Self::Derived => "derived",
-            Self::Secret => "secret",
-            Self::Message => "message",
-            Self::OtherFile => "other_file",
-            Self::Link => "link",
-            Self::OutsidePath => "outside_path",
-            Self::TooLarge => "too_large",
-            Self::TooMany => "too_many",
-            Self::NotText => "not_text",
-            Self::Malformed => "malformed",
-            Self::Truncated => "truncated",
-            Self::UnknownKind => "unknown_kind",
-            Self::Unreadable => "unreadable",
-            Self::MissingField(_) => "missing_field",
-            Self::InvalidField(_) => "invalid_field",
-        }
-    }
 }
 
 /// Why the input cannot be read. No variant holds text of it.
