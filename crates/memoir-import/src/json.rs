@@ -244,11 +244,19 @@ impl<R: Read> Walk<'_, '_, R> {
                 return Err(WalkStop::Broken(position, NoMemoryReason::Malformed));
             }
         }
+        self.give(None, place)
+    }
+
+    /// Passes on the piece: an element, or the value of a field beside a list.
+    fn give(&mut self, field: Option<&str>, place: EntryPosition) -> WalkResult {
         // Taken out so that the value may borrow it while `found` is called, and put back so that its buffer is reused.
         let piece = std::mem::take(&mut self.source.piece);
-        let given = match Raw::whole(&piece) {
-            Ok(raw) => (self.found)(JsonPart::Element(raw), place, self.out),
-            Err(_) => {
+        let given = match (Raw::whole(&piece), field) {
+            (Ok(raw), None) => (self.found)(JsonPart::Element(raw), place, self.out),
+            (Ok(raw), Some(field)) => (self.found)(JsonPart::Beside(field, raw), place, self.out),
+            // It belongs to no entry, so that there is nothing to count.
+            (Err(_), Some(_)) => Ok(()),
+            (Err(_), None) => {
                 self.out.pass_entry(place, NoMemoryReason::Malformed);
                 Ok(())
             }
@@ -294,20 +302,11 @@ impl<R: Read> Walk<'_, '_, R> {
             Some(b'{') if self.lists.within.contains(&key.as_str()) && depth < DEPTH => {
                 self.object(depth + 1)
             }
-            _ => {
+            _ => match self.source.expect_value(BESIDE_BYTES)? {
+                true => self.give(Some(&key), place),
                 // A larger value is no field of a format: vectors, or lists under another name.
-                if !self.source.expect_value(BESIDE_BYTES)? {
-                    return Ok(());
-                }
-                let piece = std::mem::take(&mut self.source.piece);
-                let given = match Raw::whole(&piece) {
-                    Ok(raw) => (self.found)(JsonPart::Beside(&key, raw), place, self.out),
-                    // It belongs to no entry, so that there is nothing to count.
-                    Err(_) => Ok(()),
-                };
-                self.source.piece = piece;
-                given.map_err(WalkStop::from)
-            }
+                false => Ok(()),
+            },
         }
     }
 }
