@@ -12,6 +12,7 @@ use crate::{
     installation::Installation,
     options::Global,
     setup,
+    show::joined,
     terminal::{self, safe},
     tokens,
 };
@@ -105,10 +106,9 @@ pub(crate) fn report(kept: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let names = kept.iter().map(|name| format!("`{}`", safe(name)));
-    let names: Vec<String> = names.collect();
     terminal::note(&format!(
         "the programs that are set up on this machine keep the memory of {}: the tokens are in `{}`",
-        names.join(", "),
+        joined(names, ", "),
         tokens::path()?.display()
     ));
     Ok(())

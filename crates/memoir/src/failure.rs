@@ -227,10 +227,7 @@ fn details(error: &Error) -> Option<String> {
                     show::moment(obstacle.recorded_at),
                     obstacle.action.label().to_owned(),
                     show::numbers(&obstacle.memories),
-                    obstacle
-                        .session_id
-                        .map(|id| id.to_string())
-                        .unwrap_or_default(),
+                    show::or_blank(obstacle.session_id),
                 ]);
             }
             Some(table.to_string())

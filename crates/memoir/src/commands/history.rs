@@ -58,7 +58,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     } else {
         let trees = found.iter();
         let trees = trees.map(|(number, history)| show::history::tree(history, Some(*number)));
-        output::print(&trees.collect::<Vec<_>>().join("\n"))?;
+        output::print(&show::joined(trees, "\n"))?;
     }
     Failure::of_several(numbers.len(), failed)
 }

@@ -6,7 +6,7 @@ use crate::{
     options::Global,
     output,
     progress::ProgressLine,
-    show::counted,
+    show::{counted, joined},
     terminal,
 };
 
@@ -36,18 +36,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ));
         return Ok(ending);
     }
-    let numbers = reflected.promoted.iter().map(|number| number.to_string());
-    let numbers: Vec<String> = numbers.collect();
     let considered = counted(reflected.considered as u64, "entry", "entries");
-    output::print(&match (reflected.considered, numbers.as_slice()) {
-        (0, _) => {
-            "there is no journal entry of the last week but what Memoir wrote itself".to_owned()
-        }
-        (_, []) => format!("looked at {considered}; none is to become a core memory"),
-        _ => format!(
-            "looked at {considered}; core memories now: {}",
-            numbers.join(", ")
-        ),
-    })?;
+    output::print(
+        &match (reflected.considered, reflected.promoted.as_slice()) {
+            (0, _) => {
+                "there is no journal entry of the last week but what Memoir wrote itself".to_owned()
+            }
+            (_, []) => format!("looked at {considered}; none is to become a core memory"),
+            (_, promoted) => format!(
+                "looked at {considered}; core memories now: {}",
+                joined(promoted, ", ")
+            ),
+        },
+    )?;
     Ok(ending)
 }

@@ -8,7 +8,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{moment, thousands},
+    show::{joined, moment, thousands},
     terminal,
 };
 
@@ -78,15 +78,12 @@ fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {
     ];
     let named: u64 = parts.iter().map(|(count, _)| count).sum();
     let other = (changes.changed.saturating_sub(named), "changed otherwise");
-    let parts: Vec<String> = parts
-        .into_iter()
-        .chain([other])
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", thousands(count)))
-        .collect();
+    let parts = parts.into_iter().chain([other]);
+    let parts = parts.filter(|(count, _)| *count > 0);
+    let parts = parts.map(|(count, what)| format!("{} {what}", thousands(count)));
     format!(
         "{verb} to {point}: {}; {} → {} tokens\n",
-        parts.join(", "),
+        joined(parts, ", "),
         thousands(changes.core_tokens_before),
         thousands(changes.core_tokens_after),
     )

@@ -4,7 +4,7 @@ use memoir_app::ShownMemory;
 use memoir_domain::memory::Number;
 use serde::Serialize;
 
-use super::TextTable;
+use super::{TextTable, or_dash};
 use crate::terminal::safe;
 
 /// An archival memory, and the core memory that took its place.
@@ -35,8 +35,4 @@ pub(crate) fn list(archived: &[ArchivedMemory]) -> String {
         table.row(facts.into_iter().chain(text));
     }
     table.to_string()
-}
-
-fn or_dash(number: Option<Number>) -> String {
-    number.map_or_else(|| "–".to_owned(), |number| number.to_string())
 }

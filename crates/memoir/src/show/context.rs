@@ -4,7 +4,7 @@ use memoir_domain::context::{
     Bound, ContextExplained, HiddenCopy, OmissionRule, OmittedMemory, PartName,
 };
 
-use super::{TextTable, thousands};
+use super::{TextTable, joined, thousands};
 
 /// A row for each part, and one for each omitted memory.
 pub(crate) fn explained(explained: &ContextExplained) -> String {
@@ -44,9 +44,9 @@ pub(crate) fn explained(explained: &ContextExplained) -> String {
     if !explained.copies.is_empty() {
         let copies = explained.copies.iter();
         let copies = copies.map(|HiddenCopy { number, shown }| format!("{number} (as {shown})"));
-        let copies = copies.collect::<Vec<_>>().join(", ");
         text.push_str(&format!(
-            "\nShown once for several of the same text: {copies}\n"
+            "\nShown once for several of the same text: {}\n",
+            joined(copies, ", ")
         ));
     }
     text

@@ -11,7 +11,7 @@ use memoir_domain::{
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    TextTable,
+    TextTable, joined,
     wrap::{cut, wrap},
 };
 use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
@@ -52,8 +52,7 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
                 other => format!("{word} ({other}) {weight:.2}"),
             }
         });
-        let terms: Vec<String> = terms.collect();
-        let (rank, score, terms) = (found.rank, found.score, terms.join(", "));
+        let (rank, score, terms) = (found.rank, found.score, joined(terms, ", "));
         let _ = write!(text, "{rank:>4}. {} {score:.2}: {terms}", memory.number);
         if let Some(corrected) = found.corrects {
             let _ = write!(text, " (seems to correct {corrected})");
@@ -189,8 +188,7 @@ fn flags(memory: &ShownMemory, now: Option<Timestamp>) -> String {
 }
 
 fn tags(memory: &ShownMemory) -> String {
-    let tags: Vec<_> = memory.tags().map(safe).collect();
-    tags.join(", ")
+    joined(memory.tags().map(safe), ", ")
 }
 
 fn one_line(text: &str) -> String {

@@ -88,8 +88,23 @@ fn said(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 
 /// `#1 #2`
 pub(crate) fn numbers(numbers: &[Number]) -> String {
-    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    texts.join(" ")
+    joined(numbers, " ")
+}
+
+/// The items as one text, with `between` each two of them.
+pub(crate) fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String {
+    let texts: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    texts.join(between)
+}
+
+/// The value, or nothing in its place.
+pub(crate) fn or_blank(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// The value, or a dash in its place.
+pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
 
 /// A share as `75%`.

@@ -5,14 +5,13 @@ use std::fmt::Write;
 use memoir_app::ShownMemory;
 use memoir_domain::{PrivateText, near_duplicates::NearDuplicate};
 
-use super::{percent, wrap::wrap};
+use super::{joined, percent, wrap::wrap};
 use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
 
 /// One pair after the other: the similarity, both texts, and the differences.
 pub(crate) fn list(pairs: &[NearDuplicate<ShownMemory>]) -> String {
     let width = terminal::width().map(usize::from);
-    let paragraphs: Vec<String> = pairs.iter().map(|pair| paragraph(pair, width)).collect();
-    paragraphs.join("\n")
+    joined(pairs.iter().map(|pair| paragraph(pair, width)), "\n")
 }
 
 fn paragraph(pair: &NearDuplicate<ShownMemory>, width: Option<usize>) -> String {

@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 use serde_json::Value;
 
-use super::{TextTable, diff::diff, moment, thousands};
+use super::{TextTable, diff::diff, joined, moment, or_blank, thousands};
 use crate::terminal::{BOLD, DIM, safe};
 
 pub(crate) fn list(records: &[ShownRecord]) -> String {
@@ -24,11 +24,8 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
             moment(record.recorded_at),
             actor(&record.actor),
             record.action.label().to_owned(),
-            memory(record),
-            record
-                .session_id
-                .map(|id| id.to_string())
-                .unwrap_or_default(),
+            or_blank(record.memory),
+            or_blank(record.session_id),
             facts(record),
         ]);
     }
@@ -43,7 +40,7 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
             record.seq.to_string(),
             moment(record.recorded_at),
             record.action.label().to_owned(),
-            memory(record),
+            or_blank(record.memory),
             facts(record),
         ]);
     }
@@ -56,7 +53,7 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
         moment(record.recorded_at),
         record.action.label(),
-        memory(record),
+        or_blank(record.memory),
         facts(record)
     )
 }
@@ -73,7 +70,7 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
         let _ = writeln!(
             text,
             "{BOLD}{} {}{BOLD:#} {DIM}(record {}){DIM:#}",
-            memory(record),
+            or_blank(record.memory),
             record.action.label(),
             record.seq
         );
@@ -121,13 +118,6 @@ pub(super) fn actor(actor: &Actor) -> String {
         ActorKind::System => name.into_owned(),
         ActorKind::Owner => format!("owner ({name})"),
     }
-}
-
-fn memory(record: &ShownRecord) -> String {
-    record
-        .memory
-        .map(|number| number.to_string())
-        .unwrap_or_default()
 }
 
 fn content(side: &Option<PrivateJson>) -> Option<&str> {
@@ -212,8 +202,7 @@ fn facts(record: &ShownRecord) -> String {
 /// `merged: #1 #2`
 fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
     let numbers = numbers.into_iter().map(|number| format!("#{number}"));
-    let numbers: Vec<String> = numbers.collect();
-    format!("{}: {}", labels::fact(name), numbers.join(" "))
+    format!("{}: {}", labels::fact(name), joined(numbers, " "))
 }
 
 /// One fact; a zero is omitted.
@@ -224,14 +213,11 @@ fn fact(name: &str, value: &Value) -> Option<String> {
         Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::String(code) => labels::fact_code(name, code).to_owned(),
         Value::Array(items) => {
-            let items: Vec<String> = items
-                .iter()
-                .map(|item| {
-                    item.as_str()
-                        .map_or_else(|| item.to_string(), str::to_owned)
-                })
-                .collect();
-            items.join(" ")
+            let items = items.iter().map(|item| match item {
+                Value::String(code) => code.clone(),
+                other => other.to_string(),
+            });
+            joined(items, " ")
         }
         Value::Object(parts) => {
             let parts = parts.iter().filter_map(|(name, value)| fact(name, value));

@@ -13,7 +13,7 @@ use memoir_domain::{
     session::{State, Stats},
 };
 
-use super::{TextTable, counted, diff::diff, numbers, percent, thousands, when};
+use super::{TextTable, counted, diff::diff, joined, numbers, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
 /// The outcome; its first line is the state alone.
@@ -155,17 +155,14 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
             notes.push(format!("undone {}", undone.date()));
         }
         notes.extend(session.why_ended().map(ToOwned::to_owned));
-        let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
-            .into_iter()
-            .flatten()
-            .map(thousands)
-            .collect();
+        let tokens = [session.pre_session_tokens, session.post_session_tokens];
+        let tokens = tokens.into_iter().flatten().map(thousands);
         table.row([
             session.id.to_string(),
             when(session.started_at),
             session.state.label().to_owned(),
             session.mode.label().to_owned(),
-            tokens.join(" → "),
+            joined(tokens, " → "),
             session.edits.to_string(),
             session.archived.to_string(),
             session.summaries.to_string(),
@@ -188,16 +185,13 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
             edits => format!("; all {edits} of its edits can still be applied"),
         };
     }
-    let left: Vec<String> = facts
-        .not_applied
-        .iter()
-        .map(|edit| format!("{} {}: {}", edit.tool, numbers(&edit.numbers), edit.code))
-        .collect();
+    let left = facts.not_applied.iter();
+    let left = left.map(|edit| format!("{} {}: {}", edit.tool, numbers(&edit.numbers), edit.code));
     format!(
         "; {} of its {} edits can still be applied ({})",
         thousands(held),
         thousands(edits),
-        left.join(", ")
+        joined(left, ", ")
     )
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use memoir_app::AgentStats;
 use memoir_domain::{Timestamp, audit::Action, core_size::Cause, session::State};
 
-use super::{plot::Plot, thousands};
+use super::{joined, plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
 
 pub(crate) fn plot(stats: &AgentStats) -> Plot {
@@ -146,8 +146,7 @@ fn originals(stats: &AgentStats, width: usize) -> String {
 }
 
 fn section(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
-    let lines: Vec<String> = lines
-        .flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)))
-        .collect();
-    format!("\n{BOLD}{title}{BOLD:#}\n  {}\n", lines.join("\n  "))
+    let lines = lines.flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)));
+    let lines = joined(lines, "\n  ");
+    format!("\n{BOLD}{title}{BOLD:#}\n  {lines}\n")
 }

@@ -9,7 +9,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output,
-    show::moment,
+    show::{joined, moment},
     terminal::{self, DIM, safe},
 };
 
@@ -30,8 +30,8 @@ impl Arguments {
             return Ok(field);
         }
         let own = Field::ALL.into_iter().filter(|field| field.is_own());
-        let own: Vec<&str> = own.map(Field::as_str).collect();
-        let problem = format!("must be one that agents set themselves: {}", own.join(", "));
+        let own = joined(own, ", ");
+        let problem = format!("must be one that agents set themselves: {own}");
         Err(Invalid::new("field", problem).into())
     }
 }
@@ -47,8 +47,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note(&format!("{} was never set", field.as_str()));
     } else {
         let lines = versions.iter().map(|version| line(field, version));
-        let lines: Vec<String> = lines.collect();
-        output::print(&lines.join("\n"))?;
+        output::print(&joined(lines, "\n"))?;
     }
     Ok(Ending::Done)
 }

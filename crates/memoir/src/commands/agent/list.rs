@@ -7,7 +7,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output,
-    show::{TextTable, thousands, when},
+    show::{TextTable, or_dash, thousands, when},
     terminal::safe,
 };
 
@@ -32,14 +32,9 @@ pub(crate) async fn run(global: &Global) -> Outcome {
                     thousands(agent.counts.originals.in_prompt),
                     thousands(agent.counts.originals.archived),
                     thousands(agent.counts.discarded_count),
-                    agent
-                        .last_refinement_at
-                        .map_or_else(|| "–".to_owned(), |time| time.date()),
+                    or_dash(agent.last_refinement_at.map(|time| time.date())),
                     next(agent),
-                    agent
-                        .effective_model
-                        .as_deref()
-                        .map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
+                    or_dash(agent.effective_model.as_deref().map(safe)),
                 ]);
             }
             table.to_string()
@@ -51,7 +46,6 @@ pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
         (Some(reason), _) => format!("never: {}", reason.label()),
         (None, _) if agent.refinement_due.is_some() => "due".to_owned(),
-        (None, Some(time)) => when(time),
-        (None, None) => "–".to_owned(),
+        (None, at) => or_dash(at.map(when)),
     }
 }

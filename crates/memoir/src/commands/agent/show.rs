@@ -12,7 +12,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output,
-    show::{counted, thousands, when},
+    show::{counted, joined, thousands, when},
     terminal::{BOLD, DIM, safe},
 };
 
@@ -106,8 +106,8 @@ pub(super) fn value(field: Field, value: &Value) -> String {
         }
         Value::String(text) => safe(text).into_owned(),
         Value::Array(items) => {
-            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            safe(&items.join(", ")).into_owned()
+            let items = items.iter().filter_map(Value::as_str);
+            safe(&joined(items, ", ")).into_owned()
         }
         other => other.to_string(),
     }

@@ -30,7 +30,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{counted, thousands},
+    show::{counted, joined, thousands},
     terminal::{self, safe, word},
 };
 use memoir_transcripts::{ByteStream, form_of, raw::first_keys, unpacked};
@@ -465,10 +465,8 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     let passed = |name, class: NoMemoryClass| {
         let of_class = report.passed.iter();
         let of_class = of_class.filter(|(reason, _)| reason.class() == class);
-        let parts: Vec<String> = of_class
-            .map(|(reason, count)| format!("{}: {}", reason, thousands(*count)))
-            .collect();
-        (name, report.count(class), parts.join(", "))
+        let parts = of_class.map(|(reason, count)| format!("{}: {}", reason, thousands(*count)));
+        (name, report.count(class), joined(parts, ", "))
     };
     let conditional = arguments.dry_run || is_refused;
     let dates: u64 = report.dates.values().sum();
