@@ -45,10 +45,11 @@ pub(crate) fn split(page: &str) -> (Fields, &str) {
     let page = page.trim_start_matches('\u{FEFF}');
     let mut fields = Fields::default();
     let mut rest = page;
+    let is_known = |found: &Fields| KNOWN.iter().any(|name| found.has(name));
     for place in 0..BLOCKS {
         // The same marks in the middle of a page are rules between its parts.
         let is_first = place == 0 && rest.starts_with("---");
-        let Some((found, body)) = block(rest).filter(|(found, _)| is_first || found.is_known())
+        let Some((found, body)) = block(rest).filter(|(found, _)| is_first || is_known(found))
         else {
             break;
         };
@@ -159,11 +160,6 @@ impl Fields {
 
     pub(crate) fn is_true(&self, name: &str) -> bool {
         matches!(self.text(name), Some("true" | "True" | "yes"))
-    }
-
-    /// Whether one of them is a field that pages have.
-    fn is_known(&self) -> bool {
-        KNOWN.iter().any(|name| self.has(name))
     }
 
     /// Fields in TOML; those of a table are named with a dot. `None` where it is none.

@@ -183,7 +183,11 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
             before => {
                 before.map_or(Ok(()), |before| before.end(out))?;
-                HistoryMemory::begin(event)
+                HistoryMemory {
+                    created_at: event.at,
+                    last: event,
+                    is_first: true,
+                }
             }
         });
         Ok(())
@@ -212,14 +216,6 @@ struct HistoryMemory {
 }
 
 impl HistoryMemory {
-    fn begin(first: HistoryLine) -> Self {
-        Self {
-            created_at: first.at,
-            last: first,
-            is_first: true,
-        }
-    }
-
     /// Passes on its earlier text, superseded by `next`.
     fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
         let gone = ImportedGone {

@@ -417,12 +417,8 @@ impl Installation {
 /// How many sessions of each agent are searched for the beginning of an identifier.
 const LATEST_SESSIONS: u32 = 200;
 
-/// As [`Installation::author`], for an installation whose account is not known yet.
-pub(crate) async fn author(memoir: &Memoir, closed: bool) -> Result<Actor, Failure> {
-    Ok(author_where(closed || memoir.is_closed().await?))
-}
-
-fn author_where(is_closed: bool) -> Actor {
+/// As [`Installation::author`], where no account is open.
+pub(crate) fn author_where(is_closed: bool) -> Actor {
     match is_closed {
         true => administrator(),
         false => Actor::owner(),

@@ -22,16 +22,12 @@ pub(crate) struct WebhookSection {
 }
 
 impl WebhookSection {
-    fn secret(&self) -> Option<String> {
-        let secret = std::env::var(&self.secret_env).ok()?;
-        (!secret.trim().is_empty()).then_some(secret)
-    }
-
     /// # Errors
     /// What is wrong with its secret, and a hint.
     fn webhook(&self) -> Result<Webhook, (String, String)> {
         let variable = &self.secret_env;
-        let Some(secret) = self.secret() else {
+        let secret = std::env::var(variable).ok();
+        let Some(secret) = secret.filter(|secret| !secret.trim().is_empty()) else {
             return Err((
                 format!("its secret is missing: `{variable}` is not set in the environment"),
                 format!(

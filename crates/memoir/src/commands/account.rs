@@ -30,7 +30,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     installation::finish(&memoir).await?;
     match command {
         Command::Create { name } => {
-            let actor = installation::author(&memoir, closed).await?;
+            let actor = installation::author_where(closed || memoir.is_closed().await?);
             let account = memoir.create_account(&name, &actor).await?;
             output::show(global.json, &account, || {
                 format!("created the account `{}`", safe(&account.name))

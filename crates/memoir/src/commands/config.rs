@@ -120,13 +120,12 @@ fn flatten(place: &str, value: &toml::Value, places: &mut Vec<(String, String)>)
                 flatten(&format!("{place}[{at}]"), item, places);
             }
         }
-        value => places.push((place.to_owned(), written(value))),
+        value => {
+            // In TOML texts, numbers and lists of them are written as in JSON.
+            let value = serde_json::to_string(value).unwrap_or_default();
+            places.push((place.to_owned(), value));
+        }
     }
-}
-
-/// A value in TOML; texts, numbers and lists of them are written as in JSON.
-fn written(value: &toml::Value) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 fn shown(places: &[(String, String)]) -> Vec<Shown> {

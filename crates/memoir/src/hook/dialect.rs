@@ -124,7 +124,7 @@ const CURSOR: Dialect = Dialect {
 };
 
 impl Client {
-    fn dialect(self) -> Dialect {
+    pub(super) fn dialect(self) -> Dialect {
         match self {
             Self::ClaudeCode
             | Self::Kimi
@@ -178,11 +178,6 @@ impl Client {
             (Self::ClaudeCode | Self::Vscode | Self::Copilot, Some(host)) => host.dialect(),
             _ => self.dialect(),
         }
-    }
-
-    /// The most that the program accepts as one response.
-    pub(super) fn limit(self) -> TextLimit {
-        self.dialect().limit
     }
 
     pub(crate) fn name(self) -> String {

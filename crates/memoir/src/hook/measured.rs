@@ -45,7 +45,7 @@ pub(crate) fn shown(context: &ContextView) -> BTreeSet<u64> {
 
 impl MeasuredStart {
     pub(crate) async fn of(client: Client, agent: &OwnAgent) -> Result<Self, Failure> {
-        let limit = client.limit();
+        let limit = client.dialect().limit;
         let now = SystemClock.now();
         let mut in_context = BTreeSet::new();
         let waiting = Waiting::default();
