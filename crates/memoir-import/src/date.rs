@@ -158,16 +158,8 @@ fn since_1970(number: f64) -> Option<Timestamp> {
         size if size > 2e10 => 1e3,
         _ => 1e6,
     };
-    let microseconds = (number * per_microsecond).round();
-    if !microseconds.is_finite() {
-        return None;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a number outside of the range becomes its end, which is no time"
-    )]
-    let microseconds = microseconds as i64;
-    Timestamp::from_microseconds(microseconds).filter(|_| microseconds >= EARLIEST * 1_000_000)
+    let at = memoir_transcripts::since_1970(number * per_microsecond);
+    at.filter(|at| at.microseconds() >= EARLIEST * 1_000_000)
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use memoir_domain::Timestamp;
 use crate::{
     NoMessageReason,
     gather::{
-        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, string,
-        up_to_break,
+        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, since_1970,
+        string, up_to_break,
     },
     raw::Raw,
     tree::{NodeStatus, Parent, path},
@@ -130,19 +130,7 @@ fn parents(nodes: &[ChatGptNode<'_>], index: &HashMap<&str, usize>) -> Vec<Paren
 
 fn created(message: Option<Raw<'_>>) -> Option<Timestamp> {
     let [created] = message?.fields(["create_time"]).ok()?;
-    seconds(created?.number()?)
-}
-
-/// `None` outside of the range of times.
-fn seconds(seconds: f64) -> Option<Timestamp> {
-    // A double holds few decimal fractions exactly, and without rounding many times would be a microsecond early.
-    let microseconds = (seconds * 1e6).round();
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a number outside of the range becomes its end, which is no time"
-    )]
-    let microseconds = microseconds as i64;
-    Timestamp::from_microseconds(microseconds)
+    since_1970(created?.number()? * 1e6)
 }
 
 fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {

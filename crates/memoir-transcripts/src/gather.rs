@@ -196,6 +196,20 @@ pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
     optional(value).parse().ok()
 }
 
+/// The time that is so many microseconds after the beginning of 1970; `None` outside of the range of times.
+pub fn since_1970(microseconds: f64) -> Option<Timestamp> {
+    if !microseconds.is_finite() {
+        return None;
+    }
+    // A double holds few decimal fractions exactly, and without rounding many times would be a microsecond early.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a number outside of the range becomes its end, which is no time"
+    )]
+    let microseconds = microseconds.round() as i64;
+    Timestamp::from_microseconds(microseconds)
+}
+
 impl From<Undecodable> for NoMessageReason {
     fn from(_: Undecodable) -> Self {
         Self::Malformed

@@ -44,7 +44,7 @@ use std::{fmt, io};
 
 use memoir_domain::{PrivateText, Timestamp, wire_names};
 
-pub use gather::clean;
+pub use gather::{clean, since_1970};
 pub use kind::kind_of;
 pub use packed::{ByteStream, unpacked};
 pub use recognise::form_of;

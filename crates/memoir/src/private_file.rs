@@ -52,9 +52,9 @@ pub(crate) fn read_json<T: Default + DeserializeOwned>(
     problem: &str,
     hint: &str,
 ) -> Result<T, Failure> {
-    let text = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
-        read => read.map_err(|error| Failure::file("read", path, &error))?,
+    let read = existing(fs::read(path)).map_err(|error| Failure::file("read", path, &error));
+    let Some(text) = read? else {
+        return Ok(T::default());
     };
     // The parser's message is omitted, since it may quote the file.
     let refused = |_| Failure::new(format!("`{}` {problem}", path.display())).hint(hint);
@@ -79,9 +79,14 @@ pub(crate) fn new_for_owner() -> fs::OpenOptions {
 
 /// Removes a file. Returns whether it was there.
 pub(crate) fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        removed => removed.map(|()| true),
+    Ok(existing(fs::remove_file(path))?.is_some())
+}
+
+/// What was done with a file or a folder; `None` where it is missing.
+pub(crate) fn existing<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
     }
 }
 

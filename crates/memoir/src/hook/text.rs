@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, private_file};
 
 /// The notice at a session's start where the memory cannot be read because it was modified outside Memoir.
 pub(super) const TAMPERED: &str = "Memoir: your long-term memory cannot be read. Its database was modified outside \
@@ -26,10 +26,8 @@ pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
     let folder = crate::database::user_folder(etcetera::BaseStrategy::config_dir);
     let path = folder.map_err(Failure::new)?.join(HINTS);
     let problem = |error| Failure::file("write", &path, &error);
-    let before = match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(problem)?,
-    };
+    let before = private_file::existing(std::fs::read_to_string(&path)).map_err(problem)?;
+    let before = before.unwrap_or_default();
     let mut after = without_hints(&before);
     if !text.is_empty() {
         if !after.is_empty() && !after.ends_with('\n') {
@@ -40,7 +38,7 @@ pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
     if after == before {
         return Ok(());
     }
-    crate::private_file::write(&path, after.as_bytes()).map_err(problem)
+    private_file::write(&path, after.as_bytes()).map_err(problem)
 }
 
 pub(crate) fn without_hints(text: &str) -> String {

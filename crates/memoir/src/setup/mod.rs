@@ -472,12 +472,8 @@ fn change(
 
 /// The text of a file; `None` where it is missing.
 fn text_of(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read
-            .map(Some)
-            .map_err(|error| Failure::file("read", path, &error)),
-    }
+    private_file::existing(fs::read_to_string(path))
+        .map_err(|error| Failure::file("read", path, &error))
 }
 
 /// The changes to write, after the user has agreed.

@@ -11,7 +11,11 @@ use std::{
 use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::memory::Kind;
 
-use crate::{failure::Failure, private_file::folder_of, terminal::safe};
+use crate::{
+    failure::Failure,
+    private_file::{existing, folder_of},
+    terminal::safe,
+};
 
 /// Most characters of a memory's beginning in its page's title.
 const TITLE_CHARACTERS: usize = 60;
@@ -33,12 +37,8 @@ pub(super) async fn write(
     layout: PageLayout,
 ) -> Result<usize, Failure> {
     let failed = |error: io::Error| Failure::file("write", folder, &error);
-    let is_taken = match fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(failed(error)),
-    };
-    if is_taken {
+    let entries = existing(fs::read_dir(folder)).map_err(failed)?;
+    if entries.is_some_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::new(format!(
             "the folder `{}` is not empty; nothing was written",
             folder.display()
