@@ -30,7 +30,6 @@ const KNOWN: [&str; 12] = [
     "updated",
 ];
 
-/// The fields of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     texts: BTreeMap<String, String>,

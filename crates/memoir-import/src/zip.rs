@@ -20,7 +20,6 @@ use crate::{Error, ImportLimits, NoMemoryReason};
 // The ratio alone would refuse small archives of much repetition, such as exports are.
 const FREE_BYTES: u64 = 64 << 20;
 
-/// An archive.
 #[derive(Debug)]
 pub(crate) struct Archive {
     zip: ZipArchive<BufReader<File>>,

@@ -48,7 +48,6 @@ pub(crate) struct PlainText {
     header: Option<MessageHeader>,
 }
 
-/// The header of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct MessageHeader {
     speaker: String,

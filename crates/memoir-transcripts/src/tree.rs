@@ -1,6 +1,5 @@
 //! Which messages of a tree belong to the continued conversation.
 
-/// A node's reference to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parent {
     /// It has none: the conversation begins here.
@@ -10,7 +9,6 @@ pub(crate) enum Parent {
     Missing,
 }
 
-/// The status of a node in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeStatus {
     /// On the path from the beginning to the end.

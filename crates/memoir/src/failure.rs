@@ -49,13 +49,11 @@ pub(crate) type Outcome = Result<Ending, Failure>;
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A failure to show.
     ShownFailure(Box<ShownFailure>),
     /// The reader closed stdout, as with `| head`.
     PipeClosed,
 }
 
-/// What is shown of a failure.
 #[derive(Debug)]
 pub(crate) struct ShownFailure {
     /// As in the service's responses; `None` for failures that only a command line has.

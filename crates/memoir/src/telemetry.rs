@@ -33,7 +33,6 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// How long the end of the process waits for the export of the last spans.
 const LAST_TIME: Duration = Duration::from_secs(5);
 
-/// The exporter of spans.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
@@ -59,7 +58,6 @@ impl Traces {
         }
     }
 
-    /// The layer that exports the spans.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,

@@ -152,7 +152,6 @@ async fn checkpoint(global: &Global) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The result of all requested verifications.
 #[derive(serde::Serialize)]
 struct VerifyOutput {
     valid: bool,

@@ -68,7 +68,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// The two written files.
 #[derive(serde::Serialize)]
 struct BackupOutput<'a> {
     database: &'a Path,

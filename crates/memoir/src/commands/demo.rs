@@ -34,7 +34,6 @@ pub(crate) struct Arguments {
     full: bool,
 }
 
-/// The result of the demonstration.
 #[derive(Debug, Serialize)]
 struct DemoOutput {
     agent: String,

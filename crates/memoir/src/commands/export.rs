@@ -48,7 +48,6 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// A format of memories in a file.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One JSON object a line

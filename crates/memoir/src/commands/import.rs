@@ -89,7 +89,6 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// A format of memories in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "kebab-case")]
 enum FileForm {
@@ -288,7 +287,6 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The result of the import, as JSON.
 #[derive(serde::Serialize)]
 struct LinesOutput<'a> {
     #[serde(flatten)]

@@ -11,7 +11,6 @@ const UNSET: &str = " Not set by default.";
 /// The keys whose values may hold a secret.
 const SECRET: [&str; 3] = ["keys.url", "telemetry.otlp_endpoint", "webhooks[].url"];
 
-/// A key of the configuration file.
 #[derive(Debug)]
 pub(crate) struct ConfigKey {
     /// With its section, such as `schedule.weekly`. `NAME` and `MODEL` are the user's, `[]` is an item of a list.

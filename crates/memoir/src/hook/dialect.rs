@@ -10,7 +10,6 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// An event of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookEvent {
     /// A session begins, goes on, or goes on after its conversation was summed up

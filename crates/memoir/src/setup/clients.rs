@@ -21,7 +21,6 @@ use crate::{
 /// The name of Memoir's entries.
 const NAME: &str = "memoir";
 
-/// A program that can be set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Program {
     /// Claude Code
@@ -274,7 +273,6 @@ pub(super) enum OwnedPart {
     True(&'static str, &'static str),
     /// An entry of a mapping of YAML.
     Entry(&'static str, Vec<String>),
-    /// The whole file.
     Whole(String),
     /// The text that the hooks write into it.
     Hints,

@@ -12,7 +12,6 @@ use crate::terminal::{self, BOLD};
 /// Spaces between two columns.
 const GAP: usize = 2;
 
-/// A table for people.
 #[derive(derive_more::Display)]
 #[display("{}", self.drawn(terminal::width().map(usize::from)))]
 pub(crate) struct TextTable(comfy_table::Table);

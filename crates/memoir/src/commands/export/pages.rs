@@ -21,7 +21,6 @@ use crate::{
 const TITLE_CHARACTERS: usize = 60;
 const SLUG_CHARACTERS: usize = 40;
 
-/// The layout of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageLayout {
     /// Folders `core`, `journal` and `archival`.

@@ -50,7 +50,6 @@ struct PlotStyle {
     line: u32,
     /// Room for the numbers at the left.
     left: u32,
-    /// Room around the chart.
     margin: u32,
     /// Most dates under the chart.
     dates: usize,
