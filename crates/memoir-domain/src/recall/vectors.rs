@@ -55,26 +55,17 @@ impl Vector {
         if !is_direction {
             return None;
         }
-        let mut steps = Wiped::default();
-        for value in values {
-            // Within -127 to 127, since `most` is the largest of them.
-            steps.push((value / most * 127.0).round() as i8);
-        }
-        Some(Self(steps))
+        // Within -127 to 127, since `most` is the largest of them.
+        let step = |value: &f32| (value / most * 127.0).round() as i8;
+        Some(Self(Wiped::of(values.iter().map(step))))
     }
 
     /// From the output of [`Vector::to_bytes`]; `None` where that is no direction.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let is_direction =
             (1..=DIMENSIONS_LIMIT).contains(&bytes.len()) && bytes.iter().any(|byte| *byte != 0);
-        if !is_direction {
-            return None;
-        }
-        let mut steps = Wiped::default();
-        for byte in bytes {
-            steps.push(byte.cast_signed());
-        }
-        Some(Self(steps))
+        let steps = bytes.iter().map(|byte| byte.cast_signed());
+        is_direction.then(|| Self(Wiped::of(steps)))
     }
 
     /// A byte a dimension.
@@ -125,14 +116,12 @@ impl Sides {
 
     /// A bit for each dimension: the predicate of its step and the middle.
     fn where_so(&self, steps: &[u8], is_so: impl Fn(u8, u8) -> bool) -> Wiped<u64> {
-        let mut bits = Wiped::default();
         let pairs = steps.chunks(64).zip(self.middles.as_slice().chunks(64));
-        for (steps, middles) in pairs {
+        Wiped::of(pairs.map(|(steps, middles)| {
             let sides = steps.iter().zip(middles).enumerate();
             let word = sides.map(|(at, (step, middle))| u64::from(is_so(*step, *middle)) << at);
-            bits.push(word.sum());
-        }
-        bits
+            word.sum::<u64>()
+        }))
     }
 
     fn of(&self, steps: &[u8]) -> Wiped<u64> {
@@ -142,10 +131,7 @@ impl Sides {
     /// The half of the dimensions in which steps are furthest from the middle: near it, a side says little.
     fn telling(&self, steps: &[u8]) -> Wiped<u64> {
         let pairs = steps.iter().zip(self.middles.as_slice());
-        let mut far = Wiped::default();
-        for (step, middle) in pairs {
-            far.push(step.abs_diff(*middle));
-        }
+        let mut far = Wiped::of(pairs.map(|(step, middle)| step.abs_diff(*middle)));
         let half = far.len() / 2;
         let (_, least, _) = far.as_mut_slice().select_nth_unstable(half);
         let least = *least;
@@ -428,13 +414,11 @@ fn at_one_length(steps: &[i8]) -> Wiped<u8> {
     let squares = steps.iter().map(|step| i32::from(*step) * i32::from(*step));
     let own = (squares.sum::<i32>() as f32).sqrt();
     let length = FAR * ((steps.len() as f32).sqrt() / LARGEST).max(1.0);
-    let mut kept = Wiped::default();
-    for step in steps {
+    Wiped::of(steps.iter().map(|step| {
         let value = (f32::from(*step) * length / own).round();
         // Within 1 to 255.
-        kept.push((value.clamp(-FAR, FAR) + f32::from(MIDDLE)) as u8);
-    }
-    kept
+        (value.clamp(-FAR, FAR) + f32::from(MIDDLE)) as u8
+    }))
 }
 
 /// Never 0: the largest step of a direction is stored as at least 25.

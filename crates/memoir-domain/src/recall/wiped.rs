@@ -31,6 +31,11 @@ impl<T: DefaultIsZeroes> Default for Wiped<T> {
 }
 
 impl<T: DefaultIsZeroes> Wiped<T> {
+    /// A list of these values, in a place of its size: one that grew would take more, and be moved several times.
+    pub(super) fn of(values: impl ExactSizeIterator<Item = T>) -> Self {
+        Self(values.collect())
+    }
+
     pub(super) fn push(&mut self, value: T) {
         self.make_room(1);
         self.0.push(value);
