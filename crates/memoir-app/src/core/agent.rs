@@ -53,6 +53,8 @@ pub struct AgentHandle {
     /// Whether its memory rows are not counted and compared. It must be possible to erase an agent whatever was removed
     /// from the database, and a program that starts need not wait for the archive to be counted.
     pub(crate) counts_no_rows: bool,
+    /// Whether the memories that this handle reads are kept opened for the next read.
+    pub(crate) keeps_opened: bool,
 }
 
 pub(crate) type AgentCondition = dyn Fn(&Memoir, &Agent) -> bool + Send + Sync;
@@ -198,6 +200,7 @@ impl AgentHandle {
             key: None,
             condition: None,
             counts_no_rows: false,
+            keeps_opened: true,
         }
     }
 
@@ -469,11 +472,12 @@ impl AgentHandle {
     ) -> Result<MemoryList> {
         load_room::fit(&mut room, &rows);
         let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
+        let is_kept = self.keeps_opened;
         if 2 * sealed <= load_room::QUICK_LOAD {
-            return self.memoir.opened.open(key, version, rows, room);
+            return self.memoir.opened.open(key, version, rows, room, is_kept);
         }
         let (opened, key) = (self.memoir.opened.clone(), key.clone());
-        parallel::run_blocking(move || opened.open(&key, version, rows, room)).await?
+        parallel::run_blocking(move || opened.open(&key, version, rows, room, is_kept)).await?
     }
 
     /// Whether the state that was read meets the condition. A memory that was not read or not found is not judged: the

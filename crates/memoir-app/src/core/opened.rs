@@ -7,7 +7,8 @@
 //! A commit of this process immediately evicts what it changed, and the whole agent where it removed text. Where the
 //! agent's version shows another process's write, everything is evicted that the read does not find unchanged. Text is
 //! wiped when evicted, or when the last read that shares it is over. All agents together stay under [`OPENED_BYTES`]:
-//! the least recently read agent is evicted first.
+//! the least recently read agent is evicted first. What a search finds is not added: it is another part of the agent's
+//! memories each time.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -139,13 +140,15 @@ type SharedMemories = Arc<RwLock<OfAgent>>;
 pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories, OPENED_BYTES>>);
 
 impl OpenedMemories {
-    /// Opens the memories of these rows, in their order, read at the agent's `version`. They hold `room`.
+    /// Opens the memories of these rows, in their order, read at the agent's `version`. They hold `room`. Without
+    /// `keeps`, only those are cached that were before.
     pub(crate) fn open(
         &self,
         key: &AgentKey,
         version: u64,
         rows: Vec<MemoryRow>,
         room: Option<HeldRoom>,
+        keeps: bool,
     ) -> Result<MemoryList> {
         let list = |memories| MemoryList {
             memories,
@@ -182,14 +185,15 @@ impl OpenedMemories {
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
-        let new = opened.iter().flatten().filter(|(_, new)| new.is_some());
+        let new = opened.iter().flatten();
+        let new = new.filter(|(_, new)| keeps && new.is_some());
         own.memories.reserve(new.count());
         // To its end also where a row cannot be opened: the others are kept.
         let mut failed = None;
         for memory in opened {
             match memory {
                 Ok((memory, new)) => {
-                    if let Some(new) = new {
+                    if let Some(new) = new.filter(|_| keeps) {
                         own.put(new);
                     }
                     memories.push(memory);
@@ -313,24 +317,32 @@ mod tests {
     fn spec_5_3_words_leave_memory_with_what_was_changed_and_by_whomever() {
         let (opened, key) = (OpenedMemories::default(), key(2));
         let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
-        opened.open(&key, 5, rows.clone(), None).unwrap();
+        opened.open(&key, 5, rows.clone(), None, true).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0), "the first look");
-        opened.open(&key, 5, rows.clone(), None).unwrap();
+        opened.open(&key, 5, rows.clone(), None, true).unwrap();
         let (all, bytes) = kept(&opened, &key);
         assert_eq!(all, BTreeSet::from([1, 2, 3]));
         // A commit of this process.
         opened.follow(key.scope(), Some(5), 6, &[Number(2)]);
         assert_eq!(kept(&opened, &key), (BTreeSet::from([1, 3]), bytes / 3 * 2));
         opened
-            .open(&key, 6, vec![row(&key, 2, 6, "She rows.")], None)
+            .open(&key, 6, vec![row(&key, 2, 6, "She rows.")], None, true)
             .unwrap();
         assert_eq!(kept(&opened, &key), (all.clone(), bytes));
         // A commit of another process, of unknown contents.
-        opened.open(&key, 7, rows[..1].to_vec(), None).unwrap();
+        let (one, other) = (rows[..1].to_vec(), rows[1..2].to_vec());
+        opened.open(&key, 7, one.clone(), None, true).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
         // A commit of this process on a version that was not read.
         opened.follow(key.scope(), Some(8), 9, &[Number(3)]);
-        opened.open(&key, 9, rows[1..2].to_vec(), None).unwrap();
+        opened.open(&key, 9, other.clone(), None, true).unwrap();
+        assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
+        // A read that keeps nothing evicts all the same what it does not find unchanged.
+        opened.open(&key, 9, rows, None, false).unwrap();
+        assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
+        opened.open(&key, 10, one, None, false).unwrap();
+        assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
+        opened.open(&key, 10, other, None, true).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
         opened.forget(key.scope());
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
@@ -342,11 +354,11 @@ mod tests {
             let rows = numbers.map(|number| row(&key, number, 9, long.trim()));
             rows.collect::<Vec<_>>()
         };
-        opened.open(&key, 9, rows(1, part + 1), None).unwrap();
+        opened.open(&key, 9, rows(1, part + 1), None, true).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
         for at in 0..8 {
             opened
-                .open(&key, 9, rows(1 + at * part / 2, part / 2), None)
+                .open(&key, 9, rows(1 + at * part / 2, part / 2), None, true)
                 .unwrap();
             assert!(kept(&opened, &key).1 <= OPENED_BYTES);
         }

@@ -22,7 +22,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{CONFLICT, Loaded, Result, again, opened::MemoryList, parallel::drop_in_background},
+    core::{
+        AgentHandle, CONFLICT, Loaded, Result, again, opened::MemoryList,
+        parallel::drop_in_background,
+    },
     memory::{
         Memories, VectorUpkeep,
         indexes::{Indexed, Indexes, read},
@@ -96,6 +99,10 @@ impl Memories<'_> {
         let question_vector = self.question_vector(query, self.serving().await?).await?;
         // The server's time is in the metrics of the models, so the clock starts after it.
         let started = Instant::now();
+        let passing = AgentHandle {
+            keeps_opened: false,
+            ..(*self).clone()
+        };
         let found = again(|| async {
             let indexed = self.indexed().await?;
             let (near, meaning) = match &question_vector {
@@ -112,8 +119,8 @@ impl Memories<'_> {
                 (indexed.version, found)
             });
             let numbers = found.iter().map(|found| found.number).collect();
-            let loaded = self.load_memories(Selection::Numbers(numbers)).await;
-            match loaded {
+            let loaded = passing.load_memories(Selection::Numbers(numbers));
+            match loaded.await {
                 // The memories are loaded for their text anyway, with the version: this proves that the index was
                 // current, at no further cost.
                 Ok(loaded) if loaded.base.memories_version() == Some(version) => {
