@@ -99,6 +99,7 @@ impl Memories<'_> {
         let question_vector = self.question_vector(query, self.serving().await?).await?;
         // The server's time is in the metrics of the models, so the clock starts after it.
         let started = Instant::now();
+        let indexes = self.memoir.state::<Indexes>();
         let passing = AgentHandle {
             keeps_opened: false,
             ..(*self).clone()
@@ -118,6 +119,8 @@ impl Memories<'_> {
                 let found = indexed.index.search_near(query, near, after);
                 (indexed.version, found)
             });
+            // One that is evicted while the memories are loaded is not to stay for that.
+            drop(indexed);
             let numbers = found.iter().map(|found| found.number).collect();
             let loaded = passing.load_memories(Selection::Numbers(numbers));
             match loaded.await {
@@ -131,14 +134,12 @@ impl Memories<'_> {
                 }
                 Ok(_) => {
                     // Another process wrote.
-                    self.memoir
-                        .state::<Indexes>()
-                        .forget_version(self.scope, version);
+                    indexes.forget_version(self.scope, version);
                     Err(CONFLICT)
                 }
                 Err(error) => {
                     // The agent may be gone; then nothing of it stays.
-                    self.memoir.state::<Indexes>().forget(self.scope);
+                    indexes.forget(self.scope);
                     Err(error)
                 }
             }
