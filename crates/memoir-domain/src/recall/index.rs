@@ -215,9 +215,9 @@ impl RecallIndex {
             + self.sequence.bytes()
             + self.unit_of.bytes()
             + self.group_of.bytes()
-            + self.postings.capacity() * size_of::<Vec<u32>>()
+            // A list has room for half as many again; one of a single place takes up to sixteen bytes.
+            + self.postings.capacity() * (size_of::<Vec<u32>>() + 8)
             + self.subjects.capacity()
-            // A list has room for half as many again.
             + self.posted * 6
             + self.slots.capacity() * size_of::<IndexSlot>()
             + self.tagged * 8
