@@ -257,9 +257,12 @@ impl Indexes {
         };
         drop(kept);
         let mut writing = indexed.write();
-        // An index of another version than the decision's has missed something, and is dropped.
+        // An index of another version than the decision's has missed something, and is dropped. Its version stays: by it,
+        // a caller that still has the index finds that it is outdated.
         let follows = Some(writing.version) == from && writing.index.follow(changes);
-        writing.version = to;
+        if follows {
+            writing.version = to;
+        }
         let bytes = writing.index.bytes();
         drop(writing);
         self.note(scope, &indexed, follows.then_some((to, bytes)));
@@ -355,4 +358,29 @@ impl KeptIndexes {
 
 pub(super) fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
     look(&indexed.read())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{memoir, scope};
+
+    /// Keeps an index without memories, of that version of the agent.
+    fn kept(indexes: &Indexes, agent: u8, version: u64) -> Arc<RwLock<Indexed>> {
+        let building = indexes.begin(scope(agent));
+        building.finish(version, RecallIndex::default()).unwrap()
+    }
+
+    #[test]
+    fn spec_2_8_an_index_that_missed_a_commit_is_never_of_its_version() {
+        let memoir = memoir();
+        let indexes: &Indexes = memoir.state();
+        let held = kept(indexes, 1, 5);
+        indexes.follow(scope(1), Some(5), 6, &[]);
+        assert_eq!(held.read().version, 6);
+        // Another process wrote version 7. A caller may still have the index, and will compare its version.
+        indexes.follow(scope(1), Some(7), 8, &[]);
+        assert!(indexes.get(scope(1)).is_none());
+        assert_eq!(held.read().version, 6);
+    }
 }
