@@ -234,8 +234,8 @@ fn main() {
                 .collect();
             Vector::of(&values).unwrap()
         };
-        for memory in &memories {
-            assert!(index.put_vector(memory.number, &vector()));
+        for (memory, slot) in memories.iter().zip(0..) {
+            assert!(index.put_vector((memory.number, slot), &vector()));
         }
         let asked = vector();
         let (median, p99) = timed(&questions, |question| {

@@ -7,7 +7,7 @@
 //! Recall under an agent's grant uses a temporary index of what the grant shows: word frequencies of other memories
 //! would reveal their contents.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use memoir_domain::{
     memory::{Memory, Number, by_number},
@@ -175,9 +175,10 @@ impl Memories<'_> {
         dimensions: Option<usize>,
     ) -> Result<SemanticStatus> {
         let is_of_the_question = |own: usize| dimensions.is_none_or(|asked| asked == own);
+        let name = model.to_string();
         let (lacking, has_none) = {
             let mut indexed = indexed.write();
-            indexed.index.begin_vectors(&model.to_string());
+            indexed.index.begin_vectors(&name);
             let lacking = indexed.index.without_vector();
             let has_none = lacking.len() == indexed.index.memories();
             (lacking, has_none)
@@ -191,17 +192,26 @@ impl Memories<'_> {
         }
         // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
         // run.
-        let made = self.vectors_of(model, (!has_none).then_some(&lacking));
+        let numbers: Vec<Number> = lacking.iter().map(|(number, _)| *number).collect();
+        let made = self.vectors_of(model, (!has_none).then_some(&numbers));
         let made = made.await?;
+        let slots: HashMap<Number, u32> = lacking.into_iter().collect();
         let (is_of_one_length, is_whole) = {
             let mut indexed = indexed.write();
+            // Another caller has begun with those of another model: between the two there is no angle.
+            if indexed.index.vector_model() != name {
+                return Err(CONFLICT);
+            }
             // Added from the store as it is now: an index of another version is dropped before it is used.
             let mut is_of_one_length = true;
             if let Some((_, first)) = made.first() {
                 indexed.index.expect_vectors(made.len(), first.dimensions());
             }
             for (number, one) in &made {
-                indexed.index.put_vector(*number, one);
+                // A memory that was written since then has another slot: this one may be of its earlier text.
+                if let Some(slot) = slots.get(number) {
+                    indexed.index.put_vector((*number, *slot), one);
+                }
                 is_of_one_length &= is_of_the_question(one.dimensions());
             }
             let own = indexed.index.vector_dimensions();

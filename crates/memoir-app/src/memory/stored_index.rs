@@ -95,12 +95,14 @@ impl Memories<'_> {
     /// The agent's index in the form to be stored. Its vectors are those of a model that the agent's texts may be sent
     /// to; they are left out where the whole would be larger than the memory for all indexes.
     async fn index_bytes(self, indexed: Arc<RwLock<Indexed>>) -> Result<IndexBytes> {
-        let has_vectors = self.add_allowed_vectors(&indexed).await?;
+        let allowed = again(|| self.add_allowed_vectors(&indexed)).await?;
         let most = self.memoir.settings.recall.index_bytes;
         run_blocking(move || {
             read(&indexed, |indexed| {
                 let index = &indexed.index;
-                let whole = has_vectors.then(|| index.to_bytes(true));
+                // Another caller may have begun with those of another model since then.
+                let is_allowed = allowed.is_some_and(|model| model == index.vector_model());
+                let whole = is_allowed.then(|| index.to_bytes(true));
                 let whole = whole.filter(|whole| whole.len() <= most);
                 IndexBytes {
                     version: indexed.version,
@@ -112,20 +114,21 @@ impl Memories<'_> {
         .await
     }
 
-    /// Adds the vectors that recall uses to the index; `false` where it uses none, or the agent no longer allows them.
-    async fn add_allowed_vectors(self, indexed: &RwLock<Indexed>) -> Result<bool> {
+    /// Adds the vectors that recall uses to the index, and names their model; `None` where it uses none, or the agent no
+    /// longer allows them.
+    async fn add_allowed_vectors(self, indexed: &RwLock<Indexed>) -> Result<Option<String>> {
         let configured = self.memoir.settings.recall.embedding_model();
         let Some(model) = self.serving().await?.or(configured) else {
-            return Ok(false);
+            return Ok(None);
         };
         let Ok(embedder) = self.memoir.models.embedder(&model.name) else {
-            return Ok(false);
+            return Ok(None);
         };
-        let is_allowed = self.lets_embed(embedder.as_ref()).await?;
-        if is_allowed {
-            self.take_vectors_in(indexed, &model, None).await?;
+        if !self.lets_embed(embedder.as_ref()).await? {
+            return Ok(None);
         }
-        Ok(is_allowed)
+        self.take_vectors_in(indexed, &model, None).await?;
+        Ok(Some(model.to_string()))
     }
 
     fn note_stored(self, vectors: usize) {

@@ -365,21 +365,20 @@ impl RecallIndex {
         self.vectors.make_room(more, dimensions);
     }
 
-    /// Sets the vector of a memory, valid until its number gets another state. `false` where there is no such memory,
-    /// or the other vectors have another length.
-    pub fn put_vector(&mut self, number: Number, vector: &Vector) -> bool {
-        let slot = self.slot_of.get(&number);
-        slot.is_some_and(|slot| self.vectors.put(*slot, vector))
+    /// Sets the vector of a memory of [`RecallIndex::without_vector`], valid until its number gets another state.
+    /// `false` where it has another state by then or is gone, or the other vectors have another length.
+    pub fn put_vector(&mut self, (number, slot): (Number, u32), vector: &Vector) -> bool {
+        self.slot_of.get(&number) == Some(&slot) && self.vectors.put(slot, vector)
     }
 
-    /// The memories without a vector, in no order.
-    pub fn without_vector(&self) -> Vec<Number> {
+    /// The memories without a vector, in no order, each with its slot: no later state of its number has the same one.
+    pub fn without_vector(&self) -> Vec<(Number, u32)> {
         if self.vectors.count() == self.slot_of.len() {
             return Vec::new();
         }
         let slots = self.slot_of.iter();
         let lacking = slots.filter(|(_, slot)| !self.vectors.has(**slot));
-        lacking.map(|(number, _)| *number).collect()
+        lacking.map(|(number, slot)| (*number, *slot)).collect()
     }
 
     /// The length of its vectors; `None` where it has none.

@@ -506,7 +506,7 @@ fn near<const N: usize>(texts: &[(impl AsRef<str>, [f32; N])]) -> RecallIndex {
     let words: Vec<&str> = texts.iter().map(|(text, _)| text.as_ref()).collect();
     let mut index = RecallIndex::of(&test_memories(&words));
     for (at, (_, values)) in texts.iter().enumerate() {
-        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
+        assert!(index.put_vector((Number(at as u64 + 1), at as u32), &vector(values)));
     }
     index
 }
@@ -598,7 +598,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     let texts: Vec<String> = (0..COUNT).map(|at| format!("word{at}")).collect();
     let mut index = RecallIndex::of(&test_memories(&texts));
     for (at, values) in all.iter().enumerate() {
-        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
+        assert!(index.put_vector((Number(at as u64 + 1), at as u32), &vector(values)));
     }
     let cosine = |one: &[f32], other: &[f32]| {
         let dot =
@@ -623,7 +623,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     index.take(Number(501));
     assert_eq!(find_near(&index, &query, &question)[0], 1_001);
     index.put(&test_memory(501, "word500"));
-    assert!(index.put_vector(Number(501), &vector(&all[500])));
+    assert!(index.put_vector(index.without_vector()[0], &vector(&all[500])));
     assert_eq!(find_near(&index, &query, &question)[0], 501);
     let newer = RecallQuery {
         since: Some(test_memory(1_001, "").created_at),
@@ -644,13 +644,19 @@ fn spec_5_3_a_vector_goes_with_the_text_that_it_is_of() {
     let query = query_of("honey");
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [2, 1]);
     index.put(&test_memory(2, "Rosa keeps bees"));
-    assert_eq!(index.without_vector(), [Number(2)]);
+    let lacking = index.without_vector();
+    assert_eq!(lacking, [(Number(2), 2)]);
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [1]);
     index.take(Number(1));
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
-    assert!(!index.put_vector(Number(1), &vector(&[1.0, 0.0])), "gone");
+    let values = vector(&[1.0, 0.0]);
+    assert!(!index.put_vector((Number(1), 0), &values), "gone");
+    // One that was made of an earlier text is not put on the text that came meanwhile.
+    index.put(&test_memory(2, "Rosa keeps hens"));
+    assert!(!index.put_vector(lacking[0], &values), "of another text");
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
     // The place that became free is taken again.
-    assert!(index.put_vector(Number(2), &vector(&[1.0, 1.0])));
+    assert!(index.put_vector(index.without_vector()[0], &vector(&[1.0, 1.0])));
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [2]);
     assert_eq!(index.vector_dimensions(), Some(2));
     index.forget_vectors();
@@ -661,7 +667,7 @@ fn spec_5_3_a_vector_goes_with_the_text_that_it_is_of() {
 #[test]
 fn spec_2_8_vectors_of_another_length_are_never_compared() {
     let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
-    assert!(!index.put_vector(Number(1), &vector(&[1.0, 0.0, 0.0])));
+    assert!(!index.put_vector((Number(1), 0), &vector(&[1.0, 0.0, 0.0])));
     assert_eq!(
         find_near(&index, &query_of("kiln"), &[1.0, 0.0, 0.0]),
         [1],
@@ -857,9 +863,9 @@ fn spec_2_8_pages_with_replaced_memories_are_those_of_the_whole() {
         })
         .collect();
     let mut index = RecallIndex::of(&memories);
-    for memory in &memories {
+    for (memory, slot) in memories.iter().zip(0..) {
         let values = vector(&[1.0, memory.number.0 as f32 % 13.0]);
-        assert!(index.put_vector(memory.number, &values));
+        assert!(index.put_vector((memory.number, slot), &values));
     }
     let question = vector(&[1.0, 0.0]);
     for near in [None, Some(&question)] {
@@ -948,7 +954,7 @@ fn lived_index() -> RecallIndex {
     index.begin_vectors("lab:small");
     for (at, memory) in all.iter().enumerate().skip(3) {
         let vector = Vector::of(&[at as f32 - 5.5, 1.0, -2.0]).unwrap();
-        assert!(index.put_vector(memory.number, &vector));
+        assert!(index.put_vector((memory.number, at as u32), &vector));
     }
     index.put(&all[2]);
     index.take(Number(6));
