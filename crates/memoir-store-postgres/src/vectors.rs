@@ -20,24 +20,19 @@ impl Vectors for PostgresStore {
         &self,
         scope: AgentScope,
         model: &str,
-        of: Option<&[Number]>,
+        of: &[Number],
     ) -> Result<Vec<VectorRow>> {
+        // No memory has a number that the database cannot hold.
+        let of = of.iter().filter_map(|one| i64::try_from(one.0).ok());
         let mut values = scoped![scope, model];
+        values.push(Value::Integers(of.map(Some).collect()));
         let sql = select!(
             vector,
             "FROM memory_vectors JOIN memories USING (agent_id, number, version) \
              WHERE agent_id = $1 AND memory_vectors.model = $3 AND memories.discarded_at IS NULL AND ",
-            lives!()
+            lives!(),
+            " AND number = ANY ($4)"
         );
-        let sql = match of {
-            None => sql.to_owned(),
-            Some(of) => {
-                // No memory has a number that the database cannot hold.
-                let of = of.iter().filter_map(|one| i64::try_from(one.0).ok());
-                values.push(Value::Integers(of.map(Some).collect()));
-                format!("{sql} AND number = ANY ($4)")
-            }
-        };
         self.all(scope, sql, values, decode::vector).await
     }
 

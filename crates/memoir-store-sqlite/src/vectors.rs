@@ -1,5 +1,7 @@
 //! Vectors of memories.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
 use memoir_store::{MemoryRow, Result, VectorRow, Vectors, select};
@@ -7,12 +9,10 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, bytes, execute, exists, first, numbered},
+    agent::{bytes, execute, exists},
     decode,
     encode::{BoundText, count, number},
-    error, fault,
-    reader::ReadTransaction,
-    word_index,
+    error, fault, word_index,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -23,41 +23,27 @@ macro_rules! lives {
     };
 }
 
-/// Vectors of memories as they are.
-macro_rules! as_they_are {
-    () => {
-        select!(
-            vector,
-            "FROM memory_vectors JOIN memories USING (agent_id, number, version) \
-             WHERE agent_id = ?1 AND model = ?3 AND discarded_at IS NULL AND ",
-            lives!()
-        )
-    };
-}
-
 #[async_trait]
 impl Vectors for SqliteStore {
     async fn vectors(
         &self,
         scope: AgentScope,
         model: &str,
-        of: Option<&[Number]>,
+        of: &[Number],
     ) -> Result<Vec<VectorRow>> {
-        let (model, of) = (model.to_owned(), of.map(<[Number]>::to_vec));
-        self.scan(move |connection| {
-            let _view = ReadTransaction::new(connection)?;
-            let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
-            let Some(of) = of else {
-                let values = params![agent, account, model];
-                return all(connection, as_they_are!(), values, decode::vector);
-            };
-            numbered(of.iter().map(|one| one.0), |number| {
-                let sql = concat!(as_they_are!(), " AND number = ?4");
-                let values = params![agent, account, model, number];
-                first(connection, sql, values, decode::vector)
-            })
-        })
-        .await
+        // `CROSS` keeps this order: SQLite takes an agent to have few memories, and would read all vectors of it.
+        let sql = select!(
+            vector,
+            "FROM json_each(?4) AS asked CROSS JOIN memory_vectors ON memory_vectors.number = asked.value \
+             CROSS JOIN memories USING (agent_id, number, version) \
+             WHERE agent_id = ?1 AND model = ?3 AND discarded_at IS NULL AND ",
+            lives!()
+        );
+        let of: BTreeSet<u64> = of.iter().map(|one| one.0).collect();
+        let of = format!("{:?}", Vec::from_iter(of));
+        let (agent, account) = bytes(scope);
+        let values = (agent, account, model.to_owned(), of);
+        self.all(sql, values, decode::vector).await
     }
 
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {

@@ -23,12 +23,12 @@ pub struct VectorRow {
 /// agent. They can be made again, and do not change the agent's version.
 #[async_trait]
 pub trait Vectors: Send + Sync {
-    /// Those that a model made of the agent's active memories as they are, in no order: of these memories, or of all.
+    /// Those that a model made of these of the agent's active memories as they are, in no order.
     async fn vectors(
         &self,
         scope: AgentScope,
         model: &str,
-        of: Option<&[Number]>,
+        of: &[Number],
     ) -> Result<Vec<VectorRow>>;
 
     /// Of how many memories each model has made one, by the model's name.

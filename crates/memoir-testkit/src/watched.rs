@@ -204,7 +204,7 @@ pass_on! {
 
 pass_on! {
     Vectors {
-        fn vectors(scope: AgentScope, model: &str, of: Option<&[Number]>) -> Result<Vec<VectorRow>>;
+        fn vectors(scope: AgentScope, model: &str, of: &[Number]) -> Result<Vec<VectorRow>>;
         fn vector_models(scope: AgentScope) -> Result<Vec<(String, u64)>>;
         fn without_vector(
             scope: AgentScope, model: &str, after: u64, limit: u32

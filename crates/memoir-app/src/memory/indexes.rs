@@ -276,16 +276,13 @@ pub(super) struct IndexBuilding<'a> {
 }
 
 impl IndexBuilding<'_> {
-    /// The index, which was built from pages read since the agent was at `version`, with what this process has committed
-    /// meanwhile. A page may already contain a commit: following it again changes nothing.
+    /// Keeps the index, which was built from pages read since the agent was at its version, with what this process has
+    /// committed meanwhile. A page may already contain a commit: following it again changes nothing.
     ///
     /// # Errors
     /// [`CONFLICT`]: too much was written meanwhile, text was shredded, or another process wrote in between.
-    pub(super) fn finish(
-        &self,
-        mut version: u64,
-        mut index: RecallIndex,
-    ) -> Result<Arc<RwLock<Indexed>>> {
+    pub(super) fn finish(&self, indexed: &Arc<RwLock<Indexed>>) -> Result<()> {
+        let mut writing = indexed.write();
         loop {
             let missed = {
                 let mut kept = self.indexes.kept.lock();
@@ -298,23 +295,19 @@ impl IndexBuilding<'_> {
             }
             for commit in missed {
                 // A commit before the agent was read is in the pages.
-                if commit.to <= version {
+                if commit.to <= writing.version {
                     continue;
                 }
-                if commit.from != Some(version) || !index.follow(&commit.changes) {
+                let follows = commit.from == Some(writing.version);
+                if !follows || !writing.index.follow(&commit.changes) {
                     return Err(CONFLICT);
                 }
-                version = commit.to;
+                writing.version = commit.to;
             }
         }
-        let indexed = Arc::new(RwLock::new(Indexed {
-            version,
-            index,
-            stored_vectors: 0,
-            is_stored: false,
-        }));
-        self.indexes.put(self.scope, &indexed);
-        Ok(indexed)
+        drop(writing);
+        self.indexes.put(self.scope, indexed);
+        Ok(())
     }
 }
 
@@ -367,8 +360,14 @@ mod tests {
 
     /// Keeps an index without memories, of that version of the agent.
     fn kept(indexes: &Indexes, agent: u8, version: u64) -> Arc<RwLock<Indexed>> {
-        let building = indexes.begin(scope(agent));
-        building.finish(version, RecallIndex::default()).unwrap()
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            index: RecallIndex::default(),
+            stored_vectors: 0,
+            is_stored: false,
+        }));
+        indexes.begin(scope(agent)).finish(&indexed).unwrap();
+        indexed
     }
 
     #[test]

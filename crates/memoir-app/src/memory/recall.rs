@@ -7,23 +7,25 @@
 //! Recall under an agent's grant uses a temporary index of what the grant shows: word frequencies of other memories
 //! would reveal their contents.
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use memoir_domain::{
     memory::{Memory, Number, by_number},
     recall::{
         self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus,
+        Vector,
     },
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
+use memoir_vault::AgentKey;
 use parking_lot::RwLock;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Loaded, Result, again, opened::MemoryList,
+        AgentHandle, CONFLICT, Error, Loaded, Result, again, opened::MemoryList,
         parallel::drop_in_background,
     },
     memory::{
@@ -82,6 +84,77 @@ pub struct RecallPage {
 
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
+/// Vectors that are read at a time: of 384 dimensions, two megabytes sealed and as much opened.
+const VECTORS: usize = 4_096;
+
+/// The vectors that a caller needs in an index.
+#[derive(Clone, Copy)]
+pub(super) struct WantedVectors<'a> {
+    /// The model that made them.
+    pub(super) model: &'a EmbeddingModel,
+    /// What they are compared with; `None` where there is no question.
+    pub(super) question: Option<&'a Vector>,
+}
+
+impl WantedVectors<'_> {
+    fn fit(self, dimensions: usize) -> bool {
+        let is_it = |question: &Vector| question.dimensions() == dimensions;
+        self.question.is_none_or(is_it)
+    }
+
+    /// Whether the index's vectors can be compared with the question's, if it has any.
+    fn fit_in(self, index: &RecallIndex) -> bool {
+        let own = index.vector_dimensions();
+        own.is_none_or(|dimensions| self.fit(dimensions))
+    }
+
+    /// Wipes the vectors of any other model. The memories without a vector, by their numbers, and whether those of the
+    /// others fit.
+    fn begin_in(self, indexed: &RwLock<Indexed>) -> (Vec<(Number, u32)>, bool) {
+        let mut writing = indexed.write();
+        writing.index.begin_vectors(&self.model.to_string());
+        let mut lacking = writing.index.without_vector();
+        lacking.sort_unstable();
+        (lacking, self.fit_in(&writing.index))
+    }
+
+    /// Puts those of a page of memories, as [`WantedVectors::begin_in`] returned them, with room for so many that are to
+    /// come. Whether all fit.
+    fn put_in(
+        self,
+        index: &mut RecallIndex,
+        page: &[(Number, u32)],
+        made: &[(Number, Vector)],
+        expected: usize,
+    ) -> Result<bool> {
+        self.status_in(index)?;
+        if let Some((_, first)) = made.first() {
+            index.expect_vectors(expected.max(made.len()), first.dimensions());
+        }
+        // From the store as it is now: an index of another version is dropped before it is used.
+        for (number, vector) in made {
+            // A memory that was written since then has another slot: this vector may be of its earlier text.
+            if let Ok(at) = page.binary_search_by_key(number, |(number, _)| *number) {
+                index.put_vector(page[at], vector);
+            }
+        }
+        let all_fit = made.iter().all(|(_, vector)| self.fit(vector.dimensions()));
+        Ok(all_fit && self.fit_in(index))
+    }
+
+    /// Whether all memories have one.
+    fn status_in(self, index: &RecallIndex) -> Result<SemanticStatus> {
+        // Another caller has begun with those of another model: between the two there is no angle.
+        if index.vector_model() != self.model.to_string() {
+            return Err(CONFLICT);
+        }
+        Ok(match index.vectors() == index.memories() {
+            true => SemanticStatus::Merged,
+            false => SemanticStatus::Partial,
+        })
+    }
+}
+
 impl Memories<'_> {
     /// A page of matches among the active memories, by the cached index.
     pub(crate) async fn found(
@@ -104,49 +177,49 @@ impl Memories<'_> {
             keeps_opened: false,
             ..(*self).clone()
         };
+        let (wanted, in_words) = match &question_vector {
+            QuestionVector::Made(model, question) => {
+                let question = Some(question);
+                (Some(WantedVectors { model, question }), None)
+            }
+            QuestionVector::InWords(meaning) => (None, *meaning),
+        };
         let found = again(|| async {
-            let indexed = self.indexed().await?;
-            let (near, meaning) = match &question_vector {
-                QuestionVector::Made(model, vector) => {
-                    let taken = self.take_vectors_in(&indexed, model, Some(vector.dimensions()));
-                    (Some(vector), Some(taken.await?))
-                }
-                QuestionVector::InWords(meaning) => (None, *meaning),
-            };
+            let indexed = self.indexed(wanted).await?;
             // The version is read under the same lock as the matches: a concurrent commit may update the index at any
             // moment.
-            let (version, found) = read(&indexed, |indexed| {
-                let found = indexed.index.search_near(query, near, after);
-                (indexed.version, found)
-            });
+            let (version, meaning, found) = read(&indexed, |indexed| {
+                let index = &indexed.index;
+                let meaning = wanted.map(|wanted| wanted.status_in(index)).transpose()?;
+                let near = wanted.and_then(|wanted| wanted.question);
+                let found = index.search_near(query, near, after);
+                Ok::<_, Error>((indexed.version, meaning.or(in_words), found))
+            })?;
             // One that is evicted while the memories are loaded is not to stay for that.
             drop(indexed);
             let numbers = found.iter().map(|found| found.number).collect();
-            let loaded = passing.load_memories(Selection::Numbers(numbers));
-            match loaded.await {
-                // The memories are loaded for their text anyway, with the version: this proves that the index was
-                // current, at no further cost.
-                Ok(loaded) if loaded.base.memories_version() == Some(version) => {
-                    let mut found = with_memories(found, &loaded.memories);
-                    // A match rests on the index; what is shown is the memory's own state.
-                    found.retain(|(_, memory)| memory.is_active());
-                    Ok((found, meaning))
-                }
-                Ok(_) => {
-                    // Another process wrote.
-                    indexes.forget_version(self.scope, version);
-                    Err(CONFLICT)
-                }
-                Err(error) => {
-                    // The agent may be gone; then nothing of it stays.
-                    indexes.forget(self.scope);
-                    Err(error)
-                }
+            let loaded = passing.load_memories(Selection::Numbers(numbers)).await?;
+            // The memories are loaded for their text anyway, with the version: this proves that the index was current, at
+            // no further cost.
+            if loaded.base.memories_version() != Some(version) {
+                // Another process wrote.
+                indexes.forget_version(self.scope, version);
+                return Err(CONFLICT);
             }
+            let mut found = with_memories(found, &loaded.memories);
+            // A match rests on the index; what is shown is the memory's own state.
+            found.retain(|(_, memory)| memory.is_active());
+            Ok((found, meaning))
         })
-        .await?;
-        self.memoir.state::<Metrics>().recalled(started.elapsed());
-        Ok(found)
+        .await;
+        match found {
+            Ok(_) => self.memoir.state::<Metrics>().recalled(started.elapsed()),
+            // These say nothing of the agent, whose index another caller may be building.
+            Err(Error::NoRoom | Error::Contended) => {}
+            // The agent may be gone; then nothing of it stays.
+            Err(_) => indexes.forget(self.scope),
+        }
+        found
     }
 
     /// The model whose vectors are used; `None` for the configured one.
@@ -166,71 +239,68 @@ impl Memories<'_> {
         }
     }
 
-    /// Adds the model's vectors of memories without one to the index. Those with another length than the question's,
-    /// where there is a question, are of another model under the same name: they are deleted, to be made again.
+    /// Adds the wanted vectors of memories without one to the index, page by page: many at a turn to build an index, which
+    /// a caller with the agent's `key` has. Where some have another length than the question's, they are of another model
+    /// under the same name: all are deleted, to be made again.
+    ///
+    /// # Errors
+    /// [`CONFLICT`]: another caller began with the vectors of another model. The agent is gone; the store fails.
     pub(super) async fn take_vectors_in(
         self,
         indexed: &RwLock<Indexed>,
-        model: &EmbeddingModel,
-        dimensions: Option<usize>,
-    ) -> Result<SemanticStatus> {
-        let is_of_the_question = |own: usize| dimensions.is_none_or(|asked| asked == own);
-        let name = model.to_string();
-        let (lacking, has_none) = {
-            let mut indexed = indexed.write();
-            indexed.index.begin_vectors(&name);
-            let lacking = indexed.index.without_vector();
-            let has_none = lacking.len() == indexed.index.memories();
-            (lacking, has_none)
-        };
-        let is_of_one_length = read(indexed, |indexed| {
-            let own = indexed.index.vector_dimensions();
-            own.is_none_or(is_of_the_question)
-        });
-        if lacking.is_empty() && is_of_one_length {
-            return Ok(SemanticStatus::Merged);
+        wanted: WantedVectors<'_>,
+        key: Option<&AgentKey>,
+    ) -> Result<()> {
+        let (indexes, name) = (self.memoir.state::<Indexes>(), wanted.model.to_string());
+        let (mut lacking, mut fit) = wanted.begin_in(indexed);
+        let (mut expected, mut turn) = (0, None);
+        if lacking.len() > VECTORS {
+            let models = self.memoir.store.vector_models(self.scope).await?;
+            let made = models.iter().find(|(model, _)| *model == name);
+            let made = made.map_or(0, |(_, count)| *count as usize);
+            let still = |lacking: usize| {
+                let own = read(indexed, |indexed| indexed.index.vectors());
+                made.saturating_sub(own).min(lacking)
+            };
+            expected = still(lacking.len());
+            // While they are made, a question is not to wait for pages with few of them.
+            let are_few = key.is_none() && expected * 16 < lacking.len();
+            if (expected == 0 || are_few) && fit {
+                return Ok(());
+            }
+            if key.is_none() {
+                turn = Some(indexes.builders.take(self.scope).await?);
+                // Another caller may have added them meanwhile.
+                (lacking, fit) = wanted.begin_in(indexed);
+                expected = still(lacking.len());
+            }
         }
-        // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
-        // run.
-        let numbers: Vec<Number> = lacking.iter().map(|(number, _)| *number).collect();
-        let made = self.vectors_of(model, (!has_none).then_some(&numbers));
-        let made = made.await?;
-        let slots: HashMap<Number, u32> = lacking.into_iter().collect();
-        let (is_of_one_length, is_whole) = {
-            let mut indexed = indexed.write();
-            // Another caller has begun with those of another model: between the two there is no angle.
-            if indexed.index.vector_model() != name {
-                return Err(CONFLICT);
-            }
-            // Added from the store as it is now: an index of another version is dropped before it is used.
-            let mut is_of_one_length = true;
-            if let Some((_, first)) = made.first() {
-                indexed.index.expect_vectors(made.len(), first.dimensions());
-            }
-            for (number, one) in &made {
-                // A memory that was written since then has another slot: this one may be of its earlier text.
-                if let Some(slot) = slots.get(number) {
-                    indexed.index.put_vector((*number, *slot), one);
-                }
-                is_of_one_length &= is_of_the_question(one.dimensions());
-            }
-            let own = indexed.index.vector_dimensions();
-            is_of_one_length &= own.is_none_or(is_of_the_question);
-            if !is_of_one_length {
-                indexed.index.forget_vectors();
-            }
-            (is_of_one_length, indexed.index.without_vector().is_empty())
+        if lacking.is_empty() && fit {
+            return Ok(());
+        }
+        let key = match key {
+            Some(key) => key.clone(),
+            None => self.load(&AgentQuery::default()).await?.base.key().clone(),
         };
-        // After the lock is released, since measuring takes the list's.
-        self.memoir.state::<Indexes>().measure(self.scope);
-        if !is_of_one_length {
+        for page in lacking.chunks(VECTORS) {
+            if !fit {
+                break;
+            }
+            let numbers: Vec<Number> = page.iter().map(|(number, _)| *number).collect();
+            let made = self.vectors_of(&key, &name, &numbers).await?;
+            fit = wanted.put_in(&mut indexed.write().index, page, &made, expected)?;
+            expected = expected.saturating_sub(made.len());
+            // After the index is unlocked, since measuring takes the list's lock.
+            indexes.measure(self.scope);
+        }
+        drop(turn);
+        if !fit {
+            indexed.write().index.forget_vectors();
+            indexes.measure(self.scope);
             self.memoir.store.forget_vectors(self.scope, None).await?;
             self.memoir.state::<VectorUpkeep>().enqueue(self.scope, 0);
         }
-        Ok(match is_whole {
-            true => SemanticStatus::Merged,
-            false => SemanticStatus::Partial,
-        })
+        Ok(())
     }
 
     /// Reads or builds the agent's index, so that the next recall of this process does not wait for it. Writes nothing.
@@ -238,7 +308,7 @@ impl Memories<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn open_index(self) -> Result<()> {
-        again(|| self.indexed()).await.map(drop)
+        again(|| self.indexed(None)).await.map(drop)
     }
 
     /// Wipes the agent's index beside the caller, for a process that recalls no more.
@@ -251,20 +321,41 @@ impl Memories<'_> {
         }
     }
 
-    pub(super) async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
-        self.indexed_by(true).await?.ok_or(CONFLICT)
+    /// The agent's index, of some version, with the wanted vectors.
+    pub(super) async fn indexed(
+        self,
+        wanted: Option<WantedVectors<'_>>,
+    ) -> Result<Arc<RwLock<Indexed>>> {
+        let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) else {
+            // Rarely, and with large futures.
+            let built = Box::pin(self.indexed_by(true, wanted)).await?;
+            let (indexed, is_new) = built.ok_or(CONFLICT)?;
+            if let Some(wanted) = wanted.filter(|_| !is_new) {
+                Box::pin(self.take_vectors_in(&indexed, wanted, None)).await?;
+            }
+            return Ok(indexed);
+        };
+        if let Some(wanted) = wanted {
+            Box::pin(self.take_vectors_in(&indexed, wanted, None)).await?;
+        }
+        Ok(indexed)
     }
 
-    /// The agent's index, of some version; `None` where it would have to be built of many texts, and `builds` is false.
-    pub(super) async fn indexed_by(self, builds: bool) -> Result<Option<Arc<RwLock<Indexed>>>> {
-        if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
-            return Ok(Some(indexed));
-        }
+    /// The agent's index, of some version, and whether it is new: then it has the wanted vectors. `None` where it would
+    /// have to be built of many texts, and `builds` is false.
+    pub(super) async fn indexed_by(
+        self,
+        builds: bool,
+        wanted: Option<WantedVectors<'_>>,
+    ) -> Result<Option<(Arc<RwLock<Indexed>>, bool)>> {
         let indexes = self.memoir.state::<Indexes>();
+        if let Some(indexed) = indexes.get(self.scope) {
+            return Ok(Some((indexed, false)));
+        }
         let _turn = indexes.builders.take(self.scope).await?;
         // Another caller may have built it meanwhile.
         if let Some(indexed) = indexes.get(self.scope) {
-            return Ok(Some(indexed));
+            return Ok(Some((indexed, false)));
         }
         let building = indexes.begin(self.scope);
         // At the same time: of a large agent each takes milliseconds.
@@ -281,14 +372,19 @@ impl Memories<'_> {
         };
         // An agent that was read has a version.
         let version = loaded.base.memories_version().unwrap_or_default();
-        let stored_vectors = index.stored_vectors();
-        let indexed = building.finish(version, index)?;
-        {
-            let mut indexed = indexed.write();
-            indexed.is_stored = is_stored || !self.is_index_stored(&loaded);
-            indexed.stored_vectors = stored_vectors;
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            stored_vectors: index.stored_vectors(),
+            is_stored: is_stored || !self.is_index_stored(&loaded),
+            index,
+        }));
+        // At this turn: another caller that had the index and waited for them would hold it even if it was evicted.
+        if let Some(wanted) = wanted {
+            let key = loaded.base.key();
+            Box::pin(self.take_vectors_in(&indexed, wanted, Some(key))).await?;
         }
-        Ok(Some(indexed))
+        building.finish(&indexed)?;
+        Ok(Some((indexed, true)))
     }
 
     async fn built_index(self, loaded: &Loaded) -> Result<RecallIndex> {
@@ -326,4 +422,66 @@ fn with_memories(found: Vec<RecallMatch>, memories: &MemoryList) -> Recalled {
             Some((found, memory.clone()))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use memoir_domain::audit::Actor;
+
+    use super::*;
+    use crate::{
+        memory::import,
+        tests::{memoir, scope},
+    };
+
+    fn model(name: &str) -> EmbeddingModel {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn spec_2_8_vectors_of_two_models_are_never_in_one_index() {
+        let (model, other) = (model("lab:small"), model("lab:large"));
+        let [wanted, others] = [&model, &other].map(|model| WantedVectors {
+            model,
+            question: None,
+        });
+        let made = [(Number(1), Vector::of(&[1.0, 2.0]).unwrap())];
+        let mut index = RecallIndex::default();
+        index.begin_vectors(&model.to_string());
+        assert!(wanted.put_in(&mut index, &[], &made, 1).unwrap());
+        let mixed = others.put_in(&mut index, &[], &made, 1).unwrap_err();
+        assert!(matches!(mixed, Error::Store(memoir_store::Error::Conflict)));
+        // Nor is a question compared with another model's.
+        assert!(wanted.status_in(&index).is_ok() && others.status_in(&index).is_err());
+    }
+
+    #[tokio::test]
+    async fn spec_2_8_a_question_waits_for_no_turn_while_no_vector_is_made() {
+        let memoir = memoir();
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        account.create_agent("wren", &[], &actor).await.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        let lines = (0..=VECTORS).map(|at| format!("{{\"content\": \"Note {at}\"}}\n"));
+        let lines = import::read(lines.collect::<String>().as_bytes(), None, memoir.now());
+        let memories = agent.memories();
+        let imported = memories.import(lines, false, &actor, Arc::default()).await;
+        assert_eq!(imported.unwrap().imported, VECTORS + 1);
+        let (model, question) = (model("lab:small"), Vector::of(&[1.0, 2.0]).unwrap());
+        let wanted = WantedVectors {
+            model: &model,
+            question: Some(&question),
+        };
+        let indexed = memories.indexed(None).await.unwrap();
+        let builders = &memoir.state::<Indexes>().builders;
+        let _one = builders.take(scope(1)).await.unwrap();
+        let _other = builders.take(scope(2)).await.unwrap();
+        let taken = memories.take_vectors_in(&indexed, wanted, None);
+        let taken = tokio::time::timeout(Duration::from_secs(60), taken).await;
+        taken.expect("waits for a turn").unwrap();
+        let status = read(&indexed, |indexed| wanted.status_in(&indexed.index));
+        assert_eq!(status.unwrap(), SemanticStatus::Partial);
+    }
 }

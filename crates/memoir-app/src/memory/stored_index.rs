@@ -28,6 +28,7 @@ use crate::{
     memory::{
         Memories,
         indexes::{Indexed, Indexes, read},
+        recall::WantedVectors,
     },
     metrics::{Metrics, StoredIndex},
 };
@@ -68,7 +69,7 @@ impl Memories<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn is_stored_index_outdated(self) -> Result<bool> {
-        let Some(indexed) = again(|| self.indexed_by(false)).await? else {
+        let Some((indexed, _)) = again(|| self.indexed_by(false, None)).await? else {
             return Ok(true);
         };
         let (is_stored, vectors) = read(&indexed, |indexed| {
@@ -127,7 +128,11 @@ impl Memories<'_> {
         if !self.lets_embed(embedder.as_ref()).await? {
             return Ok(None);
         }
-        self.take_vectors_in(indexed, &model, None).await?;
+        let wanted = WantedVectors {
+            model: &model,
+            question: None,
+        };
+        self.take_vectors_in(indexed, wanted, None).await?;
         Ok(Some(model.to_string()))
     }
 
@@ -148,7 +153,7 @@ impl Memories<'_> {
             // Before the agent's consent to its vectors is read: where that is revoked later, the store refuses.
             let loaded = self.load(&AgentQuery::default()).await?;
             // Reading the stored one may find that it does not open: then it is deleted, and missing below.
-            let indexed = again(|| self.indexed()).await?;
+            let indexed = again(|| self.indexed(None)).await?;
             let stored_vectors = read(&indexed, |indexed| indexed.stored_vectors);
             if !self.needs_storing(&loaded, stored_vectors).await? {
                 return Ok(IndexStoring::Left);

@@ -25,6 +25,7 @@ use memoir_domain::{
 };
 use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
 use memoir_store::{AgentQuery, VectorRow};
+use memoir_vault::AgentKey;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -332,19 +333,15 @@ impl Memories<'_> {
         Ok(other.and_then(|(model, _)| model.parse().ok()))
     }
 
-    /// A model's vectors of the agent's memories: of these, or of all.
-    pub(crate) async fn vectors_of(
+    /// The vectors that the model of that name made of these memories, opened with the agent's key.
+    pub(super) async fn vectors_of(
         self,
-        model: &EmbeddingModel,
-        numbers: Option<&[Number]>,
+        key: &AgentKey,
+        model: &str,
+        numbers: &[Number],
     ) -> Result<Vec<(Number, Vector)>> {
-        let store = &self.memoir.store;
-        let name = model.to_string();
-        let rows = store.vectors(self.scope, &name, numbers).await?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let key = self.load(&AgentQuery::default()).await?.base.key().clone();
+        let rows = self.memoir.store.vectors(self.scope, model, numbers);
+        let (rows, key) = (rows.await?, key.clone());
         let open = move |row: VectorRow| Ok((row.number, codec::vector(&key, &row)?));
         let opened = parallel::run_blocking(move || parallel::map(rows, open)).await?;
         opened.into_iter().collect()

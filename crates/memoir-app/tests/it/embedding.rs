@@ -14,7 +14,7 @@ use std::{
 
 use memoir_app::{
     AccessRequestFacts, AgentHandle, Error, Handling, IndexStoring, InstallationSettings,
-    RecallPage, RecallSettings, SessionLimits, Severity, ShredWish,
+    RecallPage, RecallSettings, SessionLimits, Severity, ShredWish, import,
 };
 use memoir_domain::{AccessRequestId, audit::Actor, memory::Number, recall::SemanticStatus};
 use memoir_model::{ProviderSettings, Providers};
@@ -143,7 +143,8 @@ impl Embedding {
 
     /// The memories with a vector.
     async fn vectors(&self, model: &str) -> Vec<u64> {
-        let rows = self.store.vectors(self.agent.scope(), model, None).await;
+        let all: Vec<Number> = (1..=99).map(Number).collect();
+        let rows = self.store.vectors(self.agent.scope(), model, &all).await;
         let mut numbers: Vec<u64> = rows.unwrap().iter().map(|row| row.number.0).collect();
         numbers.sort_unstable();
         numbers
@@ -669,6 +670,35 @@ async fn spec_5_3_a_stored_index_brings_its_vectors() {
     assert_eq!(other.ask("honey").await, (vec![], SOME));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn spec_2_8_the_vectors_of_many_memories_are_read_page_by_page() {
+    let server = ScriptedServer::always(model());
+    let installation = TestInstallation::in_memory();
+    let mut settings = settings("lab:small");
+    // Longer than a busy machine takes for all that is asked at once.
+    settings.recall.question_time = Duration::from_secs(60);
+    let process = async || Embedding::on(&installation, &server.base_url(), settings.clone()).await;
+    let wren = process().await;
+    let lines: String = (0..4_300)
+        .map(|number| format!("{{\"content\": \"Note {number} of the kiln\"}}\n"))
+        .collect();
+    let read = import::read(lines.as_bytes(), None, wren.memoir.now());
+    let (memories, actor) = (wren.agent.memories(), person());
+    let imported = memories.import(read, false, &actor, Arc::default()).await;
+    assert_eq!(imported.unwrap().imported, 4_300);
+    assert_eq!(memories.make_vectors().await.unwrap().made, 4_302);
+    // With an index that is built for the question, and with one that has words alone; two callers at the same time.
+    for has_words in [false, true] {
+        let next = process().await;
+        if has_words {
+            next.agent.memories().open_index().await.unwrap();
+        }
+        let (one, other) = tokio::join!(next.ask("honey"), next.ask("honey"));
+        assert_eq!(one, other);
+        assert_eq!((one.0[0], one.1), (1, ALL));
+    }
+}
+
 #[tokio::test]
 async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_yes() {
     let server = ScriptedServer::always(model());
@@ -1015,7 +1045,7 @@ async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
     assert_eq!(local.ask("honey").await, (vec![1, 2], ALL));
     let rows = installation
         .store
-        .vectors(wren.agent.scope(), "far:small", None)
+        .vectors(wren.agent.scope(), "far:small", &[Number(1), Number(2)])
         .await;
     let mut rows = rows.unwrap();
     assert_eq!(local.agent.memories().make_vectors().await.unwrap().made, 2);

@@ -18,8 +18,15 @@ fn vector(number: u64, version: u64) -> VectorRow {
     }
 }
 
+/// More than any author here has.
+fn all_numbers() -> Vec<Number> {
+    (1..=99).rev().map(Number).collect()
+}
+
 async fn kept(store: &Arc<dyn Store>, author: &Author) -> Vec<VectorRow> {
-    let mut rows = store.vectors(author.scope(), MODEL, None).await.unwrap();
+    let all = all_numbers();
+    let rows = store.vectors(author.scope(), MODEL, &all).await;
+    let mut rows = rows.unwrap();
     rows.sort_by_key(|row| row.number);
     rows
 }
@@ -54,9 +61,21 @@ pub(super) async fn spec_5_3_a_vector_is_of_one_version_of_a_memory(store: Arc<d
     let keep = store.keep_vectors(author.scope(), rows);
     assert_eq!(keep.await.unwrap(), 2, "of active memories as they are");
     assert_eq!(kept(&store, &author).await, [vector(1, 1), vector(3, 1)]);
-    let some = [Number(3), Number(2), Number(77)];
-    let some = store.vectors(author.scope(), MODEL, Some(&some)).await;
-    assert_eq!(some.unwrap(), [vector(3, 1)]);
+    // Far from each other, beside each other, with one between them that is not asked for, alone, and none.
+    let cases: [(&[u64], &[u64]); 6] = [
+        (&[3, 2, 77], &[3]),
+        (&[4, 3, 2], &[3]),
+        (&[4, 2, 1], &[1]),
+        (&[3], &[3]),
+        (&[u64::MAX, 3], &[3]),
+        (&[], &[]),
+    ];
+    for (of, found) in cases {
+        let of: Vec<Number> = of.iter().copied().map(Number).collect();
+        let found: Vec<VectorRow> = found.iter().map(|number| vector(*number, 1)).collect();
+        let some = store.vectors(author.scope(), MODEL, &of).await;
+        assert_eq!(some.unwrap(), found, "{of:?}");
+    }
     assert_eq!(lacking(&store, &author, MODEL, 0).await, [2]);
     let again = VectorRow {
         body: text("made anew"),
@@ -68,7 +87,8 @@ pub(super) async fn spec_5_3_a_vector_is_of_one_version_of_a_memory(store: Arc<d
     // Another agent's, and another account's.
     assert_eq!(kept(&store, &other).await, []);
     let stranger = scope(2, 1);
-    assert_eq!(store.vectors(stranger, MODEL, None).await.unwrap(), []);
+    let theirs = store.vectors(stranger, MODEL, &all_numbers()).await;
+    assert_eq!(theirs.unwrap(), []);
     assert_eq!(store.vector_models(stranger).await.unwrap(), []);
     let lacking = store.without_vector(stranger, MODEL, 0, 9).await.unwrap();
     assert_eq!(lacking, []);
