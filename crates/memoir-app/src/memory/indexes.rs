@@ -3,15 +3,15 @@
 //! Each agent that is searched has an index of its own ([`RecallIndex`]) in memory, for one version of the agent; a
 //! process begins with the stored one where that fits (`stored_index.rs`). The commits of this process update it.
 //!
-//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: one that is larger than that
-//! by itself is wiped first, then the least recently used one. The larger one stays while there is no other; the log
-//! names the setting.
+//! All indexes together, those that are being built included, stay under
+//! [`crate::core::settings::RecallSettings::index_bytes`]: one that is larger than that by itself is wiped first, then
+//! the least recently used one. The larger one stays while there is no other; the log names the setting.
 //!
 //! An index is read for as long as a search takes, on a thread of any priority. So the list's lock is never held while
 //! one waits for the lock of an index: an agent's long search would keep all others waiting.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -19,7 +19,7 @@ use std::{
 };
 
 use memoir_domain::{AgentScope, audit::Change, draft::Decision, recall::RecallIndex};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::{
     core::{
@@ -64,12 +64,15 @@ struct KeptIndexes {
     entries: HashMap<AgentScope, KeptIndex>,
     /// Indexes that are being built; `None` where too much was written meanwhile.
     building: HashMap<AgentScope, Option<MissedCommits>>,
+    /// The bytes that are left free for them.
+    expected: HashMap<AgentScope, usize>,
     uses: u64,
-    /// Agents whose index was evicted, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong eviction.
-    gave_way: HashSet<AgentScope>,
+    /// Agents whose index was evicted, and its bytes, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong
+    /// eviction.
+    gave_way: HashMap<AgentScope, usize>,
 }
 
-// Thirty-two bytes each; beyond the limit, some rebuilds are not counted.
+// Forty bytes each; beyond the limit, some rebuilds are not counted.
 const GAVE_WAY: usize = 10_000;
 
 /// Indexes that are built at a time, each of another agent.
@@ -118,26 +121,32 @@ impl Indexes {
             used: kept.uses,
             is_logged: false,
         };
-        kept.entries.insert(scope, entry);
-        if kept.gave_way.remove(&scope) {
+        let replaced = kept.entries.insert(scope, entry);
+        kept.expected.remove(&scope);
+        if kept.gave_way.remove(&scope).is_some() {
             self.metrics.index_built_again();
         }
-        self.make_room(&mut kept);
+        self.make_room(kept, 1);
+        drop(replaced);
     }
 
-    /// Evicts those that are too large by themselves, then the least recently used ones, until the rest fits or only one
-    /// is left.
-    fn make_room(&self, kept: &mut KeptIndexes) {
-        while kept.bytes() > self.most && kept.entries.len() > 1 {
+    /// Evicts those that are too large by themselves, then the least recently used ones, until the rest and what is
+    /// expected fit or `least` are left.
+    fn make_room(&self, mut kept: MutexGuard<'_, KeptIndexes>, least: usize) {
+        let expected: usize = kept.expected.values().sum();
+        let mut evicted = Vec::new();
+        while kept.bytes() + expected > self.most && kept.entries.len() > least {
             let first = |entry: &KeptIndex| (entry.bytes <= self.most, entry.used);
             let oldest = kept.entries.iter().min_by_key(|(_, entry)| first(entry));
-            let Some(scope) = oldest.map(|(scope, _)| *scope) else {
+            let oldest = oldest.map(|(scope, _)| *scope);
+            let gone = oldest.and_then(|scope| kept.entries.remove_entry(&scope));
+            let Some((scope, entry)) = gone else {
                 break;
             };
-            kept.entries.remove(&scope);
             if kept.gave_way.len() < GAVE_WAY {
-                kept.gave_way.insert(scope);
+                kept.gave_way.insert(scope, entry.bytes);
             }
+            evicted.push(entry);
             self.metrics.index_left();
         }
         for (scope, entry) in &mut kept.entries {
@@ -153,6 +162,10 @@ impl Indexes {
             }
         }
         self.metrics.indexes_are(kept.entries.len(), kept.bytes());
+        drop(kept);
+        // Wiping megabytes takes milliseconds, in which others need the list. Before the caller goes on: what it builds
+        // takes this room.
+        drop(evicted);
     }
 
     /// Notes how large the agent's has become.
@@ -171,17 +184,17 @@ impl Indexes {
         let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.indexed, indexed)) else {
             return;
         };
-        match state {
+        let wiped = match state {
             Some((version, bytes)) => {
                 // Of two commits at one time the later one may come first.
                 entry.version = entry.version.max(version);
                 entry.bytes = bytes;
+                None
             }
-            None => {
-                kept.entries.remove(&scope);
-            }
-        }
-        self.make_room(&mut kept);
+            None => kept.entries.remove(&scope),
+        };
+        self.make_room(kept, 1);
+        drop(wiped);
     }
 
     pub(crate) fn forget(&self, scope: AgentScope) {
@@ -191,9 +204,9 @@ impl Indexes {
         if let Some(missed) = kept.building.get_mut(&scope) {
             *missed = None;
         }
-        if kept.entries.remove(&scope).is_some() {
-            self.make_room(&mut kept);
-        }
+        let wiped = kept.entries.remove(&scope);
+        self.make_room(kept, 1);
+        drop(wiped);
     }
 
     /// Wipes the agent's index if it is still of that version.
@@ -201,8 +214,9 @@ impl Indexes {
         let mut kept = self.kept.lock();
         let is_it = |entry: &KeptIndex| entry.version == version;
         if kept.entries.get(&scope).is_some_and(is_it) {
-            kept.entries.remove(&scope);
-            self.make_room(&mut kept);
+            let wiped = kept.entries.remove(&scope);
+            self.make_room(kept, 1);
+            drop(wiped);
         }
     }
 
@@ -276,6 +290,17 @@ pub(super) struct IndexBuilding<'a> {
 }
 
 impl IndexBuilding<'_> {
+    /// Makes room for the index before it takes any: as much as it took when it was evicted, or else so many bytes.
+    pub(super) fn reserve(&self, about: usize) {
+        let mut kept = self.indexes.kept.lock();
+        let bytes = kept.gave_way.get(&self.scope).copied().unwrap_or(about);
+        // One that is too large by itself leaves before the others, which then stay.
+        if bytes <= self.indexes.most {
+            kept.expected.insert(self.scope, bytes);
+            self.indexes.make_room(kept, 0);
+        }
+    }
+
     /// Keeps the index, which was built from pages read since the agent was at its version, with what this process has
     /// committed meanwhile. A page may already contain a commit: following it again changes nothing.
     ///
@@ -313,7 +338,9 @@ impl IndexBuilding<'_> {
 
 impl Drop for IndexBuilding<'_> {
     fn drop(&mut self) {
-        self.indexes.kept.lock().building.remove(&self.scope);
+        let mut kept = self.indexes.kept.lock();
+        kept.building.remove(&self.scope);
+        kept.expected.remove(&self.scope);
     }
 }
 
@@ -368,6 +395,35 @@ mod tests {
         }));
         indexes.begin(scope(agent)).finish(&indexed).unwrap();
         indexed
+    }
+
+    #[test]
+    fn spec_5_3_room_is_made_for_an_index_before_it_is_built() {
+        let memoir = memoir();
+        let indexes: &Indexes = memoir.state();
+        let keep = |agent: u8, megabytes: usize| {
+            let indexed = kept(indexes, agent, 5);
+            indexes.note(scope(agent), &indexed, Some((5, megabytes << 20)));
+        };
+        let has = |agent: u8| indexes.get(scope(agent)).is_some();
+        keep(1, 40);
+        let building = indexes.begin(scope(2));
+        building.reserve(30 << 20);
+        assert!(!has(1), "of 64 MB for all");
+        // One that is kept meanwhile does not leave at once.
+        keep(3, 40);
+        assert!(has(3));
+        drop(building);
+        keep(4, 10);
+        assert!(has(3) && has(4));
+        // As much as it took before.
+        let building = indexes.begin(scope(1));
+        building.reserve(1);
+        assert!(!has(3) && has(4));
+        // For one that would be too large by itself no other leaves.
+        let building = indexes.begin(scope(5));
+        building.reserve(65 << 20);
+        assert!(has(4));
     }
 
     #[test]

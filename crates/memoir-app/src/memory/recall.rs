@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Error, Loaded, Result, again, opened::MemoryList,
+        AgentHandle, CONFLICT, Error, Loaded, Result, again, load_room, opened::MemoryList,
         parallel::drop_in_background,
     },
     memory::{
@@ -358,11 +358,22 @@ impl Memories<'_> {
             return Ok(Some((indexed, false)));
         }
         let building = indexes.begin(self.scope);
+        let reserve = || {
+            let counts = self.memoir.room.counts(self.scope);
+            if let Some(counts) = counts.filter(|_| builds) {
+                // About: memories of two sentences take a fourth of their load, and with vectors of 384 dimensions half.
+                let part = if wanted.is_some() { 2 } else { 4 };
+                building.reserve(load_room::bytes(counts.active()) / part);
+            }
+        };
+        // Before the stored one is in memory, where this process knows the agent's size; else once it is read.
+        reserve();
         // At the same time: of a large agent each takes milliseconds.
         let stored = self.memoir.store.word_index(self.scope, None);
         let query = AgentQuery::default();
         let (stored, loaded) = tokio::join!(stored, self.load(&query));
         let loaded = loaded?;
+        reserve();
         let (index, is_stored) = match self.stored_index(&loaded, stored).await {
             Some((index, is_stored)) => (index, is_stored),
             None if builds || !self.is_index_stored(&loaded) => {
