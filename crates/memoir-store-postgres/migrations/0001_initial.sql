@@ -221,6 +221,9 @@ CREATE TABLE audit_records (
 -- Brings a session's records without reading the rest of the log.
 CREATE INDEX audit_records_by_session ON audit_records (session_id, agent_id, seq) WHERE session_id IS NOT NULL;
 
+-- Brings a memory's records without reading the rest of the log.
+CREATE INDEX audit_records_by_memory ON audit_records (agent_id, memory, seq) WHERE memory IS NOT NULL;
+
 -- Brings the records of all agents by time.
 CREATE INDEX audit_records_by_time ON audit_records (recorded_at, agent_id, seq);
 

@@ -819,6 +819,17 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_memorys_records_are_found_without_reading_the_log() {
+        let conditions = " WHERE agent_id = ?1 AND seq >= ?2 AND memory = ?3 ORDER BY seq";
+        let sql = [records::RECORDS, records::BY_MEMORY, conditions].concat();
+        let index = "audit_records_by_memory (agent_id=? AND memory=? AND seq>?)";
+        assert_eq!(
+            searches(&sql)[0],
+            format!("SEARCH audit_records USING INDEX {index}")
+        );
+    }
+
     const IN_ORDER: [&str; 1] =
         ["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>? AND number<?)"];
 
