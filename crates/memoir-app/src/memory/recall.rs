@@ -326,16 +326,10 @@ impl Memories<'_> {
         self,
         wanted: Option<WantedVectors<'_>>,
     ) -> Result<Arc<RwLock<Indexed>>> {
-        let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) else {
-            // Rarely, and with large futures.
-            let built = Box::pin(self.indexed_by(true, wanted)).await?;
-            let (indexed, is_new) = built.ok_or(CONFLICT)?;
-            if let Some(wanted) = wanted.filter(|_| !is_new) {
-                Box::pin(self.take_vectors_in(&indexed, wanted, None)).await?;
-            }
-            return Ok(indexed);
-        };
-        if let Some(wanted) = wanted {
+        // The futures are large, and a request's own is on the stack.
+        let built = Box::pin(self.indexed_by(true, wanted)).await?;
+        let (indexed, is_new) = built.ok_or(CONFLICT)?;
+        if let Some(wanted) = wanted.filter(|_| !is_new) {
             Box::pin(self.take_vectors_in(&indexed, wanted, None)).await?;
         }
         Ok(indexed)

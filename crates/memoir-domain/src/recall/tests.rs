@@ -201,7 +201,7 @@ fn spec_2_8_the_newest_comes_first_within_a_tenth_of_the_score() {
     let texts = [
         "Mia lives in Oslo",
         "Mia lives in Rome",
-        "Where Mia lives Rosa knows, and Rosa who asked her where it was that she lives was told",
+        "Where Mia lives none knows, and none who asked her where it was that she lives was told",
     ];
     assert_eq!(find(&texts, "Where does Mia live?"), [2, 1, 3]);
     let mut dated = test_memories(&texts);
