@@ -30,7 +30,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
     let (agent, numbers) = installation
         .numbered(&arguments.first, &arguments.numbers)
         .await?;
-    let author = installation.author();
+    let author = match handling {
+        // The agent itself can, with its token (SPEC 2.4); the others are acts of an administrator.
+        Handling::Promote => installation.owner_or_actor(&agent).await?,
+        Handling::Discard | Handling::Protect | Handling::Unprotect | Handling::Restore => {
+            installation.author()
+        }
+    };
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for &number in &numbers {
         // Each is a step of its own, as over REST: a refusal stops none of the others.

@@ -3,6 +3,7 @@
 use memoir_app::{MemoryInput, Saved};
 use memoir_domain::{
     PrivateText, Timestamp,
+    audit::ActorKind,
     memory::{Kind, Number},
     origin::Origin,
     replace::NotReplaced,
@@ -83,8 +84,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
         return Err(Failure::new(problem).hint("`memoir remember AGENT TEXT` saves a text"));
     }
-    let memories = agent.memories();
-    let saved = memories.save(&[input], &installation.author()).await?;
+    // What is saved with the agent's token is the agent's own (SPEC 2.4).
+    let author = installation.owner_or_actor(&agent).await?;
+    if input.constitutional && author.kind == ActorKind::Agent {
+        let problem = "`--constitutional` is for an administrator";
+        return Err(Failure::new(problem)
+            .code("forbidden")
+            .hint("in a session, the agent protects a memory with `protect_memory`"));
+    }
+    let saved = agent.memories().save(&[input], &author).await?;
     // One memory was given, and a batch is saved whole or not at all (SPEC 2.4).
     let saved = saved
         .first()

@@ -1,6 +1,6 @@
 //! A closed installation: commands show an agent's texts with its token only (SPEC 5.5).
 
-use memoir_testkit::{ServerStep, TestedText, tamper};
+use memoir_testkit::{ServerStep, TestedObject, TestedText, tamper};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, MadeOnce, Ran, rows, script};
@@ -203,6 +203,35 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
     let made = installation.with_token(&token, make).ok(make);
     assert_eq!(made.lines().count(), 1, "{made}");
     installation.with_token(&token, shred).ok(shred);
+}
+
+#[test]
+fn spec_2_4_what_is_saved_and_promoted_with_the_agents_token_is_by_the_agent() {
+    let (installation, token) = installation();
+    close(&installation);
+    let own = |line: &str| -> Value {
+        let printed = installation.with_token(&token, line).ok(line);
+        serde_json::from_str(&printed).unwrap()
+    };
+    let blind = installation.json("remember wren 'The mill is sold.'");
+    blind.has(json!({"origin": "administrator", "content": null}));
+    let saved = own("remember wren 'The mill is sold.' --json");
+    saved.has(json!({
+        "origin": "agent", "content": "The mill is sold.", "same_as": blind["number"],
+    }));
+    // Its text is of its own side, which an administrator's text does not replace.
+    let kept = installation.json("remember wren 'Note 1 is over.' --replaces 2");
+    kept.has(json!({"replaced": [], "not_replaced": [{"number": 2, "reason": "side"}]}));
+    let replaced = own("remember wren 'Note 1 is over now.' --replaces 2 --json");
+    replaced.has(json!({"replaced": [2], "not_replaced": []}));
+    own("promote wren 2 --json").has(json!({"number": 2, "kind": "core"}));
+    let records = installation.run("audit list wren --action memory_promoted --json");
+    assert_eq!(records.lines()[0]["actor"]["kind"], "agent");
+    // The flag is an administrator's.
+    let vow = "remember wren 'A vow.' --constitutional";
+    let refused = installation.with_token(&token, vow).error();
+    refused.tells("protect_memory");
+    installation.ok(vow);
 }
 
 #[test]
