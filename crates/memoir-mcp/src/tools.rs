@@ -485,8 +485,11 @@ async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         Some("dedup_only") => Mode::DedupOnly,
         Some(_) => return Err(Invalid::new("mode", "must be `full` or `dedup_only`").into()),
     };
-    // An agent that restarted resumes its open session.
-    let (session, opened): (_, OpenedSession) = match agent.take_up_own().await? {
+    // An agent that restarted resumes its open session. One that requests a rehearsal gets no session that changes
+    // memories.
+    let resumed = agent.take_up_own().await?;
+    let resumed = resumed.filter(|(session, _)| session.rehearsal || !rehearsal);
+    let (session, opened): (_, OpenedSession) = match resumed {
         Some(open) => open,
         None if rehearsal => agent.rehearse_own(mode).await?,
         None => agent.open_own(mode).await?,

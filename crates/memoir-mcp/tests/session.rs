@@ -320,6 +320,17 @@ async fn spec_3_17_a_session_can_be_rehearsed() {
 }
 
 #[tokio::test]
+async fn spec_3_17_a_request_for_a_rehearsal_resumes_no_session_that_changes_memories() {
+    let client = connected(agent().await).await;
+    save_orders(&client, 8).await;
+    let opened = call(&client, "open_refinement", json!({})).await;
+    let refused = call(&client, "open_refinement", json!({"rehearsal": true})).await;
+    refused.has(json!({"type": "error", "code": "session_open"}));
+    let resumed = call(&client, "open_refinement", json!({"rehearsal": false})).await;
+    resumed.has(json!({"id": opened["id"], "rehearsal": false}));
+}
+
+#[tokio::test]
 async fn spec_2_6_a_conversation_is_handed_over_once() {
     let agent = agent().await;
     let client = connected(agent.clone()).await;
