@@ -38,9 +38,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let owner = installation.author();
     if owner.kind != ActorKind::Owner {
-        let message = "this installation is closed: only an agent changes its own texts";
-        return Err(Failure::new(message)
-            .hint("the agent changes them in a session, or saves another memory"));
+        return Err(installation.closed(
+            "only the agent changes its text, in a session or with `memoir remember --replaces`",
+        ));
     }
     let (agent, numbers) = installation
         .numbered(&arguments.first, arguments.number.as_slice())

@@ -212,4 +212,7 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let closed = edit("echo no > \"$1\"", "3").error();
     closed.tells("this installation is closed");
+    // The refusal names both ways out (SPEC 5.5).
+    closed.tells("MEMOIR_TOKEN");
+    closed.tells("memoir installation open");
 }
