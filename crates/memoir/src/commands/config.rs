@@ -61,8 +61,8 @@ pub(crate) fn run(global: &Global, arguments: &Arguments) -> Outcome {
         Some(Command::Path) => paths(global),
         Some(Command::Check) => check(global),
         Some(Command::Example) => {
-            output::print(keys::REFERENCE)?;
-            Ok(Ending::Done)
+            let example = serde_json::json!({ "example": keys::REFERENCE });
+            output::show(global.json, &example, || keys::REFERENCE.to_owned())
         }
     }
 }

@@ -102,6 +102,9 @@ fn spec_6_7_config_has_paths_a_check_and_an_example_that_is_a_file() {
     let checked = installation.ok("config check");
     checked.tells("there is no file");
     let example = installation.ok(&["config", "example"]);
+    let as_json = installation.json(&["config", "example"]);
+    let as_json = as_json["example"].as_str().unwrap();
+    assert_eq!(as_json.trim_end(), example.trim_end());
     let file = installation.write("example.toml", &example);
     let checked = installation.ok(&["--config", &file, "config", "check"]);
     checked.tells("is in order");
