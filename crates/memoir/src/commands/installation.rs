@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, terminal,
 };
 
 /// Who can read agents' texts on this machine
@@ -63,6 +63,11 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             false
         }
     };
+    // Opening it does not change the configuration, which closes it by itself (SPEC 5.5).
+    if installation.is_configured_closed && !is_closed {
+        terminal::note("the configuration closes it: remove `closed = true` there");
+    }
+    let is_closed = is_closed || installation.is_configured_closed;
     output::show(global.json, &json!({"closed": is_closed}), || {
         match is_closed {
             true => "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN\n",

@@ -246,6 +246,12 @@ fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
     assert!(access(&installation).starts_with("open"));
     installation.write(".config/memoir/config.toml", "closed = true\n");
     assert!(access(&installation).starts_with("closed"));
+    // The command changes what is stored, and not the configuration.
+    for line in ["installation show", "installation open"] {
+        let ran = installation.run(line);
+        ran.reports("the configuration closes it");
+        ran.ok(line).begins("closed");
+    }
     installation.refused(&["context", "wren"]);
     installation
         .with_token(&token, "context wren")
