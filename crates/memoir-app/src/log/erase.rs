@@ -1,23 +1,30 @@
 //! Erasing an agent (SPEC 5.4).
 
-use memoir_domain::{AgentScope, Timestamp, audit::Actor, manage, memory::Tally};
+use memoir_domain::{AgentId, AgentScope, Timestamp, audit::Actor, manage};
 use memoir_store::AgentQuery;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     core::{AgentHandle, Error, Memoir, Result, codec},
     log::AgentLog,
+    shown::MemoryCounts,
 };
 
-/// An agent that was erased.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The remains of an erased agent: counts of unreadable data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ErasedAgent)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
 pub struct Erased {
+    #[schema(value_type = String, format = Uuid)]
+    pub id: AgentId,
     /// Its name, which is free again.
-    pub agent: String,
-    /// When.
+    pub name: String,
+    #[schema(value_type = String, format = DateTime)]
     pub erased_at: Timestamp,
-    /// The memories that became unreadable.
-    pub memories: Tally,
+    #[serde(flatten)]
+    #[schema(inline)]
+    pub counts: MemoryCounts,
 }
 
 impl AgentLog<'_> {
@@ -40,9 +47,10 @@ impl AgentLog<'_> {
                 let tally = loaded.agent.tally;
                 let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
                 let erased = Erased {
-                    agent: self.name.clone(),
+                    id: self.scope.agent,
+                    name: self.name.clone(),
                     erased_at: now,
-                    memories: tally,
+                    counts: tally.into(),
                 };
                 Ok((Some(decision), erased))
             })
@@ -61,9 +69,10 @@ impl AgentLog<'_> {
                 // The seal of the row cannot be opened.
                 let snapshot = self.snapshot(&AgentQuery::default()).await?;
                 Erased {
-                    agent: name,
+                    id: self.scope.agent,
+                    name,
                     erased_at: at,
-                    memories: codec::listed_agent(&snapshot.agent)?.tally,
+                    counts: codec::listed_agent(&snapshot.agent)?.tally.into(),
                 }
             }
             Err(error) => return Err(error),
@@ -78,7 +87,7 @@ impl AgentLog<'_> {
             // The record is written and the key still exists. This has an error of its own: the agent is unusable, but
             // its text could be read. `Memoir::finish` tries again.
             Err(why) => Err(Error::KeyRemains {
-                name: erased.agent,
+                name: erased.name,
                 why: Box::new(why),
             }),
         }

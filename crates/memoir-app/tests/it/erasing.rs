@@ -151,7 +151,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
 
     let wren = TestAgent::of(&folder.open()).await;
     let erased = wren.agent.log().erase(&person()).await.unwrap();
-    assert!(erased.memories.core_count > 5);
+    assert!(erased.counts.core_count > 5);
     for (name, answer) in all_answers(&wren, story.completed).await {
         assert_eq!(answer, "erased", "{name}");
     }
@@ -258,7 +258,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
 
     folder.pass_a_minute();
     let erased = wren.agent.log().erase(&person()).await.unwrap();
-    assert_eq!(erased.memories.core_count, 1);
+    assert_eq!(erased.counts.core_count, 1);
     assert!(folder.keys.key(scope).unwrap().is_none());
     let actions = wren.actions().await;
     let erased = actions.iter().filter(|action| *action == "agent_erased");

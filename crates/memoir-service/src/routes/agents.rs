@@ -4,12 +4,12 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{MemoryCounts, ShownAgent};
+use memoir_app::{Erased, ShownAgent};
 use memoir_domain::{
-    AgentId, Timestamp,
+    Timestamp,
     agent::{Field, token_limits},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
@@ -180,24 +180,10 @@ fn list_of_tags(value: &Value) -> Option<String> {
     are_tags.then(|| value.to_string())
 }
 
-/// The remains of an erased agent: counts of unreadable data.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ErasedAgent {
-    #[schema(value_type = String, format = Uuid)]
-    id: AgentId,
-    /// Its name, which is free again.
-    name: String,
-    #[schema(value_type = String, format = DateTime)]
-    erased_at: Timestamp,
-    #[serde(flatten)]
-    #[schema(inline)]
-    counts: MemoryCounts,
-}
-
 /// Destroys the agent's key: nothing of it can be read again. Its chain stays and still verifies.
 #[utoipa::path(delete, path = "/v1/agents/{agent}", tag = "agents", operation_id = "erase_agent",
     params(schemas::AgentPath, IfMatch),
-    responses((status = 200, description = "What is left of it", body = ErasedAgent)))]
+    responses((status = 200, description = "What is left of it", body = Erased)))]
 pub(crate) async fn erase(
     caller: Caller,
     Path(agent): Path<String>,
@@ -208,13 +194,7 @@ pub(crate) async fn erase(
     let views = reached.agent.views();
     let agent = views.where_agent(move |now| expected.admits(|| agent_etag(now)));
     let erased = agent.log().erase(&reached.actor).await?;
-    let left = ErasedAgent {
-        id: agent.scope().agent,
-        name: erased.agent,
-        erased_at: erased.erased_at,
-        counts: erased.memories.into(),
-    };
-    Ok(replies::wordless(axum::Json(left).into_response()))
+    Ok(replies::wordless(axum::Json(erased).into_response()))
 }
 
 /// A point in time to return to.

@@ -23,6 +23,18 @@ fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
     }
 }
 
+/// SPEC 5.4, and the contract's fine print: `--json` prints the same object as REST.
+#[test]
+fn spec_5_4_an_erased_agent_is_printed_as_over_rest() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    let id = installation.json("agent show wren")["id"].clone();
+    let erased = installation.json("agent erase wren --yes");
+    erased.has(json!({"id": id, "name": "wren", "core_count": 1, "journal_count": 0}));
+    erased["originals"].has(json!({"total": 1, "in_prompt": 1, "archived": 0}));
+    assert!(erased["erased_at"].is_string(), "{erased}");
+}
+
 #[test]
 fn a_database_is_named_by_option_before_or_after_the_command_or_by_environment() {
     let installation = Installation::new();

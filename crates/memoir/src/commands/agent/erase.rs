@@ -35,10 +35,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         return output::document(&erased);
     }
+    let counts = erased.counts;
+    let active = counts.core_count + counts.journal_count + counts.archival_count;
     output::print(&format!(
         "erased `{}`: its key is destroyed, and its {} can never be read again\n",
-        safe(&erased.agent),
-        counted(erased.memories.with_text(), "memory", "memories"),
+        safe(&erased.name),
+        counted(active + counts.discarded_count, "memory", "memories"),
     ))?;
     terminal::note(
         "its records stay, and `memoir audit verify` still checks them; old copies of the key store bring the key back: \
