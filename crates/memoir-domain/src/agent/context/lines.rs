@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use memoir_text::same_text_key;
+use memoir_text::{has_relative_time, same_text_key};
 use sha2::{Digest, Sha256};
 
 use super::{CORE_HEADING, HEADING, omission::DAY_HEADING};
@@ -67,6 +67,13 @@ impl Line {
             text,
             copy_key: (key.into(), memory.side()),
         }
+    }
+
+    /// Whether its text has a word of relative time, which makes it another text on another day (SPEC 3.4).
+    pub(super) fn is_relative(&self) -> bool {
+        let entry = parse_line(&self.text);
+        let content = entry.map(|entry| entry.content).unwrap_or_default();
+        has_relative_time(content.expose())
     }
 }
 

@@ -273,6 +273,31 @@ fn spec_2_4_of_identical_texts_of_one_side_one_is_shown() {
 }
 
 #[test]
+fn spec_2_4_copies_with_a_word_of_relative_time_are_shown_once_for_each_day() {
+    let dated = |mut memory: Memory, day: i64| {
+        memory.created_at = now().plus_days(day - 3);
+        memory
+    };
+    let text = "Mia broke her wrist yesterday.";
+    let memories = [
+        dated(test_memory(1, text), 0),
+        dated(test_memory(2, text), 1),
+        dated(test_memory(3, text), 1),
+        dated(test_memory(4, text), 0),
+        dated(journal(5, text), 1),
+        dated(journal(6, text), 2),
+        dated(test_memory(7, "I like tea."), 0),
+        dated(test_memory(8, "I like tea."), 1),
+    ];
+    let context = built(&memories, unbounded());
+    let copies = context.explained.copies.iter();
+    let copies: Vec<(u64, u64)> = copies.map(|copy| (copy.number.0, copy.shown.0)).collect();
+    assert_eq!(copies, [(3, 2), (4, 1), (5, 2), (8, 7)]);
+    assert!(context.text.expose().contains("#6 "));
+    assert_eq!(planned(&memories, unbounded()).0, context);
+}
+
+#[test]
 fn spec_2_4_a_copy_takes_no_room_and_is_shown_with_its_text() {
     let fact = |number: u64| format!("Fact {number} about the mill: {}.", "wheel ".repeat(20));
     let mut memories: Vec<Memory> = (1..=40)
