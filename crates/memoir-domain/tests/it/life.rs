@@ -187,6 +187,11 @@ fn spec_2_5_an_answer_names_entries_of_the_list() {
             r##"{"promote": [{"number": 4, "replaces": [1, "#2"]}, {"number": "#3"}]}"##,
             Ok(vec![(3, vec![]), (4, vec![1, 2])]),
         ),
+        // An entry that is named twice replaces what is named with either.
+        (
+            r#"{"promote": [{"number": 3, "replaces": [1]}, {"number": 3, "replaces": [2]}, 3]}"#,
+            Ok(vec![(3, vec![1, 2])]),
+        ),
         (
             r#"{"promote": [{"number": 3, "replaces": ["x"]}]}"#,
             Err("wrong_form"),

@@ -214,7 +214,7 @@ pub fn read(
                 ),
             ));
         }
-        promotions.insert(number, replaces);
+        promotions.entry(number).or_default().extend(replaces);
     }
     Ok(promotions)
 }
