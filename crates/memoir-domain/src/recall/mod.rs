@@ -39,11 +39,13 @@ pub const QUERY_LIMIT: usize = 1_000;
 pub const QUESTION_LIMIT: usize = 20_000;
 /// Most memories of one result.
 pub const RECALL_LIMIT: usize = 200;
+/// The marks around a phrase: the quotation marks that make no other text (SPEC 1).
+const QUOTES: [char; 11] = ['"', '«', '»', '“', '”', '„', '‟', '〝', '〞', '〟', '＂'];
 
 /// A question with its filters, which apply before ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecallQuery {
-    /// Words or a whole question; text in double quotes must occur. Empty finds everything, newest first.
+    /// Words or a whole question; text in double quotes of any form must occur. Empty finds everything, newest first.
     pub text: PrivateText,
     /// The earliest origin date.
     pub since: Option<Timestamp>,
@@ -193,7 +195,7 @@ pub fn literal_matches<'a>(
 ) -> Vec<RecallMatch> {
     let wanted = fold(query.text.expose().trim());
     // Quotes are syntax, unless the question is nothing else.
-    let marks = wanted.replace('"', "");
+    let marks = wanted.replace(QUOTES, "");
     let wanted = if marks.trim().is_empty() {
         wanted.as_str()
     } else {
@@ -296,7 +298,7 @@ impl RecallQuery {
             }
         };
         Self {
-            text: PrivateText::new(ends.replace('"', " ")),
+            text: PrivateText::new(ends.replace(QUOTES, " ")),
             limit,
             ..Self::default()
         }

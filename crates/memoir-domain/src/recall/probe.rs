@@ -5,7 +5,7 @@ use std::{cmp::Reverse, ops::Range};
 
 use memoir_text::Cut;
 
-use super::RecallIndex;
+use super::{QUOTES, RecallIndex};
 use crate::{
     memory::{Memory, Number},
     text::{is_unspaced, private::PrivateText, sentences},
@@ -63,7 +63,7 @@ fn of_memory(memory: &Memory, index: &RecallIndex) -> Vec<Probe> {
         // What stands in quotes would have to occur as it is.
         Some(Probe {
             number: memory.number,
-            question: rest.replace('"', " ").into(),
+            question: rest.replace(QUOTES, " ").into(),
         })
     };
     sentences(text).filter_map(question).collect()

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use memoir_text::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
+use super::QUOTES;
+
 /// Most terms of a question that is searched as a whole too.
 // Longer ones hardly occur in a memory literally; the search reads every place of the terms.
 const WHOLE: usize = 24;
@@ -53,7 +55,7 @@ impl RecallQuestion {
             elements: Vec::new(),
             known: HashSet::new(),
         };
-        let parts: Vec<&str> = text.split('"').collect();
+        let parts: Vec<&str> = text.split(QUOTES).collect();
         for (place, part) in parts.iter().enumerate() {
             // A quote that nothing closes is none.
             if place % 2 == 1 && place + 1 < parts.len() {

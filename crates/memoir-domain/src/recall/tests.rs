@@ -61,6 +61,25 @@ fn spec_2_8_words_and_phrases_best_match_first() {
 }
 
 #[test]
+fn spec_2_8_a_phrase_stands_in_quotation_marks_of_any_form() {
+    let texts = ["Linen thread for spines", "Thread of linen"];
+    for quoted in [
+        "“linen thread”",
+        "„linen thread“",
+        "”linen thread”",
+        "«\u{a0}linen thread\u{a0}»",
+        "»linen thread«",
+        "＂linen thread＂",
+    ] {
+        assert_eq!(find(&texts, quoted), [1], "{quoted}");
+    }
+    assert_eq!(find(&texts, "an open “spines"), [1]);
+    // What a prompt quotes is not required.
+    let prompt = RecallQuery::of_prompt("“linen thread”", 100, 10);
+    assert_eq!(search(&test_memories(&texts), &prompt), [1, 2]);
+}
+
+#[test]
 fn spec_2_8_a_rare_word_tells_more_than_a_common_one() {
     let mut texts = vec!["Mia broke her wrist at the kiln"];
     texts.extend(["The kiln is hot", "The kiln is cold", "The kiln is new"]);
@@ -486,7 +505,7 @@ proptest::proptest! {
         let found = index.search(&query_of(&question), None);
         assert!(found.len() <= memories.len());
         for memory in &memories {
-            let own = index.search(&query_of(&memory.content.expose().replace('"', " ")), None);
+            let own = index.search(&query_of(&memory.content.expose().replace(QUOTES, " ")), None);
             // A question in a memory's own words finds it.
             assert!(own.is_empty() || numbers(&own).contains(&memory.number.0));
         }
