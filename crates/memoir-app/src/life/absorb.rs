@@ -289,7 +289,7 @@ impl Life<'_> {
     async fn enter(self, rows: &[MessageRow], due_at: Timestamp) -> Result<u64> {
         let digests: &Vec<[u8; 32]> = &rows.iter().map(|row| row.digest).collect();
         let query = AgentQuery::default().with_transcript();
-        self.decide_reading(&query, |loaded, _| async move {
+        self.decide_reading(&query, |loaded, now| async move {
             // After the agent: a message that is entered from now on makes this a conflict.
             let known = self.memoir.store.known_messages(self.scope, digests);
             let known: HashSet<[u8; 32]> = known.await?.into_iter().collect();
@@ -300,6 +300,10 @@ impl Life<'_> {
                 return Ok((None, received));
             }
             self.check_waiting(&loaded.transcript, &new).await?;
+            // What is due stays so: it was submitted explicitly, or idle for long enough.
+            let row = &loaded.transcript;
+            let is_due = |at: &Timestamp| row.pending > 0 && *at <= now;
+            let due_at = row.due_at.filter(is_due).unwrap_or(due_at);
             let writing = waits(loaded.agent, Waiting::New(new), due_at);
             Ok((Some(writing), received))
         })

@@ -344,6 +344,26 @@ async fn spec_3_4_messages_from_an_administrator_are_merged_with_nothing_of_the_
 }
 
 #[tokio::test(start_paused = true)]
+async fn spec_2_6_what_was_submitted_explicitly_stays_due_when_more_is_added() {
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
+        .await;
+    let explicit = wren.agent.life().transcript().await.unwrap().due_at;
+    wren.clock.advance(Duration::from_secs(1));
+    wren.hand_over(vec![message("b", "Bye.")], false, ActorKind::Agent)
+        .await;
+    let waiting = wren.agent.life().transcript().await.unwrap();
+    assert_eq!((waiting.pending, waiting.due_at), (2, explicit));
+    absorb(&wren, [notes(&[], &[])]).await;
+    // Once it is read, the next message waits for six hours again.
+    wren.hand_over(vec![message("c", "Hello.")], false, ActorKind::Agent)
+        .await;
+    let idle = wren.clock.now().plus(DAY / 4);
+    let waiting = wren.agent.life().transcript().await.unwrap();
+    assert_eq!((waiting.pending, waiting.due_at), (1, Some(idle)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
