@@ -93,6 +93,14 @@ fn spec_3_17_the_prompts_for_duplicates_only() {
 }
 
 #[test]
+fn spec_3_3_a_session_for_duplicates_under_off_states_that_they_are_discarded() {
+    let text = both(example("off"), Mode::DedupOnly, false);
+    let discarded = text.matches("is discarded, since your loss guard is `off`");
+    assert_eq!(discarded.count(), 2, "{text}");
+    assert!(!text.contains("to your archive"), "{text}");
+}
+
+#[test]
 fn spec_3_17_the_prompts_of_a_rehearsal() {
     insta::assert_snapshot!("rehearsal", both(example("archive"), Mode::Full, true));
 }

@@ -120,7 +120,10 @@ pub fn session(
     let rules = fill(
         RULES.trim(),
         &[
-            ("{what}", kind.what().trim().to_owned()),
+            (
+                "{what}",
+                fill(kind.what().trim(), &[("{goes}", goes(limits.guard))]),
+            ),
             ("{edits}", kind.edits().to_owned()),
         ],
     );
@@ -263,7 +266,7 @@ pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Promp
     let is_over = agent.tally.core_tokens > agent.settings.effective_core_token_budget();
     let kind = SessionKind::of(session.mode, guard, is_over);
     let mut what = vec![match session.mode {
-        Mode::DedupOnly => CONSENT_DEDUP_ONLY.trim().to_owned(),
+        Mode::DedupOnly => fill(CONSENT_DEDUP_ONLY.trim(), &[("{goes}", goes(guard))]),
         Mode::Full => fill(
             CONSENT_FULL.trim(),
             &[("{may}", kind.may().trim().to_owned())],
@@ -329,6 +332,15 @@ fn set_by_others(agent: &Agent) -> String {
             .to_owned(),
         false => String::new(),
     }
+}
+
+/// What becomes of a memory that a session for duplicates only deletes.
+fn goes(guard: LossGuard) -> String {
+    let goes = match guard {
+        LossGuard::Off => "is discarded, since your loss guard is `off`",
+        LossGuard::Archive | LossGuard::Refuse => "goes to your archive word for word",
+    };
+    goes.to_owned()
 }
 
 /// The form with its placeholders filled, each once and in this order; filled text has no placeholders.
