@@ -1,15 +1,17 @@
 //! SPEC 3.19 and 4.3: a rollback while the session runs, and an undo after its end.
 
 use memoir_domain::{
+    agent::Field,
     audit::{Action, ActorKind},
     lifecycle,
     memory::Number,
     rollback,
-    session::{EndReason, Mode, State},
+    schedule::{WeeklySlot, due},
+    session::{EndReason, Mode, State, Trigger},
 };
 use serde_json::json;
 
-use crate::world::{World, admin, core};
+use crate::world::{BALLAST, World, admin, core, padding};
 
 const TEXTS: &[&str] = &[
     "tea at dawn",
@@ -104,6 +106,27 @@ fn spec_3_19_a_summary_does_not_return_without_a_source() {
     assert!(!world.memory(summary).is_active());
     assert!(world.memory(2).is_active_core());
     world.check_replay();
+}
+
+#[test]
+fn spec_3_15_an_undo_after_the_end_is_followed_by_no_immediate_session() {
+    let settings = [
+        (Field::CoreTokenBudget, Some("1000")),
+        // No weekly slot lies between the session and its undo.
+        (Field::RefinementSchedule, Some("Sat 04:00")),
+    ];
+    let mut world = World::of(&settings).saving(&[&padding(BALLAST), &"wool".repeat(100)]);
+    world.open(Mode::Full);
+    assert_eq!(world.delete(2)["type"], "deleted");
+    world.complete();
+    let due = |world: &World| due(&world.agent, &WeeklySlot::default(), world.now);
+    world.now = world.now.plus_seconds(25 * 60 * 60);
+    assert_eq!(due(&world), None);
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(world.agent.last_refinement_at, Some(world.now));
+    assert_eq!(due(&world), None, "what returned is no growth");
+    world.save(core(&"linen".repeat(100), "2026-02-01", &[]));
+    assert_eq!(due(&world), Some(Trigger::Budget));
 }
 
 /// The actions, sessions and memories that conflict.
