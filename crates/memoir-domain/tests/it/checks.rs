@@ -220,6 +220,32 @@ fn spec_3_14_an_age_limit_names_the_members_at_fault() {
 }
 
 #[test]
+fn spec_3_8_no_refusal_advises_a_call_that_the_breaker_would_undo() {
+    let texts = [
+        ("ants", 100),
+        ("bees", 100),
+        ("cats", 100),
+        ("calm", 1_200),
+        ("wool", 800),
+    ];
+    let texts = texts.map(|(word, count)| word.repeat(count));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]).saving(&texts);
+    world.open(session::Mode::Full);
+    let result = world.call("delete_memory", json!({"ids": [1, 2, 3, 5]}));
+    assert_eq!(
+        (&result["code"], &result["members"]),
+        (&json!("age_limit"), &json!([3]))
+    );
+    let error = result["error"].as_str().unwrap();
+    assert!(!error.contains("passes"), "{error}");
+    assert!(error.contains("does not mark `stays`"), "{error}");
+    // By age they could leave.
+    let result = world.call("delete_memory", json!({"ids": [1, 2, 5]}));
+    assert_eq!(result["type"], "refinement_rolled_back", "{result}");
+}
+
+#[test]
 fn spec_3_8_the_session_must_be_open() {
     let mut world = world();
     world.begin(session::Mode::Full).unwrap();

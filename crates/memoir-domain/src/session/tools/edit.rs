@@ -585,7 +585,9 @@ impl<'a> Plan<'a> {
                 let mut others = self.leaving_numbers.clone();
                 others.retain(|number| !numbers.contains(number));
                 let is_delete = matches!(self.edit, Edit::Delete { .. });
-                let passes = is_delete && self.check_ages_of(&others).is_ok();
+                let passes = is_delete
+                    && self.check_ages_of(&others).is_ok()
+                    && self.breaker_allows(&others);
                 Refusal::AgeLimit {
                     numbers,
                     passing: others.into_iter().filter(|_| passes).collect(),
@@ -602,6 +604,16 @@ impl<'a> Plan<'a> {
                 .map(|place| ages.numbers[place])
                 .collect()
         })
+    }
+
+    /// Whether the session goes on where the members of these numbers leave: no refusal may advise what undoes it.
+    fn breaker_allows(&self, leaving: &BTreeSet<Number>) -> bool {
+        let View { agent, session, .. } = self.view;
+        let members = self.leaving.iter().copied();
+        let members = members.filter(|memory| leaving.contains(&memory.number));
+        let tokens: u64 = members.map(Memory::tokens).sum();
+        let gauge = session.map(|session| session_gauge(agent, session));
+        gauge.is_some_and(|gauge| tokens <= gauge.removable_tokens())
     }
 
     /// What the edit takes away: the tokens of the memories that it takes out or rewrites, less those of the new
