@@ -14,7 +14,7 @@ use memoir_text::same_text_key_ignoring_case;
 
 use crate::{
     change::{
-        age_rule::{AgeRow, AgeState},
+        age_rule::{self, AgeRow, AgeShare, AgeState},
         draft::Draft,
     },
     log::audit::Change,
@@ -217,12 +217,8 @@ impl AllMemories {
             let Some(memory) = self.get(*number) else {
                 continue;
             };
-            let state = match (memory.is_active_core(), leaving.contains(number)) {
-                (true, false) => AgeState::Stays,
-                (true, true) => AgeState::Leaves,
-                (false, _) => AgeState::Gone,
-            };
-            let may_be_covered = state != AgeState::Stays
+            let row = age_row(memory, leaving.contains(number));
+            let may_be_covered = row.state != AgeState::Stays
                 && self
                     .alike
                     .get(hash)
@@ -231,14 +227,47 @@ impl AllMemories {
             if may_be_covered && self.cover(memory, leaving).is_some() {
                 continue;
             }
-            rows.rows.push(AgeRow {
-                tokens: memory.tokens(),
-                weakness: memory.origin().weakness(),
-                state,
-            });
+            rows.rows.push(row);
             rows.numbers.push(*number);
         }
         rows
+    }
+
+    /// The core memories that the age rule holds because of copies that are gone: these count once the only memory
+    /// that makes them free leaves too (SPEC 3.14).
+    pub(crate) fn held_by_copies(&self, share: AgeShare) -> BTreeSet<Number> {
+        let none = BTreeSet::new();
+        let ages = self.ages.iter();
+        let has_alike = ages.filter(|(_, hash)| self.alike.contains_key(*hash));
+        let gone = has_alike.filter_map(|(age, _)| self.get(age.1));
+        // Copies that do not count, each with the memory that makes it free where that is the only one.
+        let mut copies: BTreeMap<Number, Option<Number>> = BTreeMap::new();
+        for copy in gone.filter(|memory| !memory.is_active_core()) {
+            if let Some(first) = self.cover(copy, &none).map(|cover| cover.number) {
+                let is_only = self.cover(copy, &BTreeSet::from([first])).is_none();
+                copies.insert(copy.number, is_only.then_some(first));
+            }
+        }
+        let mut held: BTreeSet<Number> = copies.values().flatten().copied().collect();
+        if held.is_empty() {
+            return held;
+        }
+        let originals = self.ages.keys().filter_map(|age| self.get(age.1));
+        let originals = originals.map(|memory| (age_row(memory, false), memory.number));
+        let originals: Vec<(AgeRow, Number)> = originals.collect();
+        held.retain(|leaving| {
+            let rows = originals.iter().filter_map(|(row, number)| {
+                let only = copies.get(number);
+                let is_counted = only.is_none_or(|only| *only == Some(*leaving));
+                let state = match number == leaving {
+                    true => AgeState::Leaves,
+                    false => row.state,
+                };
+                is_counted.then_some(AgeRow { state, ..*row })
+            });
+            age_rule::check(&rows.collect::<Vec<_>>(), share).is_err()
+        });
+        held
     }
 
     /// Moves what is under a memory under another one.
@@ -253,6 +282,19 @@ impl AllMemories {
             .iter()
             .filter_map(|source| self.alter(draft, source, &source.moved_under(to)))
             .collect()
+    }
+}
+
+/// An original as the age rule counts it, where no other makes it free.
+fn age_row(memory: &Memory, leaves: bool) -> AgeRow {
+    AgeRow {
+        tokens: memory.tokens(),
+        weakness: memory.origin().weakness(),
+        state: match (memory.is_active_core(), leaves) {
+            (true, false) => AgeState::Stays,
+            (true, true) => AgeState::Leaves,
+            (false, _) => AgeState::Gone,
+        },
     }
 }
 

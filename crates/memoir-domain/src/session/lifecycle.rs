@@ -424,8 +424,10 @@ impl Stays {
             };
         }
         let ages = memories.age_rows(&none);
+        let held = memories.held_by_copies(limits.age_share());
         let may_go = |place: usize| {
             let number = ages.numbers.get(place);
+            let number = number.filter(|number| !held.contains(*number));
             let memory = number.and_then(|number| memories.get(*number));
             memory.is_some_and(|memory| limits.may_move(memory))
         };
@@ -434,6 +436,7 @@ impl Stays {
         let stuck = stuck.filter_map(|place| ages.numbers.get(*place));
         Self {
             numbers: stuck
+                .chain(&held)
                 .copied()
                 .filter(|number| !free.contains(number))
                 .collect(),

@@ -217,6 +217,26 @@ fn spec_3_5_the_status_states_how_many_may_leave_by_age_and_marks_those_that_sta
 }
 
 #[test]
+fn spec_3_14_a_memory_that_must_stay_because_a_free_copy_is_gone_is_marked() {
+    let texts = ["a", "A", "c", "d", "e", "f", "g", "h"].map(|letter| letter.repeat(40));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut world = World::of(&[(Field::RefinementThreshold, Some("0.5"))]).saving(&texts);
+    let stays = |world: &mut World| {
+        let prompt = world.open(Mode::Full).prompt.user;
+        let rows = ledger::parse_rows(prompt.expose()).into_iter();
+        let stays = rows.filter(|row| row.stays).map(|row| row.number.0);
+        stays.collect::<Vec<_>>()
+    };
+    assert_eq!(stays(&mut world), [0; 0]);
+    assert_eq!(world.delete(2)["under"], 1);
+    world.complete();
+    // The copy counts once the memory that makes it free leaves too.
+    assert_eq!(stays(&mut world), [1]);
+    assert_eq!(world.delete(1)["code"], "age_limit");
+    assert_eq!(world.delete(8)["type"], "deleted");
+}
+
+#[test]
 fn spec_3_5_the_parts_come_in_their_order() {
     let text = example("archive").open(Mode::Full).prompt.text();
     let text = text.expose();
