@@ -384,7 +384,7 @@ fn list(
         .then(|| near_duplicates::ledger_lines(agents, how))
         .flatten();
     let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
-    let tags = agent.settings.immutable_tag_set();
+    let tags = &limits.immutable_tags;
     let stays = Stays::of(limits, memories);
     // Pairs first, rows with the remaining room: there are few pairs, and they name what to check.
     let budget = room.tokens.saturating_sub(taken);
@@ -392,7 +392,7 @@ fn list(
         near_duplicates: pairs,
         may_leave: stays.may_leave,
         has_free: stays.has_free,
-        ..ledger::build(listed, &tags, &stays.numbers, position, budget)
+        ..ledger::build(listed, tags, &stays.numbers, position, budget)
     }
 }
 

@@ -175,6 +175,17 @@ fn spec_3_5_a_session_that_is_resumed_states_what_is_left_of_it() {
 }
 
 #[test]
+fn spec_3_14_a_session_that_is_resumed_marks_the_tags_that_bind_it() {
+    let mut world = World::session(&["@hum"]);
+    world.set(Field::ImmutableTags, "[]");
+    let session = world.last_session();
+    let resumed = lifecycle::resume(&world.agent, session, &world.all(), world.room());
+    let rows = ledger::parse_rows(resumed.ledger.text.expose());
+    assert!(rows[1].immutable, "{:?}", rows[1]);
+    assert_eq!(world.delete(2)["code"], "immutable");
+}
+
+#[test]
 fn spec_3_5_the_status_states_how_many_may_leave_by_age_and_marks_those_that_stay() {
     let texts: Vec<String> = (b'a'..=b'h')
         .map(|letter| char::from(letter).to_string().repeat(40))

@@ -258,7 +258,8 @@ pub struct SessionLimits {
     pub smaller_budget: u64,
     mode: Mode,
     threshold: crate::agent::Threshold,
-    immutable_tags: BTreeSet<String>,
+    /// The tags that are immutable in it, folded.
+    pub(crate) immutable_tags: BTreeSet<String>,
 }
 
 impl SessionLimits {
