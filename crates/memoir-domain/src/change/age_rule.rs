@@ -34,6 +34,16 @@ pub struct AgeRow {
     pub state: AgeState,
 }
 
+impl AgeRow {
+    /// The row in the same place, as one that does not count.
+    pub(crate) fn exempt(self) -> Self {
+        Self {
+            weakness: EXEMPT,
+            ..self
+        }
+    }
+}
+
 /// How much must stay, by what takes an original out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AgeShare {

@@ -237,36 +237,39 @@ impl AllMemories {
     /// that makes them free leaves too (SPEC 3.14).
     pub(crate) fn held_by_copies(&self, share: AgeShare) -> BTreeSet<Number> {
         let none = BTreeSet::new();
-        let ages = self.ages.iter();
-        let has_alike = ages.filter(|(_, hash)| self.alike.contains_key(*hash));
-        let gone = has_alike.filter_map(|(age, _)| self.get(age.1));
-        // Copies that do not count, each with the memory that makes it free where that is the only one.
-        let mut copies: BTreeMap<Number, Option<Number>> = BTreeMap::new();
-        for copy in gone.filter(|memory| !memory.is_active_core()) {
-            if let Some(first) = self.cover(copy, &none).map(|cover| cover.number) {
-                let is_only = self.cover(copy, &BTreeSet::from([first])).is_none();
-                copies.insert(copy.number, is_only.then_some(first));
+        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
+        // The copies that count where this memory leaves, each with its place.
+        let mut copies: BTreeMap<Number, Vec<(usize, AgeRow)>> = BTreeMap::new();
+        for memory in self.ages.keys().filter_map(|age| self.get(age.1)) {
+            let row = age_row(memory, false);
+            let is_gone = row.state == AgeState::Gone;
+            let first = is_gone.then(|| self.cover(memory, &none)).flatten();
+            if let Some(first) = first.map(|first| first.number) {
+                if self.cover(memory, &BTreeSet::from([first])).is_none() {
+                    let copies = copies.entry(first).or_default();
+                    copies.push((rows.len(), row));
+                }
+                rows.push(row.exempt());
+            } else {
+                rows.push(row);
             }
+            numbers.push(memory.number);
         }
-        let mut held: BTreeSet<Number> = copies.values().flatten().copied().collect();
-        if held.is_empty() {
-            return held;
+        let mut held = BTreeSet::new();
+        for (place, number) in numbers.into_iter().enumerate() {
+            let Some(copies) = copies.get(&number) else {
+                continue;
+            };
+            rows[place].state = AgeState::Leaves;
+            copies.iter().for_each(|(at, row)| rows[*at] = *row);
+            if age_rule::check(&rows, share).is_err() {
+                held.insert(number);
+            }
+            rows[place].state = AgeState::Stays;
+            copies
+                .iter()
+                .for_each(|(at, row)| rows[*at] = row.exempt());
         }
-        let originals = self.ages.keys().filter_map(|age| self.get(age.1));
-        let originals = originals.map(|memory| (age_row(memory, false), memory.number));
-        let originals: Vec<(AgeRow, Number)> = originals.collect();
-        held.retain(|leaving| {
-            let rows = originals.iter().filter_map(|(row, number)| {
-                let only = copies.get(number);
-                let is_counted = only.is_none_or(|only| *only == Some(*leaving));
-                let state = match number == leaving {
-                    true => AgeState::Leaves,
-                    false => row.state,
-                };
-                is_counted.then_some(AgeRow { state, ..*row })
-            });
-            age_rule::check(&rows.collect::<Vec<_>>(), share).is_err()
-        });
         held
     }
 
