@@ -192,13 +192,13 @@ pub(super) fn looks<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Vec<u32
             of_text.sort_unstable();
             let same = of_text.chunk_by(|one, other| one == other);
             let numbered = same.flat_map(|same| same.iter().enumerate());
-            numbered
-                .map(|(times, look)| {
-                    let number = vocabulary.number(*look, times, &mut counts);
-                    counts[number as usize] += 1;
-                    number
-                })
-                .collect()
+            let mut set = Vec::with_capacity(of_text.len());
+            set.extend(numbered.map(|(times, look)| {
+                let number = vocabulary.number(*look, times, &mut counts);
+                counts[number as usize] += 1;
+                number
+            }));
+            set
         })
         .collect();
     // By number among equally rare ones, so that all texts have one order: a join by prefixes rests on that.

@@ -11,7 +11,12 @@ mod differences;
 mod join;
 mod looks;
 
-use std::{borrow::Cow, cell::OnceCell, collections::HashMap};
+use std::{
+    borrow::Cow,
+    cell::OnceCell,
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 
 use serde::Serialize;
 
@@ -168,37 +173,31 @@ fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
 
 /// The listed pairs, the most similar first.
 fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplicates {
-    let mut ranked: Vec<(bool, f64, usize, usize)> = alike
-        .pairs
-        .into_iter()
-        .map(|(one, other)| {
-            let (left, right) = (one.min(other), one.max(other));
-            let exact = entries[left].exact_form() == entries[right].exact_form();
-            let similarity = similarity(&entries[left].look, &entries[right].look);
-            (exact, similarity, left, right)
-        })
-        .collect();
-    ranked.sort_unstable_by(|one, other| {
-        (other.0.cmp(&one.0))
-            .then(other.1.total_cmp(&one.1))
-            .then((one.2, one.3).cmp(&(other.2, other.3)))
+    let found = alike.pairs.into_iter().map(|(one, other)| {
+        let (left, right) = (one.min(other), one.max(other));
+        let exact = entries[left].exact_form() == entries[right].exact_form();
+        let similarity = similarity(&entries[left].look, &entries[right].look);
+        // The bits of numbers from 0 to 1 are in the order of the numbers.
+        (exact, similarity.to_bits(), Reverse((left, right)))
     });
-    // The order is total over the pair, so that the same pair twice stands side by side.
-    ranked.dedup_by_key(|(_, _, left, right)| (*left, *right));
+    // Only the first of many pairs are wanted: the others are not put in order.
+    let mut ranked: BinaryHeap<_> = found.collect();
     let mut listed: HashMap<usize, usize> = HashMap::new();
-    let mut pairs = Vec::new();
-    for (exact, similarity, left, right) in ranked {
-        if pairs.len() >= limit {
-            break;
-        }
+    let (mut pairs, mut last) = (Vec::new(), None);
+    while pairs.len() < limit
+        && let Some((exact, similarity, Reverse((left, right)))) = ranked.pop()
+    {
         let times = |place: &usize| listed.get(place).copied().unwrap_or(0);
-        if times(&left).max(times(&right)) >= PAIRS_A_MEMORY {
+        // The order is total over the pair, so that the same pair twice comes one after the other.
+        if last.replace((left, right)) == Some((left, right))
+            || times(&left).max(times(&right)) >= PAIRS_A_MEMORY
+        {
             continue;
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
         let pair = [&entries[left], &entries[right]];
-        pairs.push(near_duplicate_of(pair, exact, similarity));
+        pairs.push(near_duplicate_of(pair, exact, f64::from_bits(similarity)));
     }
     NearDuplicates {
         more: alike.found.saturating_sub(pairs.len() as u64),
@@ -209,11 +208,11 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
 
 /// The share of common entries among all entries of both.
 fn similarity(one: &[u32], other: &[u32]) -> f64 {
-    let shared = looks::shared(one, other);
-    let all = one.len() + other.len() - shared;
-    if all == 0 {
+    if one == other {
         return 1.0;
     }
+    let shared = looks::shared(one, other);
+    let all = one.len() + other.len() - shared;
     shared as f64 / all as f64
 }
 
