@@ -9,7 +9,7 @@ use memoir_vault::{
     seal::{Nonce, SealContext, SealedRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use zeroize::Zeroizing;
+use zeroize::Zeroize;
 
 use crate::core::{Error, Result, clock::Random};
 
@@ -66,8 +66,16 @@ impl Sealer<'_> {
     }
 }
 
-/// Plain text to be sealed. Wiped when dropped, and in the old place when it is moved to a larger one.
-struct Plain(Zeroizing<Vec<u8>>);
+/// Plain text to be sealed. Wiped when dropped, and in the old place when it is moved to a larger one. The rest of its
+/// room never held any: wiping that too would take longer than sealing a short text.
+#[derive(derive_more::Deref)]
+pub(super) struct Plain(#[deref(forward)] Vec<u8>);
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        self.0.as_mut_slice().zeroize();
+    }
+}
 
 impl Plain {
     /// Room for the text of most rows, in bytes.
@@ -78,9 +86,9 @@ impl Plain {
     fn move_to_larger(&mut self, needed: usize) {
         // The new place is twice as large, so that a long text is moved only a few times while it is written bit by
         // bit.
-        let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
-        larger.extend_from_slice(&self.0);
-        self.0 = larger;
+        let mut larger = Self(Vec::with_capacity(2 * needed));
+        larger.0.extend_from_slice(&self.0);
+        *self = larger;
     }
 }
 
@@ -107,11 +115,11 @@ impl Write for Plain {
 }
 
 /// JSON to be sealed, wiped when dropped.
-pub(super) fn plain_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
-    let mut plain = Plain(Zeroizing::new(Vec::with_capacity(Plain::ROOM)));
+pub(super) fn plain_json(value: &impl Serialize) -> Result<Plain> {
+    let mut plain = Plain(Vec::with_capacity(Plain::ROOM));
     serde_json::to_writer(&mut plain, value)
         .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?;
-    Ok(plain.0)
+    Ok(plain)
 }
 
 /// Opens the result of [`Sealer::seal`].
