@@ -257,9 +257,11 @@ fn write_memories(
             memory.recorded_at.microseconds(),
             BoundText(&memory.body),
         ];
-        // A new memory, and an edit that changes the size, cost a second look-up by this. Any other
-        // edit saves the pages of `memories_active` and what the write-ahead log would hold of them.
-        if reword.execute(row)? == 0 {
+        // One that is as it was saved is new, or gets another place: the first statement would not find it. An edit
+        // that changes the size costs a second look-up by that. Any other edit saves the pages of `memories_active` and
+        // what the write-ahead log would hold of them.
+        let is_edited = memory.updated_at != memory.recorded_at;
+        if !is_edited || reword.execute(row)? == 0 {
             one(replace.execute(row)?, "memories")?;
         }
         if let Some(progress) = progress {
