@@ -521,8 +521,8 @@ impl Agent {
                 tags,
                 numbers: BTreeSet::new(),
             });
-        } else if self.known_immutable().is_none() {
-            self.immutable = None;
+        } else {
+            self.immutable = self.immutable.take().filter(|known| known.tags == tags);
         }
         if let Some(immutable) = &mut self.immutable {
             match is_immutable {
