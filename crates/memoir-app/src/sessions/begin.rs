@@ -104,6 +104,10 @@ impl Sessions<'_> {
         Box::pin(self.check_driven_session(is_requested)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
+        if lease.is_some() {
+            // The request for consent reads the memories again.
+            self.memoir.opened.expect(self.scope);
+        }
         let query = AgentQuery::of_memories(Selection::ActiveCore);
         let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
