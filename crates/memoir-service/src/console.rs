@@ -1,7 +1,10 @@
 //! The service's functions for the console's pages: signing in by the rules of the other interfaces, and waking its
 //! workers.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 use async_trait::async_trait;
 use axum::{
@@ -117,8 +120,15 @@ impl Host for Service {
         self.check_transport(head)?;
         // Attempts are not counted: a secret of 256 bits cannot be guessed, and attempts of others must not lock out
         // the first administrator.
-        let opens = self.first.opens(&self.memoir, secret).await;
-        opens.map_err(|error| refusal(error.into()))
+        let had_users = self.memoir.ever_had_users().await;
+        if had_users.map_err(|error| refusal(error.into()))? {
+            // `Relaxed` is enough, here and below: the flag is never reset, and no other data depends on it.
+            self.is_first_link_dead.store(true, Ordering::Relaxed);
+        }
+        let link = self.options.first_link.as_ref();
+        // Compared also for an invalid link, so that the response time reveals nothing.
+        let fits = link.is_some_and(|link| link.is(secret));
+        Ok(fits && !self.is_first_link_dead.load(Ordering::Relaxed))
     }
 
     async fn create_first(
@@ -189,7 +199,7 @@ async fn make_first(
         account.create_first_user(&given.name, password).await?
     };
     // There is an administrator now, created here or in another way.
-    service.first.die();
+    service.is_first_link_dead.store(true, Ordering::Relaxed);
     let Some(user) = made else {
         return Ok(None);
     };

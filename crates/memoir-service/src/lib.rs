@@ -11,7 +11,6 @@ mod caller;
 mod console;
 mod errors;
 mod extract;
-mod first;
 mod host;
 mod limits;
 mod logs;
@@ -32,7 +31,7 @@ mod workers;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -179,8 +178,9 @@ pub(crate) struct ServiceParts {
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
-    /// The link that creates the first administrator.
-    pub(crate) first: first::FirstLink,
+    /// Whether an administrator exists, created in any way. The link that creates the first one is then never valid
+    /// again.
+    pub(crate) is_first_link_dead: AtomicBool,
     /// Held while a password is checked.
     pub(crate) hashing: tokio::sync::Semaphore,
     /// Woken when a session was queued.
@@ -214,7 +214,7 @@ impl Service {
             shares: limits::Shares::default(),
             foreground: Arc::default(),
             requests: requests::Requests::default(),
-            first: first::FirstLink::new(options.first_link.clone()),
+            is_first_link_dead: AtomicBool::new(false),
             options,
             in_flight: replies::InFlight::default(),
             attempts: limits::Attempts::default(),
