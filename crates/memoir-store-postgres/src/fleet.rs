@@ -441,11 +441,7 @@ impl Fleet for PostgresStore {
         ];
         let statements = statements.map(|sql| Statement::new(sql, values![]));
         let [agents, waiting, held] = self.connections.read_each(Reach::Fleet, statements).await?;
-        let sessions = |row: &dyn DatabaseRow| {
-            let mut columns = Columns::new(row, "sessions");
-            Ok((columns.count()?, columns.optional_time()?))
-        };
-        let (waiting, waiting_since) = first(&waiting, sessions)?.unwrap_or_default();
+        let (waiting, waiting_since) = first(&waiting, decode::session_counts)?.unwrap_or_default();
         let held = all(&held, |row| {
             let mut columns = Columns::new(row, "sessions");
             let (sessions, first_until) = (columns.count()?, columns.time()?);

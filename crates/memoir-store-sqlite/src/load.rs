@@ -1,12 +1,12 @@
 //! What the fleet is doing at the moment. Reads indexes and the running sessions, no agent and no text.
 
-use memoir_domain::{Timestamp, session::Driver};
-use memoir_store::{Error, FleetLoad, HeldSessions};
+use memoir_domain::session::Driver;
+use memoir_store::{FleetLoad, HeldSessions};
 use rusqlite::Connection;
 
 use crate::{
     agent::first,
-    decode::{Columns, DatabaseRow},
+    decode::{Columns, session_counts},
     error::Result,
     reader::ReadTransaction,
 };
@@ -29,10 +29,12 @@ pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
     let agents = first(connection, AGENTS, [], |row| {
         Columns::new(row, "agents").count()
     })?;
-    let (waiting, waiting_since) = first(connection, WAITING, [], counted)?.unwrap_or_default();
+    let (waiting, waiting_since) =
+        first(connection, WAITING, [], session_counts)?.unwrap_or_default();
     let mut held = Vec::new();
     for (driver, name) in [(Driver::Agent, "agent"), (Driver::Model, "model")] {
-        if let Some((sessions, Some(first_until))) = first(connection, HELD, [name], counted)? {
+        let counted = first(connection, HELD, [name], session_counts)?;
+        if let Some((sessions, Some(first_until))) = counted {
             held.push(HeldSessions {
                 driver,
                 sessions,
@@ -46,20 +48,6 @@ pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
         waiting_since,
         held,
     })
-}
-
-/// A count of sessions, and the earliest of a time of theirs; `None` where there are none.
-fn counted(row: &dyn DatabaseRow) -> memoir_store::Result<(u64, Option<Timestamp>)> {
-    let mut columns = Columns::new(row, "sessions");
-    let sessions = columns.count()?;
-    let earliest = columns
-        .optional_integer()?
-        .map(Timestamp::from_microseconds);
-    match earliest {
-        None => Ok((sessions, None)),
-        Some(Some(time)) => Ok((sessions, Some(time))),
-        Some(None) => Err(Error::inconsistent("sessions", "a time is out of range")),
-    }
 }
 
 #[cfg(test)]

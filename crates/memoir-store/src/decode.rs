@@ -419,6 +419,12 @@ pub fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> 
     Ok((columns.scope()?, session))
 }
 
+/// Reads how many sessions there are, and the earliest of a time of theirs.
+pub fn session_counts(row: &dyn DatabaseRow) -> Result<(u64, Option<Timestamp>)> {
+    let mut columns = Columns::new(row, "sessions");
+    Ok((columns.count()?, columns.optional_time()?))
+}
+
 /// Reads `columns!(record)`.
 pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
