@@ -82,17 +82,14 @@ impl Deliveries for SqliteStore {
                 one(claim.execute(claimed)?, "deliveries")?;
                 let found = first(connection, look, key, |row| {
                     let mut columns = Columns::new(row, "deliveries");
-                    Ok((columns.scope()?, columns.count()?))
+                    Ok(DeliveryRow {
+                        session,
+                        scope: columns.scope()?,
+                        attempt: columns.small_count()?,
+                    })
                 })?;
                 let missing = || inconsistent("deliveries", format!("{session} is no session"));
-                let (scope, attempt) = found.ok_or_else(missing)?;
-                let attempt = u32::try_from(attempt)
-                    .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
-                deliveries.push(DeliveryRow {
-                    scope,
-                    session,
-                    attempt,
-                });
+                deliveries.push(found.ok_or_else(missing)?);
             }
             fault::point("deliveries.claimed");
             Ok(WriteOutcome::with(deliveries))
