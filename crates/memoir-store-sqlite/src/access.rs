@@ -196,7 +196,7 @@ impl Access for SqliteStore {
                     reply.request_digest,
                     reply.recorded_at.microseconds(),
                 ])
-                .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
+                .map_err(|error| constraint(error, "replies", Error::Conflict))?;
             fault::point("reply.begun");
             if entered > 0 {
                 return Ok(WriteOutcome::with(None));
@@ -307,7 +307,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> erro
                 token.document.open,
                 BoundText(&token.document.sealed),
             ])
-            .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
+            .map_err(|error| constraint(error, "tokens", has_twin()))?;
         if written == 0 {
             // Another process wrote a later version.
             return Err(Error::Conflict.into());
@@ -342,7 +342,7 @@ pub(crate) fn create_user(
             user.document.open,
             BoundText(&user.document.sealed),
         ])
-        .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
+        .map_err(|error| constraint(error, "users", Error::NameTaken))?;
     one(written, "users")?;
     fault::point("user.created");
     Ok(WriteOutcome::with(true))

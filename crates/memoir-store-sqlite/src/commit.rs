@@ -149,7 +149,7 @@ fn write_agent(
         let written = connection.prepare_cached(sql)?.execute(row);
         // An agent's identifier is random. A row with the same one is an account's own log, whose identifier is the
         // account's, and which another process began concurrently. The caller must retry; no name is taken.
-        written.map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))
+        written.map_err(|error| constraint(error, "agents", Error::NameTaken))
     };
     if expected_version.is_none() {
         return one(write(INSERT_AGENT)?, "agents");
@@ -337,9 +337,7 @@ fn write_sessions(
         ];
         let write = |sql| {
             let written = connection.prepare_cached(sql)?.execute(row);
-            written.map_err(|error| {
-                constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
-            })
+            written.map_err(|error| constraint(error, "sessions", Error::SessionRunning))
         };
         // Asked from the cheapest case on: the same state and lease, another state or lease, a new
         // session. The insertion does nothing where the identifier is there already, which at that
@@ -413,7 +411,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
             .map_err(|error| {
                 // The version of the agent was right, so that only a row that was not written together with it can be
                 // at this place. It remains: a record is never overwritten.
-                constraint(error, "audit_records", Error::Conflict, Error::Conflict)
+                constraint(error, "audit_records", Error::Conflict)
             })?;
         one(written, "audit_records")?;
     }

@@ -29,17 +29,12 @@ pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> Q
     Error::inconsistent(table, problem).into()
 }
 
-/// Gives a broken constraint its meaning for the table written: what a unique index refuses, and what
-/// a primary key refuses.
-pub(crate) fn constraint(
-    error: rusqlite::Error,
-    table: &'static str,
-    unique: Error,
-    primary_key: Error,
-) -> QueryFault {
+/// Gives a broken constraint its meaning for the table written. What a unique index refuses differs; another row with
+/// the same primary key is always a conflict.
+pub(crate) fn constraint(error: rusqlite::Error, table: &'static str, unique: Error) -> QueryFault {
     match extended_code(&error) {
         Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => unique.into(),
-        Some(ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => primary_key.into(),
+        Some(ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => Error::Conflict.into(),
         Some(ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
             inconsistent(table, "a row refers to another one that does not exist")
         }

@@ -38,7 +38,7 @@ impl Fleet for SqliteStore {
                 account.folded_name,
                 account.created_at.microseconds(),
             ]);
-            let refused = |error| constraint(error, "accounts", Error::NameTaken, Error::Conflict);
+            let refused = |error| constraint(error, "accounts", Error::NameTaken);
             one(written.map_err(refused)?, "accounts")?;
             Ok(WriteOutcome::DONE)
         })
