@@ -32,20 +32,13 @@ pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> Q
 /// Gives a broken constraint its meaning for the table written. What a unique index refuses differs; another row with
 /// the same primary key is always a conflict.
 pub(crate) fn constraint(error: rusqlite::Error, table: &'static str, unique: Error) -> QueryFault {
-    match extended_code(&error) {
+    match error.sqlite_extended_error_code() {
         Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => unique.into(),
         Some(ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => Error::Conflict.into(),
         Some(ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
             inconsistent(table, "a row refers to another one that does not exist")
         }
         _ => error.into(),
-    }
-}
-
-fn extended_code(error: &rusqlite::Error) -> Option<i32> {
-    match error {
-        rusqlite::Error::SqliteFailure(error, _) => Some(error.extended_code),
-        _ => None,
     }
 }
 
