@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
-    FURTHEST_DAYS, MessageOutcome, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
-    Waiting, select,
+    FURTHEST_DAYS, MessageOutcome, MessageRow, Result, TranscriptRow, Transcripts, Waiting, select,
 };
 use rusqlite::{Connection, params};
 
@@ -206,7 +205,16 @@ pub(crate) fn write_waiting(
             fault::point("transcript.due");
         }
         Waiting::Again { which, count, .. } => {
-            revive(connection, agent, *which, *count, due_at)?;
+            if execute(connection, which.statement(), [agent])? as u64 != *count {
+                // Words were forgotten since they were counted.
+                return Err(memoir_store::Error::Conflict.into());
+            }
+            execute(
+                connection,
+                "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
+                 WHERE agent_id = ?1 AND claimed_until IS NULL",
+                params![agent, due_at.microseconds()],
+            )?;
             fault::point("transcript.revived");
         }
     }
@@ -284,26 +292,6 @@ pub(crate) fn transcript(
         decode::kept_words,
     )?;
     Ok(transcript.with(counts, kept))
-}
-
-fn revive(
-    connection: &Connection,
-    agent: &[u8; 16],
-    which: Reviving,
-    count: u64,
-    due_at: Timestamp,
-) -> error::Result<()> {
-    if execute(connection, which.statement(), [agent])? as u64 != count {
-        // Words were forgotten since they were counted.
-        return Err(memoir_store::Error::Conflict.into());
-    }
-    execute(
-        connection,
-        "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
-         WHERE agent_id = ?1 AND claimed_until IS NULL",
-        params![agent, due_at.microseconds()],
-    )
-    .map(drop)
 }
 
 /// A range of an index.
