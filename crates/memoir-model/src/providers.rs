@@ -1,7 +1,6 @@
 //! From a model's name to the model.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -31,6 +30,8 @@ type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
 /// Requests to `https` servers go through the proxy named by `HTTPS_PROXY` (or `ALL_PROXY`, each also in lower case),
 /// unless `NO_PROXY` lists the host; such a proxy learns the host's name only. Requests over plain `http` never go
 /// through a proxy, which could read them.
+#[derive(derive_more::Debug)]
+#[debug("Providers {{ providers: {providers:?}, .. }}")]
 pub struct Providers {
     providers: BTreeMap<String, Provider>,
     environment: Box<Environment>,
@@ -422,15 +423,6 @@ impl Providers {
                 chain(&error)
             )
         })
-    }
-}
-
-impl fmt::Debug for Providers {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Providers")
-            .field("providers", &self.providers)
-            .finish_non_exhaustive()
     }
 }
 

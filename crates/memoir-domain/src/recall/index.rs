@@ -11,10 +11,7 @@
 
 mod stored;
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt,
-};
+use std::collections::{HashMap, HashSet};
 
 use memoir_text::{
     Cut, Language, TermKind, corrects, has_compounds, is_function_pair, is_function_word,
@@ -128,7 +125,8 @@ struct IndexSlot {
 }
 
 /// The index of an agent's memories. Built from opened texts; `Debug` prints counts only.
-#[derive(Default)]
+#[derive(Default, derive_more::Debug)]
+#[debug("RecallIndex({} memories, {} bytes)", self.slot_of.len(), self.bytes())]
 pub struct RecallIndex {
     units: Wiped<Unit>,
     letters: Wiped<u8>,
@@ -161,13 +159,6 @@ const LANGUAGES: usize = 17;
 
 fn language_place(language: Option<Language>) -> usize {
     language.map_or(LANGUAGES - 1, |language| language as usize)
-}
-
-impl fmt::Debug for RecallIndex {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (memories, bytes) = (self.slot_of.len(), self.bytes());
-        write!(formatter, "RecallIndex({memories} memories, {bytes} bytes)")
-    }
 }
 
 impl Drop for RecallIndex {
