@@ -78,8 +78,8 @@ fn keep_first(kept: &mut Option<ReplayMismatch>, mismatch: ReplayMismatch) {
     }
 }
 
-/// An agent rebuilt from its records, from the first one on.
-#[derive(Debug, Clone)]
+/// An agent rebuilt from its records, from the first one on. By default, the state before them.
+#[derive(Debug, Clone, Default)]
 pub struct Replay {
     name: String,
     settings: Settings,
@@ -92,8 +92,7 @@ pub struct Replay {
     /// Each with the place of the last record of it.
     access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
     effective_records: EffectiveRecords,
-    next_number: Number,
-    next_seq: u64,
+    last_seq: u64,
     erased_at: Option<Timestamp>,
     last_set: BTreeMap<&'static str, u64>,
 }
@@ -211,26 +210,6 @@ pub struct SessionEnd {
     pub stats: Option<Box<str>>,
 }
 
-impl Default for Replay {
-    /// Before the first record.
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            settings: Settings::default(),
-            memories: Vec::new(),
-            tally: Tally::default(),
-            removed_off: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            access: BTreeMap::new(),
-            effective_records: EffectiveRecords::default(),
-            next_number: Number(1),
-            next_seq: 1,
-            erased_at: None,
-            last_set: BTreeMap::new(),
-        }
-    }
-}
-
 impl Replay {
     /// From a whole log, oldest first.
     ///
@@ -249,8 +228,9 @@ impl Replay {
     /// # Errors
     /// It does not fit the previous ones.
     pub fn apply(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
-        if record.seq != self.next_seq {
-            let problem = format!("is where record {} is expected", self.next_seq);
+        let next = self.last_seq + 1;
+        if record.seq != next {
+            let problem = format!("is where record {next} is expected");
             return Err(ReplayMismatch::at(record.seq, problem));
         }
         // Before the changes: a record of an erased agent must not become a part of the state.
@@ -264,7 +244,7 @@ impl Replay {
         self.apply_session(record)?;
         self.apply_access(record)?;
         self.effective_records.apply(record);
-        self.next_seq += 1;
+        self.last_seq = record.seq;
         Ok(())
     }
 
@@ -284,6 +264,10 @@ impl Replay {
         Ok(())
     }
 
+    fn next_number(&self) -> Number {
+        Number(self.memories.len() as u64 + 1)
+    }
+
     fn known(&self, number: Number) -> Option<&KnownMemory> {
         // Numbers begin with 1, so that the list has each at one place less and needs no map.
         let index = usize::try_from(number.0).ok()?.checked_sub(1)?;
@@ -294,11 +278,11 @@ impl Replay {
         let (seq, number) = (record.seq, change.number());
         let mismatch = |problem: String| Err(ReplayMismatch::at(seq, problem));
         match (change.before(), self.known(number)) {
-            (None, _) if number != self.next_number => {
-                let next = self.next_number;
+            (None, _) if number != self.next_number() => {
+                let next = self.next_number();
                 return mismatch(format!("makes memory {number} where {next} is next"));
             }
-            (None, _) => self.next_number = Number(number.0 + 1),
+            (None, _) => {}
             (Some(_), None) => {
                 return mismatch(format!("changes memory {number}, which was never made"));
             }
@@ -496,18 +480,19 @@ impl Replay {
 
     /// Whether the log ends where the agent says that it does.
     fn check_end(&self, agent: &Agent) -> Result<(), ReplayMismatch> {
-        let (seq, problem) = if agent.next_seq > self.next_seq {
+        let (next_seq, next_number) = (self.last_seq + 1, self.next_number());
+        let (seq, problem) = if agent.next_seq > next_seq {
             let last = agent.next_seq - 1;
             let problem =
                 format!("is missing: table `agents` says that the log ends with record {last}");
-            (Some(self.next_seq), problem)
-        } else if agent.next_seq < self.next_seq {
+            (Some(next_seq), problem)
+        } else if agent.next_seq < next_seq {
             let problem = "is too many: table `agents` says that the log ends before it";
             (Some(agent.next_seq), problem.to_owned())
-        } else if agent.next_number != self.next_number {
-            let (stored, recorded) = (agent.next_number, self.next_number);
+        } else if agent.next_number != next_number {
+            let stored = agent.next_number;
             let problem =
-                format!("the next memory is {stored} by its row and {recorded} by the records");
+                format!("the next memory is {stored} by its row and {next_number} by the records");
             (None, format!("table `agents`: {problem}"))
         } else if agent.erased_at != self.erased_at {
             let problem = "table `agents`: `erased_at` is not as recorded";
