@@ -33,20 +33,12 @@ use crate::{
 
 /// The first mismatch. Names it by table, number and field, never by an agent's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{problem}", seq.map(|seq| format!("record {seq}: ")).unwrap_or_default())]
 pub struct ReplayMismatch {
     /// The mismatching record, or the last one that touched the mismatching row; `None` where there is none.
     pub seq: Option<u64>,
     /// What is wrong.
     pub problem: String,
-}
-
-impl fmt::Display for ReplayMismatch {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.seq {
-            Some(seq) => write!(formatter, "record {seq}: {}", self.problem),
-            None => formatter.write_str(&self.problem),
-        }
-    }
 }
 
 impl ReplayMismatch {
