@@ -3,7 +3,6 @@
 use std::{str::FromStr, time::Duration};
 
 use jiff::{civil, tz::TimeZone};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Microseconds in one day of 24 hours.
 const DAY: i64 = 86_400 * 1_000_000;
@@ -178,15 +177,4 @@ impl FromStr for Timestamp {
     }
 }
 
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+serde_as_text!(Timestamp);

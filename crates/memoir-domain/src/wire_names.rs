@@ -63,6 +63,25 @@ macro_rules! wire_names {
     };
 }
 
+/// Serializes a type as the text that it is displayed as, and reads it by parsing.
+#[macro_export]
+macro_rules! serde_as_text {
+    ($name:ident) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                let text = <String as ::serde::Deserialize>::deserialize(source)?;
+                text.parse().map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
 /// The names of these fields, as far as two values differ in them.
 macro_rules! differing {
     ($one:expr, $other:expr; $($field:ident),+) => {{

@@ -2,8 +2,6 @@
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 /// Providers that need no configuration, in the order in which messages list them.
 pub const KNOWN_PROVIDERS: [&str; 7] = [
     "anthropic",
@@ -20,11 +18,8 @@ pub const KNOWN_PROVIDERS: [&str; 7] = [
 ///
 /// The provider is 1 to 50 of `a-z`, `0-9`, `-` and `_`; the name 1 to 200 characters without white
 /// space or control characters. Whether the provider exists is for [`crate::Providers`] to say.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{}", self.whole)]
-#[serde(try_from = "String", into = "String")]
 pub struct ModelName {
     whole: String,
     colon: usize,
@@ -160,19 +155,7 @@ impl FromStr for ModelName {
     }
 }
 
-impl TryFrom<String> for ModelName {
-    type Error = ModelNameError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<ModelName> for String {
-    fn from(name: ModelName) -> Self {
-        name.whole
-    }
-}
+memoir_domain::serde_as_text!(ModelName);
 
 #[cfg(test)]
 mod tests {

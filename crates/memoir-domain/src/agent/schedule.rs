@@ -92,8 +92,7 @@ impl WeeklySlot {
 }
 
 /// When the schedule begins an agent's sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RefinementSchedule {
     /// In the installation's weekly slot, and for budget pressure.
     #[default]
@@ -143,19 +142,7 @@ impl FromStr for RefinementSchedule {
     }
 }
 
-impl TryFrom<String> for RefinementSchedule {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        text.parse()
-    }
-}
-
-impl From<RefinementSchedule> for String {
-    fn from(schedule: RefinementSchedule) -> Self {
-        schedule.to_string()
-    }
-}
+serde_as_text!(RefinementSchedule);
 
 impl fmt::Display for RefinementSchedule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
