@@ -209,9 +209,7 @@ impl Caller {
             Some(own) => own.clone(),
             None => self.account().agent(agent).await?,
         };
-        self.reached(found)
-            // As for an unknown name: an agent learns nothing about other agents.
-            .map_err(|_| Error::NoAgent(agent.to_owned()).into())
+        self.reached(found, agent, Error::NoAgent)
     }
 
     /// Makes the service check immediately for conversations to read.
@@ -239,9 +237,7 @@ impl Caller {
             // An agent's own way searches its own sessions alone: another's is not found.
             None => self.account().session_agent(session).await?,
         };
-        let reached = self.reached(agent);
-        let reached = reached.map_err(|_| Error::NoSession(session.to_owned()))?;
-        Ok((reached, id))
+        Ok((self.reached(agent, session, Error::NoSession)?, id))
     }
 
     pub(crate) async fn reach_access(
@@ -252,12 +248,15 @@ impl Caller {
             Some(own) => (own.clone(), own.grants().own_access_id(request).await?),
             None => self.account().access_agent(request).await?,
         };
-        let reached = self.reached(agent);
-        let reached = reached.map_err(|_| Error::NoAccessRequest(request.to_owned()))?;
-        Ok((reached, id))
+        Ok((self.reached(agent, request, Error::NoAccessRequest)?, id))
     }
 
-    fn reached(&self, agent: AgentHandle) -> Result<Reached, NotReached> {
+    fn reached(
+        &self,
+        agent: AgentHandle,
+        sought: &str,
+        missing: fn(String) -> Error,
+    ) -> Result<Reached, Problem> {
         let id: AgentId = agent.scope().agent;
         match self.principal.agent {
             None => Ok(Reached {
@@ -270,7 +269,8 @@ impl Caller {
                 agent,
                 viewer: Viewer::Agent,
             }),
-            Some(_) => Err(NotReached),
+            // As for an unknown name: an agent learns nothing about other agents.
+            Some(_) => Err(missing(sought.to_owned()).into()),
         }
     }
 }
@@ -287,9 +287,6 @@ fn presented(parts: &Parts) -> Result<&str, Problem> {
         .map(|(_, token)| token.trim())
         .ok_or_else(Problem::unauthorized)
 }
-
-/// Access to another caller's data.
-struct NotReached;
 
 impl FromRequestParts<Service> for Caller {
     type Rejection = Problem;
