@@ -71,29 +71,23 @@ impl<T> Page<T> {
     }
 
     /// From up to `limit + 1` items: one more than wanted shows that there is a next page.
-    pub(crate) fn of<V, C: Serialize>(
-        mut items: Vec<V>,
-        limit: u32,
-        place: impl Fn(&V) -> C,
-        show: impl FnMut(V) -> T,
-    ) -> Self {
+    pub(crate) fn of<C: Serialize>(mut items: Vec<T>, limit: u32, place: impl Fn(&T) -> C) -> Self {
         let limit = limit as usize;
         let has_more = items.len() > limit;
         items.truncate(limit);
-        Self::cut(items, has_more, place, show)
+        Self::cut(items, has_more, place)
     }
 
     /// From the items of the page; `has_more` where others follow them.
-    pub(crate) fn cut<V, C: Serialize>(
-        items: Vec<V>,
+    pub(crate) fn cut<C: Serialize>(
+        items: Vec<T>,
         has_more: bool,
-        place: impl Fn(&V) -> C,
-        show: impl FnMut(V) -> T,
+        place: impl Fn(&T) -> C,
     ) -> Self {
         let last = items.last().filter(|_| has_more);
         let cursor = last.and_then(|last| serde_json::to_vec(&place(last)).ok());
         Self {
-            items: items.into_iter().map(show).collect(),
+            items,
             next_cursor: cursor.map(|cursor| URL_SAFE_NO_PAD.encode(cursor)),
         }
     }

@@ -138,7 +138,7 @@ pub(crate) async fn list(
     // One more than is shown says whether there is a next page.
     let requests = reached.lens().access_requests(before, limit + 1).await?;
     let place = |request: &ShownAccessRequest| (request.requested_at, request.id);
-    let page = Page::of(requests, limit, place, |request| request);
+    let page = Page::of(requests, limit, place);
     Ok(axum::Json(page).into_response())
 }
 

@@ -38,8 +38,8 @@ pub(crate) async fn list(
     let limit = parameters.limit()?;
     let after: Option<String> = parameters.after()?;
     let agents = account.agent_page(after.as_deref(), limit + 1).await?;
-    let page = Page::of(agents, limit, |agent| agent.name.clone(), ShownAgent::from);
-    Ok(axum::Json(page).into_response())
+    let page = Page::of(agents, limit, |agent| agent.name.clone());
+    Ok(axum::Json(page.map(ShownAgent::from)).into_response())
 }
 
 /// Creates an agent: a name, and any settings.

@@ -103,7 +103,7 @@ pub(crate) async fn list(
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
     let lens = reached.lens();
     let (records, has_more) = lens.record_page(&query, from_seq, limit).await?;
-    let page = Page::cut(records, has_more, |record| record.seq, |record| record);
+    let page = Page::cut(records, has_more, |record| record.seq);
     Ok(axum::Json(page).into_response())
 }
 
@@ -121,8 +121,9 @@ pub(crate) async fn list_all(
     let after: Option<RecordPlace> = parameters.after()?;
     let order = RecordOrder::OldestFirst;
     let records = account.record_page(&query, order, after, limit + 1).await?;
-    let page = Page::of(records, limit, |(place, _)| *place, |(_, record)| record);
-    Ok(axum::Json(page.map(ShownRecord::from)).into_response())
+    let page = Page::of(records, limit, |(place, _)| *place);
+    let page = page.map(|(_, record)| ShownRecord::from(record));
+    Ok(axum::Json(page).into_response())
 }
 
 /// Recomputes the agent's chain, replays it against what is stored, and names the first record that does

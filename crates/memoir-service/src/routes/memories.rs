@@ -346,12 +346,7 @@ async fn by_number(
             break;
         }
     }
-    Ok(Page::of(
-        found,
-        limit,
-        |memory| memory.number,
-        |memory| memory,
-    ))
+    Ok(Page::of(found, limit, |memory| memory.number))
 }
 
 /// Matches by rank: a cursor holds the number of those seen, and the last of them.
@@ -368,15 +363,11 @@ async fn matches(
     let (after, with_discarded) = (parameters.after()?, selected.with_discarded);
     let lens = reached.lens();
     let answer = lens.recall_page(&query, after, with_discarded).await?;
-    let page = Page::of(
-        answer.found,
-        limit,
-        |(found, _)| found.place(),
-        |(found, memory)| match selected.explain {
-            true => memory.explained(found),
-            false => memory,
-        },
-    );
+    let page = Page::of(answer.found, limit, |(found, _)| found.place());
+    let page = page.map(|(found, memory)| match selected.explain {
+        true => memory.explained(found),
+        false => memory,
+    });
     Ok(FoundPage {
         page,
         meaning: answer.meaning,

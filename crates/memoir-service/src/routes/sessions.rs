@@ -163,8 +163,7 @@ pub(crate) async fn list(
     let limit = parameters.limit()?;
     let before: Option<(Timestamp, SessionId)> = parameters.after()?;
     let sessions = reached.lens().session_page(before, limit + 1).await?;
-    let place = |session: &ShownSession| (session.started_at, session.id);
-    let page = Page::of(sessions, limit, place, |session| session);
+    let page = Page::of(sessions, limit, |session| (session.started_at, session.id));
     Ok(axum::Json(page).into_response())
 }
 
