@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use memoir_domain::{PrivateJson, Timestamp, memory::Number, mend};
+use memoir_domain::{PrivateJson, memory::Number, mend};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
@@ -194,16 +194,6 @@ impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
     }
 }
 
-/// A point in time in a query.
-pub(crate) fn time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
-    read(field, text, str::parse)
-}
-
-/// The end of a range in a query: a date alone means the whole of that day.
-pub(crate) fn time_until(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
-    read(field, text, Timestamp::parse_until)
-}
-
 /// A value in a query.
 pub(crate) fn read<T, E: std::fmt::Display>(
     field: &str,
@@ -283,6 +273,8 @@ fn weight_of(range: &str) -> Option<(String, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use memoir_domain::Timestamp;
+
     use super::*;
 
     fn accepts(value: &str) -> bool {

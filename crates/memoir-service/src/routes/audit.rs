@@ -6,6 +6,7 @@ use axum::{
 };
 use memoir_app::{CheckpointView, RecordFilter, RecordOrder, RecordPlace, ShownRecord};
 use memoir_domain::{
+    Timestamp,
     audit::{Action, ActorKind},
     memory::Invalid,
 };
@@ -15,7 +16,7 @@ use utoipa::IntoParams;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, UrlQuery, number_of, prefers_text, read, time, time_until},
+    extract::{Path, UrlQuery, number_of, prefers_text, read},
     page::{Page, PageParameters},
     schemas,
     wire::Verified,
@@ -62,8 +63,8 @@ impl RecordsFilter {
             memory,
             actor: read("actor", self.actor.as_deref(), role)?,
             actor_name: self.actor_name,
-            since: time("since", self.since.as_deref())?,
-            until: time_until("until", self.until.as_deref())?,
+            since: read("since", self.since.as_deref(), str::parse)?,
+            until: read("until", self.until.as_deref(), Timestamp::parse_until)?,
             ..RecordFilter::default()
         };
         Invalid::check_range(query.since, query.until)

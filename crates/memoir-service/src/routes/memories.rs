@@ -21,9 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{
-        JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read, time, time_until,
-    },
+    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read},
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
@@ -233,8 +231,8 @@ impl MemoriesFilter {
         let mut query = RecallQuery {
             kind: read("kind", self.kind.as_deref(), kind)?,
             origin: read("origin", self.origin.as_deref(), origin)?,
-            since: time("since", self.since.as_deref())?,
-            until: time_until("until", self.until.as_deref())?,
+            since: read("since", self.since.as_deref(), str::parse)?,
+            until: read("until", self.until.as_deref(), Timestamp::parse_until)?,
             text: self.q.unwrap_or_default(),
             tag: self.tag,
             ..RecallQuery::default()
