@@ -8,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::RequestOutcome;
-use memoir_domain::memory::Number;
 
 use super::{agents, memories, own, sessions};
 use crate::{
@@ -73,7 +72,7 @@ impl RepeatedRequest {
                 | "/agents/{agent}/memories/{number}/discard"
                 | "/agents/{agent}/memories/{number}/promote",
                 _,
-            ) => memories::handled_before(caller, &agent, self.number()?).await,
+            ) => memories::handled_before(caller, &agent, extract::number(self.part(5))?).await,
             ("POST", "/agents", _) => {
                 let shown = agents::shown_before(caller, &agent).await?;
                 Ok((StatusCode::CREATED, shown).into_response())
@@ -100,9 +99,5 @@ impl RepeatedRequest {
     /// A part of its path, from 1.
     fn part(&self, at: usize) -> &str {
         self.path.split('/').nth(at).unwrap_or_default()
-    }
-
-    fn number(&self) -> Result<Number, Problem> {
-        extract::number(self.part(5))
     }
 }
