@@ -64,6 +64,18 @@ pub(crate) struct Obstacle {
     memories: Vec<u64>,
 }
 
+/// A value that a setting had.
+#[derive(ToSchema)]
+pub(crate) struct Version {
+    /// The place in the agent's log of the record that set it.
+    seq: u64,
+    #[schema(format = DateTime)]
+    at: String,
+    actor: Actor,
+    /// Null for the default.
+    value: TextOrNumber,
+}
+
 /// The outcome of a rewind, in numbers.
 #[derive(ToSchema)]
 pub(crate) struct Rewound {

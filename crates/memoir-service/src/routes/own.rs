@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use memoir_app::OwnSetting;
-use memoir_domain::{PrivateJson, PrivateText, Timestamp, agent::Field, audit::Actor};
+use memoir_domain::{PrivateJson, PrivateText, agent::Field, authoring::RecordedSetting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -113,24 +113,11 @@ pub(crate) async fn change(
     Ok(shown(set, field, warnings))
 }
 
-/// A value that a setting had.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Version {
-    /// The place in the agent's log of the record that set it.
-    seq: u64,
-    #[schema(format = DateTime, value_type = String)]
-    at: Timestamp,
-    #[schema(value_type = schemas::Actor)]
-    actor: Actor,
-    /// Null for the default.
-    #[schema(value_type = schemas::TextOrNumber)]
-    value: PrivateJson,
-}
-
 /// The values that a setting had, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Versions {
-    items: Vec<Version>,
+    #[schema(value_type = Vec<schemas::Version>)]
+    items: Vec<RecordedSetting>,
 }
 
 /// The values that a setting of the agent's own had, newest first, at most twenty. Earlier ones are in the audit.
@@ -142,17 +129,8 @@ pub(crate) async fn history(
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
-    let versions = own.setting_history(field(&name)?).await?;
-    let items = versions.into_iter().map(|version| Version {
-        seq: version.seq,
-        at: version.at,
-        actor: version.actor,
-        value: version.value,
-    });
-    Ok(axum::Json(Versions {
-        items: items.collect(),
-    })
-    .into_response())
+    let items = own.setting_history(field(&name)?).await?;
+    Ok(axum::Json(Versions { items }).into_response())
 }
 
 /// Returns a setting of the agent's own to its value before the last change. Doing so again undoes that.
