@@ -9,6 +9,7 @@ use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
     SessionId,
     session::{Driver, EDIT_CAP, State as SessionState, Stats},
+    session_entry,
 };
 use serde::Deserialize;
 
@@ -198,20 +199,8 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
 
 /// The result of a session: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
 fn measured(session: &SessionFacts) -> String {
-    let memories = |count: u32| words::counted(count.into(), "memory", "memories");
-    let under = session.archived_under_summaries;
-    let alone = session.archived.saturating_sub(under);
-    let summaries = words::counted(session.summaries.into(), "summary", "summaries");
-    let what = match (under, alone) {
-        (0, 0) => session.stats.to_string(),
-        (0, alone) => format!("{} archived", memories(alone)),
-        (under, 0) => format!("{} archived under {summaries}", memories(under)),
-        (under, alone) => format!(
-            "{} archived under {summaries}, {} alone",
-            memories(under),
-            words::number(alone.into())
-        ),
-    };
+    let (stats, under) = (session.stats, session.archived_under_summaries);
+    let what = session_entry::outcome(stats, session.archived, under, session.summaries);
     match (session.pre_session_tokens, session.post_session_tokens) {
         (Some(before), Some(after)) => {
             let (before, after) = (words::number(before), words::number(after));

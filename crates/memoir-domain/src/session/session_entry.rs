@@ -7,23 +7,20 @@ use crate::{
 };
 
 /// The result of a session, as in `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
-pub fn measured(session: &Session, before: u64, after: u64) -> String {
-    format!(
-        "{}; {} → {} tokens",
-        outcome(session),
-        thousands(before),
-        thousands(after)
-    )
+fn measured(session: &Session, before: u64, after: u64) -> String {
+    let (stats, under) = (session.stats, session.archived_under_summaries);
+    let outcome = outcome(stats, session.archived, under, session.summaries);
+    let (before, after) = (thousands(before), thousands(after));
+    format!("{outcome}; {before} → {after} tokens")
 }
 
 /// The edits of a session, in terms of the archive where it archived memories.
-fn outcome(session: &Session) -> String {
-    let under = session.archived_under_summaries;
-    let alone = session.archived.saturating_sub(under);
+pub fn outcome(stats: Stats, archived: u32, under: u32, summaries: u32) -> String {
+    let alone = archived.saturating_sub(under);
     let memories = |count: u32| counted(u64::from(count), "memory", "memories");
-    let summaries = counted(u64::from(session.summaries), "summary", "summaries");
+    let summaries = counted(u64::from(summaries), "summary", "summaries");
     match (under, alone) {
-        (0, 0) => session.stats.to_string(),
+        (0, 0) => stats.to_string(),
         (0, alone) => format!("{} archived", memories(alone)),
         (under, 0) => format!("{} archived under {summaries}", memories(under)),
         (under, alone) => {
