@@ -118,6 +118,7 @@ pub(super) struct WipedTable {
 impl WipedTable {
     /// An empty one with room for so many numbers.
     pub(super) fn with_room(numbers: usize) -> Self {
+        // A power of two, since places are found with a mask.
         let room = ((numbers + 1) * 4 / 3 + 1).next_power_of_two().max(256);
         Self {
             keys: Wiped(vec![0; room]),
@@ -173,19 +174,11 @@ impl WipedTable {
     }
 
     fn grow(&mut self) {
-        // The size is a power of two, since places are found with a mask.
-        let room = (self.keys.len() * 2).max(256);
-        let mut larger = Self {
-            keys: Wiped(vec![0; room]),
-            values: Wiped(vec![0; room]),
-            used: self.used,
-        };
+        // Room for as many as there are places doubles these.
+        let mut larger = Self::with_room(self.keys.len());
         let old = self.keys.as_slice().iter().zip(self.values.as_slice());
         for (key, value) in old.filter(|(key, _)| **key != 0) {
-            if let Some(at) = larger.place(*key) {
-                larger.keys.as_mut_slice()[at] = *key;
-                larger.values.as_mut_slice()[at] = *value;
-            }
+            larger.get_or_put(*key, *value);
         }
         // The old table is wiped as it is dropped.
         *self = larger;
