@@ -40,12 +40,20 @@ impl<'a> Arguments<'a> {
         value.filter(|value| !value.is_null() && !is_blank(value))
     }
 
+    /// An optional argument as `read` takes it; `None` where it is absent, null or blank.
+    fn read<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+        problem: &str,
+    ) -> Result<Option<T>, Invalid> {
+        let read = |value| read(value).ok_or_else(|| Invalid::new(name, problem));
+        self.value(name).map(read).transpose()
+    }
+
     /// An optional text; `None` where it is absent, null or blank.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&'a str>, Invalid> {
-        let text = |value: &'a Value| value.as_str();
-        let wrong = || Invalid::new(name, "must be a text");
-        let value = self.value(name);
-        value.map(|value| text(value).ok_or_else(wrong)).transpose()
+        self.read(name, Value::as_str, "must be a text")
     }
 
     /// A text that may be blank; `None` where it is absent or null.
@@ -66,10 +74,7 @@ impl<'a> Arguments<'a> {
     /// Words such as tags; none where they are absent, null or blank.
     pub(crate) fn words(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
         let problem = "must be a list of texts, such as [\"bees\", \"hives\"] or \"bees, hives\"";
-        match self.value(name) {
-            None => Ok(Vec::new()),
-            Some(value) => read_words(value).ok_or_else(|| Invalid::new(name, problem)),
-        }
+        Ok(self.read(name, read_words, problem)?.unwrap_or_default())
     }
 
     /// The items of a list; none where it is absent, null or blank.
@@ -78,13 +83,8 @@ impl<'a> Arguments<'a> {
         name: &'static str,
         what: &'static str,
     ) -> Result<Cow<'a, [Value]>, Invalid> {
-        match self.value(name) {
-            None => Ok(Cow::Borrowed(&[])),
-            Some(value) => {
-                let problem = || Invalid::new(name, format!("must be a list of {what}"));
-                read_list(value).ok_or_else(problem)
-            }
-        }
+        let problem = format!("must be a list of {what}");
+        Ok(self.read(name, read_list, &problem)?.unwrap_or_default())
     }
 
     /// Whole texts, which may have commas; none where they are absent, null or blank.
@@ -118,11 +118,7 @@ impl<'a> Arguments<'a> {
 
     /// A count; `None` where it is absent, null or blank.
     pub(crate) fn count(&self, name: &'static str) -> Result<Option<u64>, Invalid> {
-        let wrong = || Invalid::new(name, "must be a whole number, 0 or more");
-        let value = self.value(name);
-        value
-            .map(|value| read_count(value).ok_or_else(wrong))
-            .transpose()
+        self.read(name, read_count, "must be a whole number, 0 or more")
     }
 
     /// A time; `None` where it is absent, null or blank.
@@ -147,19 +143,15 @@ impl<'a> Arguments<'a> {
 
     /// A memory's number in each of its written forms.
     pub(crate) fn number(&self, name: &'static str) -> Result<Number, Invalid> {
-        let value = self.value(name);
-        let value = value.ok_or_else(|| Invalid::new(name, "is missing"))?;
         let problem = "must be the number of one memory, such as 17 or \"#17\"";
-        read_number(value).ok_or_else(|| Invalid::new(name, problem))
+        let number = self.read(name, read_number, problem)?;
+        number.ok_or_else(|| Invalid::new(name, "is missing"))
     }
 
     /// Memories' numbers in each of their written forms; none where they are absent, null or blank.
     pub(crate) fn numbers(&self, name: &'static str) -> Result<Vec<Number>, Invalid> {
         let problem = "must be a list of memories' numbers, such as [17, 21] or \"17, 21\"";
-        match self.value(name) {
-            None => Ok(Vec::new()),
-            Some(value) => read_numbers(value).ok_or_else(|| Invalid::new(name, problem)),
-        }
+        Ok(self.read(name, read_numbers, problem)?.unwrap_or_default())
     }
 
     /// A kind of memory; `None` where it is absent, null or blank.
