@@ -152,7 +152,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     let AccessCall {
         agent, arguments, ..
     } = call;
-    let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
+    let arguments = Arguments::of_tool(TOOL, arguments)?;
     let (grants, id) = (agent.grants(), arguments.needed("request_id")?);
     let id = grants.own_access_id(id).await?;
     // What the agent says itself counts before what a person said.

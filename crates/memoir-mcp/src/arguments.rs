@@ -10,12 +10,24 @@ use memoir_domain::{
 };
 use serde_json::{Map, Value};
 
+use crate::tools;
+
 pub(crate) struct Arguments<'a>(&'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {
     /// # Errors
+    /// They are no object, or have one that the schema of the tool does not name.
+    pub(crate) fn of_tool(tool: &str, value: &'a Value) -> Result<Self, Invalid> {
+        let tool = tools::all().iter().find(|one| one.name == tool);
+        let known = tool.and_then(|tool| tool.input_schema.get("properties")?.as_object());
+        let known = known.into_iter().flat_map(Map::keys);
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        Self::of(value, &known)
+    }
+
+    /// # Errors
     /// They are no object, or have one that is not among `known`.
-    pub(crate) fn of(value: &'a Value, known: &[&'static str]) -> Result<Self, Invalid> {
+    pub(crate) fn of(value: &'a Value, known: &[&str]) -> Result<Self, Invalid> {
         let Value::Object(map) = value else {
             return Err(Invalid::new("arguments", "must be a JSON object"));
         };

@@ -29,8 +29,7 @@ fn core_notes(arguments: &Arguments<'_>) -> Result<Vec<CoreNote>, Invalid> {
 }
 
 /// Takes messages to be read.
-pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let given = Arguments::of(arguments, &["messages", "now"])?;
+pub(crate) async fn absorb(agent: &OwnAgent, given: &Arguments<'_>) -> Result<Value> {
     let now = given.flag("now")?;
     if !given.is_set("messages") {
         return Err(Invalid::new("messages", "is missing").into());
@@ -54,9 +53,8 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
 
 /// Shows waiting messages to an agent that reads them itself; those that it has read are marked, and its notes are
 /// saved.
-pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let given = Arguments::of(arguments, &["part", "journal", "core"])?;
-    let (journal, core) = (given.texts("journal")?, core_notes(&given)?);
+pub(crate) async fn read(agent: &OwnAgent, given: &Arguments<'_>) -> Result<Value> {
+    let (journal, core) = (given.texts("journal")?, core_notes(given)?);
     // The notes come first: the part that is shown below follows them.
     let noted = match given.text("part")? {
         Some(part) => Some(agent.note_part(part, &journal, &core).await?),
@@ -94,8 +92,7 @@ pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 }
 
 /// The agent's model names the journal entries to promote.
-pub(crate) async fn reflect(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    Arguments::of(arguments, &[])?;
+pub(crate) async fn reflect(agent: &OwnAgent, _: &Arguments<'_>) -> Result<Value> {
     let mut answer = shown(&agent.life().reflect().await?)?;
     answer["type"] = "reflected".into();
     Ok(answer)

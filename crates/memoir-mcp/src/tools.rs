@@ -312,17 +312,18 @@ pub(crate) fn is_one(name: &str) -> bool {
 }
 
 pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
+    let given = || Arguments::of_tool(name, arguments);
     match name {
-        "save_memory" => save(agent, arguments).await,
-        "promote_memory" => promote(agent, arguments).await,
-        "recall_memories" => recall(agent, arguments).await,
-        CONTEXT => context(agent, arguments).await,
-        "view_config" => view_config(agent, arguments).await,
-        "update_config" => update_config(agent, arguments).await,
-        "open_refinement" => open(agent, arguments).await,
-        "reflect" => life::reflect(agent, arguments).await,
-        "absorb_transcript" => life::absorb(agent, arguments).await,
-        READ => life::read(agent, arguments).await,
+        "save_memory" => save(agent, &given()?).await,
+        "promote_memory" => promote(agent, &given()?).await,
+        "recall_memories" => recall(agent, &given()?).await,
+        CONTEXT => context(agent, &given()?).await,
+        "view_config" => view_config(agent, &given()?).await,
+        "update_config" => update_config(agent, &given()?).await,
+        "open_refinement" => open(agent, &given()?).await,
+        "reflect" => life::reflect(agent, &given()?).await,
+        "absorb_transcript" => life::absorb(agent, &given()?).await,
+        READ => life::read(agent, &given()?).await,
         // The session refuses a name that no tool has.
         tool => call_session_tool(agent, tool, arguments).await,
     }
@@ -334,17 +335,7 @@ pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
         .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))
 }
 
-async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let known = [
-        "content",
-        "kind",
-        "tags",
-        "source",
-        "origin",
-        "created_at",
-        "replaces",
-    ];
-    let arguments = Arguments::of(arguments, &known)?;
+async fn save(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let input = MemoryInput {
         content: arguments.needed("content")?.into(),
         kind: arguments.kind()?,
@@ -363,18 +354,14 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     shown(saved)
 }
 
-async fn promote(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let number = Arguments::of(arguments, &["number"])?.number("number")?;
+async fn promote(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
+    let number = arguments.number("number")?;
     let (memories, me) = (agent.memories(), agent.as_actor());
     let memory = memories.handle(number, Handling::Promote, &me).await?;
     shown(&memory)
 }
 
-async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let known = [
-        "query", "kind", "tag", "origin", "since", "until", "limit", "explain",
-    ];
-    let arguments = Arguments::of(arguments, &known)?;
+async fn recall(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let limit = arguments.count("limit")?.unwrap_or(RECALLED);
     if !(1..=MOST_RECALLED).contains(&limit) {
         let problem = format!("must be 1 to {MOST_RECALLED}");
@@ -409,8 +396,7 @@ async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Ok(recalled)
 }
 
-async fn context(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["max_tokens"])?;
+async fn context(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let mut context = shown(&agent.context(arguments.count("max_tokens")?).await?)?;
     let unread = agent.life().unread().await?;
     if unread > 0 {
@@ -441,9 +427,8 @@ fn config(own: &OwnSetting, field: Field, warnings: &[PrivateText]) -> Result<Va
     Ok(shown_config)
 }
 
-async fn view_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["field", "history"])?;
-    let field = own_field(&arguments)?;
+async fn view_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
+    let field = own_field(arguments)?;
     let mut shown_config = config(&agent.own_setting(field).await?, field, &[])?;
     if arguments.flag("history")? {
         shown_config["history"] = shown(&agent.setting_history(field).await?)?;
@@ -451,9 +436,8 @@ async fn view_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Ok(shown_config)
 }
 
-async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["field", "value", "default", "undo"])?;
-    let field = own_field(&arguments)?;
+async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
+    let field = own_field(arguments)?;
     let wanted = (
         arguments.flag("undo")?,
         arguments.flag("default")?,
@@ -477,8 +461,7 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     config(&set, field, &warnings)
 }
 
-async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["mode", "rehearsal"])?;
+async fn open(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let rehearsal = arguments.flag("rehearsal")?;
     let mode = match arguments.text("mode")? {
         None | Some("full") => Mode::Full,
