@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::NamedTempFile;
 use zip::{ZipArchive, read::ZipReadOptions, result::ZipError};
 
 use crate::{
@@ -87,59 +88,31 @@ pub fn install_one_of(
     };
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let target = folder.join(known.file_name);
-    let part = folder.join(format!(".{}.{}", known.file_name, std::process::id()));
-    let mut copy = Copy::begin(&part).map_err(failed(&part))?;
+    // Removed unless it gets its name.
+    let prefix = format!(".{}.", known.file_name);
+    let copy = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder);
+    let mut copy = copy.map_err(failed(folder))?;
     // One byte more shows that it is longer.
     let sha256 = digest(&mut data.by_ref().take(known.bytes + 1), |bytes| {
-        (&copy.file).write_all(bytes)
+        copy.write_all(bytes)
     });
     let sha256 = sha256.map_err(failed(source))?;
     if sha256 != known.sha256 {
         return Err(unknown(format!("SHA-256 {}", hex(&sha256))));
     }
-    let copied = copy.end(&target).map_err(failed(&target))?;
+    let copied = name(copy, &target).map_err(failed(&target))?;
     stamp::remove(&target);
     stamp::write(&known, &copied, &target);
     Ok((known, target))
 }
 
-/// A file that is removed unless it gets its name.
-struct Copy<'a> {
-    file: File,
-    part: &'a Path,
-    is_named: bool,
-}
-
-impl<'a> Copy<'a> {
-    fn begin(part: &'a Path) -> io::Result<Self> {
-        // What an earlier process of this number left is of no process.
-        if part.symlink_metadata().is_ok() {
-            fs::remove_file(part)?;
-        }
-        Ok(Self {
-            file: File::create_new(part)?,
-            part,
-            is_named: false,
-        })
-    }
-
-    /// Gives it its name. Returns its state under that name.
-    fn end(&mut self, target: &Path) -> io::Result<Metadata> {
-        self.file.set_permissions(Permissions::from_mode(0o644))?;
-        self.file.sync_all()?;
-        fs::rename(self.part, target)?;
-        self.is_named = true;
-        let folder = target.parent().map(File::open).transpose()?;
-        folder.map_or(Ok(()), |folder| folder.sync_all())?;
-        self.file.metadata()
-    }
-}
-
-impl Drop for Copy<'_> {
-    fn drop(&mut self) {
-        if !self.is_named {
-            // The error that led here is the one to report.
-            let _ = fs::remove_file(self.part);
-        }
-    }
+/// Gives a copy its name. Returns its state under that name.
+fn name(copy: NamedTempFile, target: &Path) -> io::Result<Metadata> {
+    copy.as_file()
+        .set_permissions(Permissions::from_mode(0o644))?;
+    copy.as_file().sync_all()?;
+    let file = copy.persist(target)?;
+    let folder = target.parent().map(File::open).transpose()?;
+    folder.map_or(Ok(()), |folder| folder.sync_all())?;
+    file.metadata()
 }
