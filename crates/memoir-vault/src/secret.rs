@@ -2,7 +2,7 @@
 
 use hkdf::Hkdf;
 use sha2::Sha256;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::Zeroizing;
 
 use crate::{Error, Result};
 
@@ -17,16 +17,16 @@ pub(crate) fn randomize(bytes: &mut [u8]) -> Result<()> {
 /// A key. It is on the heap, so that moving it leaves no copies behind, and is wiped when dropped.
 #[derive(derive_more::Debug)]
 #[debug("Secret")]
-pub(crate) struct Secret(Box<[u8; 32]>);
+pub(crate) struct Secret(Box<Zeroizing<[u8; 32]>>);
 
 impl Secret {
     pub(crate) fn zeroed() -> Self {
-        Self(Box::new([0; 32]))
+        Self(Box::new(Zeroizing::new([0; 32])))
     }
 
     pub(crate) fn random() -> Result<Self> {
         let mut secret = Self::zeroed();
-        getrandom::fill(secret.0.as_mut()).map_err(|_| Error::Random)?;
+        randomize(secret.expose_mut())?;
         Ok(secret)
     }
 
@@ -66,11 +66,3 @@ impl Secret {
             .expect("no more than 8,160 bytes");
     }
 }
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for Secret {}
