@@ -132,7 +132,8 @@ impl Caller {
         body: Body,
     ) -> Result<(Bytes, Turn), Problem> {
         let (service, party) = (&self.service, self.party());
-        let place = service.shares.take(party, service.options.request_time);
+        let time = service.options.request_time;
+        let place = service.shares.requests.take(party, limits::AT_ONCE, time);
         let place = place.await?;
         let is_long = limits::is_long(headers, &body);
         // Before a long body is read: whether the agent may save memories today.

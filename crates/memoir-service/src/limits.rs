@@ -38,64 +38,50 @@ pub(crate) enum Party {
 
 /// Concurrent requests of one party; further ones wait.
 // More than programs that share an agent have; a flood of one agent queues behind its own requests.
-const AT_ONCE: usize = 16;
+pub(crate) const AT_ONCE: usize = 16;
 
-/// The share of each party in the running requests.
+/// The share of each party in the running requests, and in the long bodies in use, of which it has one.
 #[derive(Default)]
 pub(crate) struct Shares {
-    requests: Mutex<HashMap<Party, Arc<Semaphore>>>,
-    bodies: Mutex<HashMap<Party, Arc<Semaphore>>>,
+    pub(crate) requests: PartyShares,
+    bodies: PartyShares,
 }
 
-impl Shares {
-    /// Waits until the party has few enough requests under way.
+#[derive(Default)]
+pub(crate) struct PartyShares(Mutex<HashMap<Party, Arc<Semaphore>>>);
+
+impl PartyShares {
+    /// Waits until the party has fewer than `most`, and gives it one more.
     ///
     /// # Errors
-    /// `busy` after the time limit of a request.
+    /// `busy` after that time.
     pub(crate) async fn take(
         &self,
         party: Party,
+        most: usize,
         time: Duration,
     ) -> Result<OwnedSemaphorePermit, Problem> {
-        take_of(&self.requests, party, AT_ONCE, time).await
+        let share = {
+            let mut shares = self.0.lock();
+            // An unused one equals a new one.
+            if shares.len() >= REMEMBERED {
+                shares.retain(|_, share| Arc::strong_count(share) > 1);
+            }
+            let share = shares.entry(party);
+            share
+                .or_insert_with(|| Arc::new(Semaphore::new(most)))
+                .clone()
+        };
+        let taken = tokio::time::timeout(time, share.acquire_owned()).await;
+        // The semaphore is never closed: only the wait fails.
+        taken.ok().and_then(Result::ok).ok_or_else(|| {
+            Problem::new(
+                "busy",
+                "earlier requests of the same agent are still being carried out; nothing of this one was",
+            )
+            .retry_after(1)
+        })
     }
-
-    /// Waits until no other long body of the party is in use.
-    async fn take_long_body(
-        &self,
-        party: Party,
-        time: Duration,
-    ) -> Result<OwnedSemaphorePermit, Problem> {
-        take_of(&self.bodies, party, 1, time).await
-    }
-}
-
-async fn take_of(
-    shares: &Mutex<HashMap<Party, Arc<Semaphore>>>,
-    party: Party,
-    most: usize,
-    time: Duration,
-) -> Result<OwnedSemaphorePermit, Problem> {
-    let share = {
-        let mut shares = shares.lock();
-        // An unused one equals a new one.
-        if shares.len() >= REMEMBERED {
-            shares.retain(|_, share| Arc::strong_count(share) > 1);
-        }
-        let share = shares.entry(party);
-        share
-            .or_insert_with(|| Arc::new(Semaphore::new(most)))
-            .clone()
-    };
-    let taken = tokio::time::timeout(time, share.acquire_owned()).await;
-    // The semaphore is never closed: only the wait fails.
-    taken.ok().and_then(Result::ok).ok_or_else(|| {
-        Problem::new(
-            "busy",
-            "earlier requests of the same agent are still being carried out; nothing of this one was",
-        )
-        .retry_after(1)
-    })
 }
 
 /// The memory of all bodies in flight, so that many connections take no more than a few. Short bodies have a part of
@@ -148,7 +134,7 @@ impl BodyRoom {
         // The party's own share first: while it waits it holds no shared room.
         let share = match length <= SHORT_BODY {
             true => None,
-            false => Some(shares.take_long_body(party, options.request_time).await?),
+            false => Some(shares.bodies.take(party, 1, options.request_time).await?),
         };
         let room = if length <= SHORT_BODY {
             &self.short
@@ -478,18 +464,18 @@ mod tests {
         let time = Duration::from_secs(30);
         let mut held = Vec::new();
         for _ in 0..AT_ONCE {
-            held.push(shares.take(one, time).await.unwrap());
+            held.push(shares.requests.take(one, AT_ONCE, time).await.unwrap());
         }
-        let refused = shares.take(one, time).await.unwrap_err();
+        let refused = shares.requests.take(one, AT_ONCE, time).await.unwrap_err();
         assert_eq!(refused.into_parts().0, StatusCode::SERVICE_UNAVAILABLE);
-        drop(shares.take(other, time).await.unwrap());
+        drop(shares.requests.take(other, AT_ONCE, time).await.unwrap());
         held.pop();
-        drop(shares.take(one, time).await.unwrap());
-        let long = shares.take_long_body(one, time).await.unwrap();
-        assert!(shares.take_long_body(one, time).await.is_err());
-        drop(shares.take_long_body(other, time).await.unwrap());
+        drop(shares.requests.take(one, AT_ONCE, time).await.unwrap());
+        let long = shares.bodies.take(one, 1, time).await.unwrap();
+        assert!(shares.bodies.take(one, 1, time).await.is_err());
+        drop(shares.bodies.take(other, 1, time).await.unwrap());
         drop(long);
-        drop(shares.take_long_body(one, time).await.unwrap());
+        drop(shares.bodies.take(one, 1, time).await.unwrap());
     }
 
     #[test]
