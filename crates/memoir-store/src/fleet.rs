@@ -28,20 +28,6 @@ pub enum FleetOrder {
     Access,
 }
 
-impl FleetOrder {
-    /// Every order.
-    pub const ALL: [Self; 8] = [
-        Self::Name,
-        Self::Share,
-        Self::LastSession,
-        Self::Health,
-        Self::Next,
-        Self::Breaker,
-        Self::Archived,
-        Self::Access,
-    ];
-}
-
 /// Which of an account's agents are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetPage {
