@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The name of Memoir's entries.
-const NAME: &str = "memoir";
+pub(super) const NAME: &str = "memoir";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Program {
@@ -291,7 +291,7 @@ impl OwnedPart {
             }
             Self::Table(name, body) => lines::set_table(text, name, body),
             Self::True(table, key) => lines::set_true(text, table, key),
-            Self::Entry(mapping, body) => lines::set_entry(text, mapping, NAME, body),
+            Self::Entry(mapping, body) => lines::set_entry(text, mapping, body),
             Self::Whole(whole) => Ok(whole.clone()),
             Self::Hints => Ok(text.to_owned()),
         }
@@ -304,7 +304,7 @@ impl OwnedPart {
             Self::Member(path, _) => members::get(text, path).ok().flatten(),
             Self::Table(name, _) => lines::table_value(text, name),
             Self::Entry(mapping, _) => {
-                let body = lines::entry_body(text, mapping, NAME)?;
+                let body = lines::entry_body(text, mapping)?;
                 Some(lines::entry_value(&body))
             }
             _ => None,
@@ -379,9 +379,9 @@ impl OwnedPart {
                 Some(body) => lines::set_table(text, name, body),
                 None => lines::remove_table(text, name),
             },
-            Self::Entry(mapping, _) => match lines::entry_body(stood, mapping, NAME) {
-                Some(body) => lines::set_entry(text, mapping, NAME, &body),
-                None => Ok(lines::remove_entry(text, mapping, NAME)),
+            Self::Entry(mapping, _) => match lines::entry_body(stood, mapping) {
+                Some(body) => lines::set_entry(text, mapping, &body),
+                None => Ok(lines::remove_entry(text, mapping)),
             },
             Self::Needed(path, _) => {
                 let was_there = before.is_none() || members::get(stood, path)?.is_some();

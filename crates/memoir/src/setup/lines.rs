@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::json::JsonProblem;
+use super::{clients::NAME, json::JsonProblem};
 
 /// Adds a table of TOML after all others, or replaces the one of that name.
 ///
@@ -136,22 +136,17 @@ fn table(text: &str, name: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// Adds an entry to a mapping at the top of a file of YAML, or replaces the one of that name. `body` is its lines, each
-/// deeper by two spaces than the entry's name.
+/// Adds Memoir's entry to a mapping at the top of a file of YAML, or replaces it. `body` is its lines, each deeper by
+/// two spaces than its name.
 ///
 /// # Errors
 /// The mapping is written on one line.
-pub(super) fn set_entry(
-    text: &str,
-    mapping: &str,
-    name: &str,
-    body: &[String],
-) -> Result<String, JsonProblem> {
+pub(super) fn set_entry(text: &str, mapping: &str, body: &[String]) -> Result<String, JsonProblem> {
     // An older entry is removed first, so that there is only one.
-    let text = remove_entry(text, mapping, name);
+    let text = remove_entry(text, mapping);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
-        format!("{indent}{name}:\n{}", lines.collect::<String>())
+        format!("{indent}{NAME}:\n{}", lines.collect::<String>())
     };
     let header = format!("{mapping}:");
     let mut at = 0;
@@ -178,15 +173,15 @@ pub(super) fn set_entry(
     Ok(format!("{text}{end}{header}\n{}", block("  ")))
 }
 
-/// Removes an entry from a mapping at the top of a file of YAML.
-pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
-    split_entry(text, mapping, name).0
+/// Removes Memoir's entry from a mapping at the top of a file of YAML.
+pub(super) fn remove_entry(text: &str, mapping: &str) -> String {
+    split_entry(text, mapping).0
 }
 
-/// The lines of an entry of a mapping at the top of a file of YAML, in the form of [`set_entry`]; `None` where there is
-/// no such entry.
-pub(super) fn entry_body(text: &str, mapping: &str, name: &str) -> Option<Vec<String>> {
-    let (_, entry) = split_entry(text, mapping, name);
+/// The lines of Memoir's entry in a mapping at the top of a file of YAML, in the form of [`set_entry`]; `None` where
+/// there is none.
+pub(super) fn entry_body(text: &str, mapping: &str) -> Option<Vec<String>> {
+    let (_, entry) = split_entry(text, mapping);
     let mut lines = entry.lines().skip(1).peekable();
     let first = lines.peek()?;
     let indent = first.len() - first.trim_start().len();
@@ -212,8 +207,8 @@ pub(super) fn entry_value(body: &[String]) -> Value {
     })
 }
 
-/// The file without an entry, and the entry.
-fn split_entry(text: &str, mapping: &str, name: &str) -> (String, String) {
+/// The file without Memoir's entry, and the entry.
+fn split_entry(text: &str, mapping: &str) -> (String, String) {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let (mut rest, mut taken) = (String::new(), String::new());
     let mut is_inside = false;
@@ -233,7 +228,7 @@ fn split_entry(text: &str, mapping: &str, name: &str) -> (String, String) {
             Some(_) if !is_blank => entry = None,
             _ => {}
         }
-        if is_inside && depth(line) > 0 && line.trim() == format!("{name}:") {
+        if is_inside && depth(line) > 0 && line.trim() == format!("{NAME}:") {
             entry = Some(depth(line));
             taken.push_str(line);
             continue;
@@ -283,19 +278,16 @@ mod tests {
             "extensions:\n  developer:\n    enabled: true\nGOOSE_MODEL: x\n",
             "GOOSE_MODEL: x\nextensions:\n    developer:\n        enabled: true\n",
         ] {
-            let changed = set_entry(file, "extensions", "memoir", &body).unwrap();
-            assert_eq!(
-                set_entry(&changed, "extensions", "memoir", &body).unwrap(),
-                changed
-            );
-            assert_eq!(remove_entry(&changed, "extensions", "memoir"), file);
-            let found = entry_body(&changed, "extensions", "memoir");
+            let changed = set_entry(file, "extensions", &body).unwrap();
+            assert_eq!(set_entry(&changed, "extensions", &body).unwrap(), changed);
+            assert_eq!(remove_entry(&changed, "extensions"), file);
+            let found = entry_body(&changed, "extensions");
             assert_eq!(found.as_deref(), Some(&body[..]));
         }
         assert_eq!(
-            set_entry("", "extensions", "memoir", &body[..1]).unwrap(),
+            set_entry("", "extensions", &body[..1]).unwrap(),
             "extensions:\n  memoir:\n    type: stdio\n"
         );
-        assert!(set_entry("extensions: {}\n", "extensions", "memoir", &body).is_err());
+        assert!(set_entry("extensions: {}\n", "extensions", &body).is_err());
     }
 }
