@@ -134,16 +134,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// A time; `None` where it is absent, null or blank.
-    pub(crate) fn time(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
-        self.time_by(name, str::parse)
-    }
-
-    /// The end of a range: a date alone means the whole day.
-    pub(crate) fn time_until(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
-        self.time_by(name, Timestamp::parse_until)
-    }
-
-    fn time_by<E>(
+    pub(crate) fn time<E>(
         &self,
         name: &'static str,
         parse: impl Fn(&str) -> Result<Timestamp, E>,

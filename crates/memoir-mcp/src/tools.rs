@@ -7,7 +7,7 @@ use memoir_app::{
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
-    PrivateText,
+    PrivateText, Timestamp,
     agent::Field,
     memory::{Invalid, Kind},
     recall::RecallQuery,
@@ -342,7 +342,7 @@ async fn save(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
         tags: arguments.words("tags")?,
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
-        created_at: arguments.time("created_at")?,
+        created_at: arguments.time("created_at", str::parse)?,
         replaces: arguments.numbers("replaces")?,
         // `constitutional` is set only inside a session or by an administrator (SPEC 2.4).
         ..MemoryInput::default()
@@ -369,8 +369,8 @@ async fn recall(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     }
     let query = RecallQuery {
         text: arguments.text("query")?.unwrap_or_default().into(),
-        since: arguments.time("since")?,
-        until: arguments.time_until("until")?,
+        since: arguments.time("since", str::parse)?,
+        until: arguments.time("until", Timestamp::parse_until)?,
         kind: arguments.kind()?,
         tag: arguments.text("tag")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
