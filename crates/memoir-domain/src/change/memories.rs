@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     hash::{BuildHasher, RandomState},
-    sync::LazyLock,
+    sync::{LazyLock, OnceLock},
 };
 
 use memoir_text::same_text_key_ignoring_case;
@@ -33,11 +33,38 @@ pub struct AllMemories {
     by_number: BTreeMap<Number, SharedMemory>,
     /// The active archival memories under each.
     under: BTreeMap<Number, BTreeSet<Number>>,
-    /// The originals that the age rule counts: in the prompt, or gone.
+    /// Made when first needed: they take a hash of each text.
+    originals: OnceLock<Originals>,
+    bytes: usize,
+}
+
+/// The originals that the age rule counts: in the prompt, or gone.
+#[derive(Debug, Clone, Default)]
+struct Originals {
     ages: BTreeMap<Age, TextHash>,
     /// The ages of those in the prompt, by their texts. What is gone covers nothing.
     alike: HashMap<TextHash, BTreeSet<Age>>,
-    bytes: usize,
+}
+
+impl Originals {
+    fn insert(&mut self, memory: &Memory) {
+        if let Some(age) = counted_age(memory) {
+            let hash = text_hash(memory.content.expose());
+            self.ages.insert(age, hash);
+            if memory.is_active_core() {
+                self.alike.entry(hash).or_default().insert(age);
+            }
+        }
+    }
+
+    fn remove(&mut self, memory: &Memory) {
+        if let Some(age) = counted_age(memory)
+            && let Some(hash) = self.ages.remove(&age)
+            && let Some(alike) = self.alike.get_mut(&hash)
+        {
+            alike.remove(&age);
+        }
+    }
 }
 
 /// The originals that the age rule counts at an edit, in the order of their ages, and which they are.
@@ -101,12 +128,8 @@ impl AllMemories {
         {
             self.under.entry(under).or_default().insert(number);
         }
-        if let Some(age) = counted_age(&memory) {
-            let hash = text_hash(memory.content.expose());
-            self.ages.insert(age, hash);
-            if memory.is_active_core() {
-                self.alike.entry(hash).or_default().insert(age);
-            }
+        if let Some(originals) = self.originals.get_mut() {
+            originals.insert(&memory);
         }
         self.by_number.insert(number, memory);
     }
@@ -121,12 +144,17 @@ impl AllMemories {
         {
             sources.remove(&number);
         }
-        if let Some(age) = counted_age(&memory)
-            && let Some(hash) = self.ages.remove(&age)
-            && let Some(alike) = self.alike.get_mut(&hash)
-        {
-            alike.remove(&age);
+        if let Some(originals) = self.originals.get_mut() {
+            originals.remove(&memory);
         }
+    }
+
+    fn originals(&self) -> &Originals {
+        self.originals.get_or_init(|| {
+            let mut originals = Originals::default();
+            self.iter().for_each(|memory| originals.insert(memory));
+            originals
+        })
     }
 
     /// All of them, by number.
@@ -191,8 +219,8 @@ impl AllMemories {
     /// with the same text up to case, recorded before it, of no weaker origin, and not among `leaving` (SPEC 3.14).
     pub fn cover(&self, memory: &Memory, leaving: &BTreeSet<Number>) -> Option<&Memory> {
         let own = counted_age(memory)?;
-        let hash = self.ages.get(&own)?;
-        let earlier = self.alike.get(hash)?.range(..own);
+        let Originals { ages, alike } = self.originals();
+        let earlier = alike.get(ages.get(&own)?)?.range(..own);
         let mut text = None;
         earlier
             .filter(|(_, number)| !leaving.contains(number))
@@ -209,18 +237,18 @@ impl AllMemories {
     /// The originals that the age rule counts where those of `leaving` leave; without those that are free to leave,
     /// and without those gone whose text an earlier one in the prompt still has.
     pub fn age_rows(&self, leaving: &BTreeSet<Number>) -> AgeRows {
+        let Originals { ages, alike } = self.originals();
         let mut rows = AgeRows::default();
-        rows.rows.reserve(self.ages.len());
-        rows.numbers.reserve(self.ages.len());
-        for (age, hash) in &self.ages {
+        rows.rows.reserve(ages.len());
+        rows.numbers.reserve(ages.len());
+        for (age, hash) in ages {
             let number = &age.1;
             let Some(memory) = self.get(*number) else {
                 continue;
             };
             let row = age_row(memory, leaving.contains(number));
             let may_be_covered = row.state != AgeState::Stays
-                && self
-                    .alike
+                && alike
                     .get(hash)
                     .and_then(BTreeSet::first)
                     .is_some_and(|first| first < age);
@@ -240,7 +268,8 @@ impl AllMemories {
         let (mut rows, mut numbers) = (Vec::new(), Vec::new());
         // The copies that count where this memory leaves, each with its place.
         let mut copies: BTreeMap<Number, Vec<(usize, AgeRow)>> = BTreeMap::new();
-        for memory in self.ages.keys().filter_map(|age| self.get(age.1)) {
+        let ages = self.originals().ages.keys();
+        for memory in ages.filter_map(|age| self.get(age.1)) {
             let row = age_row(memory, false);
             let is_gone = row.state == AgeState::Gone;
             let first = is_gone.then(|| self.cover(memory, &none)).flatten();
