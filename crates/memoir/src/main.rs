@@ -8,8 +8,8 @@
 //! A module imports from lower modules only; a test of `memoir-testkit` (`architecture.rs`) has the same list. From the
 //! lowest to the highest:
 //!
-//! 1. Without imports of the rest: `options` (the options of every command), `spelling`, `times`, `interrupt`,
-//!    `terminal`.
+//! 1. Without imports of the rest: `allocator`, `options` (the options of every command), `spelling`, `times`,
+//!    `interrupt`, `terminal`.
 //! 2. Text for people: `progress`, `show`, `failure`, `private_file`, `output` (stdout), `parse` (of arguments), `watch`
 //!    (a running session).
 //! 3. What the options name: `database`, `webhooks`, `config`, `embeddings` (the built-in model's file), `keys`, `tokens`,
@@ -17,6 +17,8 @@
 //! 4. The programs in which agents live: `transcripts`, `hook`, `setup`, `closing`.
 //! 5. `help`; `commands`, one file each; `cli`, the tree of commands and their dispatch; and this file.
 
+#[cfg(target_os = "linux")]
+mod allocator;
 mod cli;
 mod closing;
 mod commands;
@@ -46,12 +48,6 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-// Those of glibc and musl make threads wait for each other: short requests would wait for long work, which is interrupted
-// while it holds a lock (`docs/decisions/10-libraries.md` has figures).
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
@@ -79,6 +75,10 @@ fn main() -> ExitCode {
     // Hooks come before the runtime and the log: a hook has a time limit of its own, and makes both itself.
     if let cli::Command::Hook(event) = arguments.command {
         return hook::run(arguments.global, event);
+    }
+    #[cfg(target_os = "linux")]
+    if let cli::Command::Serve(_) = arguments.command {
+        allocator::set_for_service();
     }
     let is_json = arguments.global.json;
     let verbose = arguments.global.verbose;

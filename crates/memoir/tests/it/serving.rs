@@ -629,6 +629,26 @@ pub(crate) fn can_open(files: u64) -> bool {
     can
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_returns_free_memory_to_the_system_unless_its_environment_says_otherwise() {
+    let installation = Installation::with_agent();
+    let mut command = Running::command(&installation, &[]);
+    let service = Running::begin(command.env("MIMALLOC_GENERIC_COLLECT", "9000"));
+    let environment = std::fs::read(format!("/proc/{}/environ", service.child.id())).unwrap();
+    let set = environment.split(|byte| *byte == 0);
+    let mut set: Vec<&[u8]> = set.filter(|one| one.starts_with(b"MIMALLOC_")).collect();
+    set.sort_unstable();
+    let settings: [&[u8]; 3] = [
+        b"MIMALLOC_GENERIC_COLLECT=9000",
+        b"MIMALLOC_PAGE_FULL_RETAIN=0",
+        b"MIMALLOC_PURGE_DELAY=0",
+    ];
+    assert_eq!(set, settings);
+    assert_eq!(service.get("/healthz", "").0, 200);
+    service.kill();
+}
+
 #[test]
 fn ten_thousand_idle_connections_take_little_memory_and_block_no_client() {
     const CONNECTIONS: usize = 10_000;
