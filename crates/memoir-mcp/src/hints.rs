@@ -7,7 +7,8 @@ pub(crate) fn hint(code: &str) -> Option<&'static str> {
             "`recall_memories` finds memories; `get_context` lists the open access requests"
         }
         "session_open" => {
-            "wait for it to end; one that you opened yourself ends with `complete_refinement`"
+            "wait for it to end; one that you opened yourself is resumed by `open_refinement` without arguments, and \
+             ends with `complete_refinement`"
         }
         "nothing_to_refine" => {
             "nothing has to be done; `save_memory` saves core memories where there are none"

@@ -463,16 +463,16 @@ async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Va
 
 async fn open(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let rehearsal = arguments.flag("rehearsal")?;
+    let wanted = arguments.is_set("rehearsal").then_some(rehearsal);
     let mode = match arguments.text("mode")? {
         None | Some("full") => Mode::Full,
         Some("dedup_only") => Mode::DedupOnly,
         Some(_) => return Err(Invalid::new("mode", "must be `full` or `dedup_only`").into()),
     };
-    // An agent that restarted resumes its open session. One that requests a rehearsal gets no session that changes
-    // memories.
-    let resumed = agent.take_up_own().await?;
-    let resumed = resumed.filter(|(session, _)| session.rehearsal || !rehearsal);
-    let (session, opened): (_, OpenedSession) = match resumed {
+    // An agent that restarted resumes its open session. One that states whether it is a rehearsal gets no other one.
+    let open = agent.take_up_own().await?;
+    let open = open.filter(|(session, _)| wanted.is_none_or(|wanted| wanted == session.rehearsal));
+    let (session, opened): (_, OpenedSession) = match open {
         Some(open) => open,
         None if rehearsal => agent.rehearse_own(mode).await?,
         None => agent.open_own(mode).await?,

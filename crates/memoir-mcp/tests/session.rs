@@ -320,14 +320,22 @@ async fn spec_3_17_a_session_can_be_rehearsed() {
 }
 
 #[tokio::test]
-async fn spec_3_17_a_request_for_a_rehearsal_resumes_no_session_that_changes_memories() {
+async fn spec_3_17_an_agent_that_requests_a_rehearsal_gets_no_other_session() {
     let client = connected(agent().await).await;
     save_orders(&client, 8).await;
-    let opened = call(&client, "open_refinement", json!({})).await;
-    let refused = call(&client, "open_refinement", json!({"rehearsal": true})).await;
-    refused.has(json!({"type": "error", "code": "session_open"}));
-    let resumed = call(&client, "open_refinement", json!({"rehearsal": false})).await;
-    resumed.has(json!({"id": opened["id"], "rehearsal": false}));
+    let complete = json!({"summary": "Nothing was to be done."});
+    for (own, other) in [(json!(false), json!("true")), (json!(true), json!(false))] {
+        let opened = call(&client, "open_refinement", json!({"rehearsal": own})).await;
+        assert_eq!(opened["rehearsal"], own);
+        let refused = call(&client, "open_refinement", json!({"rehearsal": other})).await;
+        assert_eq!(refused["code"], "session_open", "{refused}");
+        for rehearsal in [own, Value::Null] {
+            let resumed = json!({"rehearsal": rehearsal});
+            let resumed = call(&client, "open_refinement", resumed).await;
+            assert_eq!(resumed["id"], opened["id"]);
+        }
+        call(&client, "complete_refinement", complete.clone()).await;
+    }
 }
 
 #[tokio::test]
