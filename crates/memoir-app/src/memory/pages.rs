@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The bytes of a page, approximately.
-const PAGE_BYTES: usize = 4 << 20;
+const PAGE_BYTES: usize = 1 << 20;
 /// Fewest and most memories of a page.
 const PAGE_ROWS: [usize; 2] = [64, 4_096];
 

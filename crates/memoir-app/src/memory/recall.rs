@@ -84,8 +84,8 @@ pub struct RecallPage {
 
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
-/// Vectors that are read at a time: of 384 dimensions, two megabytes sealed and as much opened.
-const VECTORS: usize = 4_096;
+/// Vectors that are read at a time: of 384 dimensions, half a megabyte sealed and as much opened.
+const VECTORS: usize = 1_024;
 
 /// The vectors that a caller needs in an index.
 #[derive(Clone, Copy)]
