@@ -111,6 +111,16 @@ impl Draft {
         self.decision.agent.note_attempt_end();
     }
 
+    /// Records on the agent that an undo made its core this much larger: what returned is no growth, by which the
+    /// schedule would begin another session immediately (SPEC 3.1, 3.15).
+    pub(crate) fn note_return(&mut self, returned: u64) {
+        let agent = &mut self.decision.agent;
+        agent.last_refinement_at = Some(self.now);
+        if let Some(attempt) = &mut agent.last_attempt {
+            attempt.core_tokens = attempt.core_tokens.saturating_add(returned);
+        }
+    }
+
     /// Finds the immutable ones among the agent's core memories, where they are not known.
     pub(crate) fn find_immutable<'a>(&mut self, core: impl IntoIterator<Item = &'a Memory>) {
         self.decision.agent.find_immutable(core);

@@ -383,8 +383,7 @@ pub fn undo(
     let restored = without(&records, memories, &BTreeSet::new(), now);
     let mut changes = restore(&mut draft, memories, &restored);
     let core_tokens = draft.core_tokens();
-    // What returns is no growth, by which the schedule would begin another session immediately (SPEC 3.15).
-    draft.note_refinement();
+    draft.note_return(core_tokens.saturating_sub(core_tokens_before));
     let undone = draft.session();
     let entry = format!(
         "Your refinement session of {} was undone ({}; {core_tokens_before} → {core_tokens} tokens).{}",
