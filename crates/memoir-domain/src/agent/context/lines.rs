@@ -2,7 +2,7 @@
 //! (`text/quote.rs`): one JSON string on one line, so that no content can pass for another line of Memoir's, for a tag of
 //! a client, or hide what it says (SPEC 2.3, 3.6).
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::OnceLock};
 
 use memoir_text::{has_relative_time, same_text_key};
 use sha2::{Digest, Sha256};
@@ -34,6 +34,8 @@ pub(super) struct Line {
     pub(super) characters: u64,
     /// Equal for the same text of the same side, and for nothing else (SPEC 1, 3.4).
     pub(super) copy_key: ([u8; 32], Side),
+    /// Found where it is needed, once for all rounds of a plan: that takes a language's rules.
+    is_relative: OnceLock<bool>,
 }
 
 /// The characters of an entry's line whose text is not at hand: as many as that of a text of that size without an
@@ -66,14 +68,17 @@ impl Line {
             characters: text.chars().count() as u64,
             text,
             copy_key: (key.into(), memory.side()),
+            is_relative: OnceLock::new(),
         }
     }
 
     /// Whether its text has a word of relative time, which makes it another text on another day (SPEC 3.4).
     pub(super) fn is_relative(&self) -> bool {
-        let entry = parse_line(&self.text);
-        let content = entry.map(|entry| entry.content).unwrap_or_default();
-        has_relative_time(content.expose())
+        *self.is_relative.get_or_init(|| {
+            let entry = parse_line(&self.text);
+            let content = entry.map(|entry| entry.content).unwrap_or_default();
+            has_relative_time(content.expose())
+        })
     }
 }
 

@@ -201,7 +201,7 @@ impl ContextPlan {
     /// Finds the copies among the added texts. The core memory saved first is shown for them, so that saving a copy
     /// changes nothing; it leaves as late as the last of them would.
     fn find_copies(&mut self) {
-        let (mut firsts, mut dated) = (HashMap::new(), HashMap::new());
+        let mut firsts = HashMap::new();
         for is_core in [true, false] {
             for index in 0..self.entries.len() {
                 let entry = &self.entries[index];
@@ -212,9 +212,9 @@ impl ContextPlan {
                 let (class, day) = (entry.class(), entry.mark.created_at.day_number());
                 let mut first = *firsts.entry((line.copy_key, None)).or_insert(index);
                 // No cleanup joins copies of different days that have a word of relative time (SPEC 3.4).
-                if self.entries[first].mark.created_at.day_number() != day
-                    && *dated.entry(first).or_insert_with(|| line.is_relative())
-                {
+                let shown = &self.entries[first];
+                let is_relative = || shown.line.as_ref().is_some_and(Line::is_relative);
+                if shown.mark.created_at.day_number() != day && is_relative() {
                     first = *firsts.entry((line.copy_key, Some(day))).or_insert(index);
                 }
                 if first != index {
