@@ -168,7 +168,9 @@ impl Replacing {
             memory.is_some_and(|memory| self.memories.cover(memory, &none).is_some())
         };
         let stuck = stuck.into_iter().map(|place| ages.numbers[place]);
-        self.stuck = Some(stuck.filter(|number| !is_free(number)).collect());
+        let stuck = stuck.filter(|number| !is_free(number));
+        let held = self.memories.held_by_copies(share);
+        self.stuck = Some(stuck.chain(held).collect());
         Err(NotReplaced::AgeLimit)
     }
 
