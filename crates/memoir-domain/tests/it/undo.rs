@@ -115,18 +115,26 @@ fn spec_3_15_an_undo_after_the_end_is_followed_by_no_immediate_session() {
         // No weekly slot lies between the session and its undo.
         (Field::RefinementSchedule, Some("Sat 04:00")),
     ];
-    let mut world = World::of(&settings).saving(&[&padding(BALLAST), &"wool".repeat(100)]);
-    world.open(Mode::Full);
-    assert_eq!(world.delete(2)["type"], "deleted");
-    world.complete();
     let due = |world: &World| due(&world.agent, &WeeklySlot::default(), world.now);
-    world.now = world.now.plus_seconds(25 * 60 * 60);
-    assert_eq!(due(&world), None);
-    assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.agent.last_refinement_at, Some(world.now));
-    assert_eq!(due(&world), None, "what returned is no growth");
-    world.save(core(&"linen".repeat(100), "2026-02-01", &[]));
-    assert_eq!(due(&world), Some(Trigger::Budget));
+    for has_grown in [false, true] {
+        let texts = [padding(BALLAST), "wool".repeat(100)];
+        let mut world = World::of(&settings).saving(&[&texts[0], &texts[1]]);
+        world.open(Mode::Full);
+        assert_eq!(world.delete(2)["type"], "deleted");
+        world.complete();
+        world.now = world.now.plus_seconds(25 * 60 * 60);
+        assert_eq!(due(&world), None);
+        let growth = has_grown.then_some(Trigger::Budget);
+        if has_grown {
+            world.save(core(&"linen".repeat(100), "2026-02-01", &[]));
+            assert_eq!(due(&world), growth);
+        }
+        assert_eq!(world.undo(0, false), Ok(()));
+        assert_eq!(world.agent.last_refinement_at, Some(world.now));
+        assert_eq!(due(&world), growth, "what returned is no growth");
+        world.save(core(&"cotton".repeat(100), "2026-02-02", &[]));
+        assert_eq!(due(&world), Some(Trigger::Budget));
+    }
 }
 
 /// The actions, sessions and memories that conflict.
