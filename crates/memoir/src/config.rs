@@ -678,7 +678,8 @@ mod tests {
     fn spec_6_5_embeddings_are_off_built_in_or_of_a_provider() {
         let read = |value: &str| {
             let config = Config::parse(&format!("[recall]\nembeddings = '{value}'")).unwrap();
-            let model = config.settings.recall.embeddings.map(String::from);
+            let model = config.settings.recall.embeddings;
+            let model = model.map(|name| name.to_string());
             (config.embeddings.unwrap(), model)
         };
         let lab: ModelName = "lab:small".parse().unwrap();
