@@ -174,7 +174,7 @@ impl WipedTable {
     }
 
     fn grow(&mut self) {
-        // Room for as many as there are places doubles these.
+        // Room for as many numbers as there are places makes twice as many places.
         let mut larger = Self::with_room(self.keys.len());
         let old = self.keys.as_slice().iter().zip(self.values.as_slice());
         for (key, value) in old.filter(|(key, _)| **key != 0) {
