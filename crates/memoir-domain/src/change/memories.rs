@@ -298,9 +298,7 @@ impl AllMemories {
                 held.insert(number);
             }
             rows[place].state = AgeState::Stays;
-            copies
-                .iter()
-                .for_each(|(at, row)| rows[*at] = row.exempt());
+            copies.iter().for_each(|(at, row)| rows[*at] = row.exempt());
         }
         held
     }
