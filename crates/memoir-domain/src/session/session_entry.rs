@@ -23,12 +23,11 @@ pub fn outcome(stats: Stats, archived: u32, under: u32, summaries: u32) -> Strin
         (0, 0) => stats.to_string(),
         (0, alone) => format!("{} archived", memories(alone)),
         (under, 0) => format!("{} archived under {summaries}", memories(under)),
-        (under, alone) => {
-            format!(
-                "{} archived under {summaries}, {alone} alone",
-                memories(under)
-            )
-        }
+        (under, alone) => format!(
+            "{} archived under {summaries}, {} alone",
+            memories(under),
+            thousands(u64::from(alone))
+        ),
     }
 }
 
