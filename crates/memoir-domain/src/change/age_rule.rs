@@ -8,7 +8,7 @@
 use crate::agent::Threshold;
 
 /// Origins of this weakness are exempt: the rule is not checked at them, and no stronger origin counts them.
-const EXEMPT: u8 = 3;
+pub(crate) const EXEMPT: u8 = 3;
 /// The origins that are checked, by weakness.
 const LEVELS: usize = EXEMPT as usize;
 
@@ -32,16 +32,6 @@ pub struct AgeRow {
     pub weakness: u8,
     /// Whether it stays, leaves, or is gone.
     pub state: AgeState,
-}
-
-impl AgeRow {
-    /// The row in the same place, as one that does not count.
-    pub(crate) fn exempt(self) -> Self {
-        Self {
-            weakness: EXEMPT,
-            ..self
-        }
-    }
 }
 
 /// How much must stay, by what takes an original out.

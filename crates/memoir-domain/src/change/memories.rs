@@ -14,7 +14,7 @@ use memoir_text::same_text_key_ignoring_case;
 
 use crate::{
     change::{
-        age_rule::{self, AgeRow, AgeShare, AgeState},
+        age_rule::{self, AgeRow, AgeShare, AgeState, EXEMPT},
         draft::Draft,
     },
     log::audit::Change,
@@ -278,7 +278,7 @@ impl AllMemories {
                     let copies = copies.entry(first).or_default();
                     copies.push((rows.len(), row));
                 }
-                rows.push(row.exempt());
+                rows.push(exempt(row));
             } else {
                 rows.push(row);
             }
@@ -298,7 +298,7 @@ impl AllMemories {
                 held.insert(number);
             }
             rows[place].state = AgeState::Stays;
-            copies.iter().for_each(|(at, row)| rows[*at] = row.exempt());
+            copies.iter().for_each(|(at, row)| rows[*at] = exempt(*row));
         }
         held
     }
@@ -332,6 +332,14 @@ fn age_row(memory: &Memory, leaves: bool) -> AgeRow {
             (true, true) => AgeState::Leaves,
             (false, _) => AgeState::Gone,
         },
+    }
+}
+
+/// The row in the same place, as one that does not count.
+fn exempt(row: AgeRow) -> AgeRow {
+    AgeRow {
+        weakness: EXEMPT,
+        ..row
     }
 }
 
