@@ -208,6 +208,11 @@ impl LoadRoom {
         }
     }
 
+    /// The most journal that a context reads; `None` where this process has not read the agent's rows.
+    pub(crate) fn recent_journal(&self, scope: AgentScope) -> Option<CountAndTokens> {
+        self.known.lock().get(&scope).map(KnownAgent::recent)
+    }
+
     /// The approximate bytes of the result of a query; `None` where this process has not read the agent's rows.
     pub(crate) fn weight(&self, scope: AgentScope, query: &AgentQuery) -> Option<usize> {
         let known = self.known.lock();

@@ -193,8 +193,8 @@ impl OwnAgent {
             ..Bounds::of(&agent.settings, request.max_tokens)
         };
         let whole = AgentQuery::of_memories(Selection::Context { journal_after });
-        // In one read where all of it is a short load, as nearly always.
-        if self.is_short(&whole).await? {
+        // In one read where all of it is a short load, as nearly always, or where all of it is shown.
+        if self.is_short(&whole).await? || self.is_shown_whole(request).await? {
             let loaded = self.load(&whole).await?;
             let core = loaded.memories.iter();
             let core = core.filter(|memory| memory.is_active_core());
@@ -234,6 +234,20 @@ impl OwnAgent {
             }
         }
         Ok((loaded, plan.finish(&archive)))
+    }
+
+    /// Whether no bound will omit anything, as far as the sizes of the last read tell: planned first, all would be read
+    /// twice. The text does not depend on it.
+    async fn is_shown_whole(&self, request: &ContextRequest) -> Result<bool> {
+        if request.max_tokens.is_some() {
+            return Ok(false);
+        }
+        let loaded = self.load(&AgentQuery::default()).await?;
+        let settings = &loaded.agent.settings;
+        let most = settings.effective_context_journal_tokens();
+        let journal = self.memoir.room.recent_journal(self.scope);
+        let fits = journal.is_some_and(|journal| journal.tokens <= most);
+        Ok(fits && settings.context_core_tokens.is_none())
     }
 
     /// Notes the bound of a context, by which the share of the core memories is counted. Without effect on the context:

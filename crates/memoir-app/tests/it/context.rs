@@ -55,6 +55,23 @@ async fn spec_2_3_immutable_memories_are_known_without_opening_the_omitted_ones(
 }
 
 #[tokio::test]
+async fn spec_2_3_a_long_context_is_the_same_whether_it_is_read_at_once_or_planned_first() {
+    let wren = TestAgent::new(&[]).await;
+    many(&wren, 1_000).await;
+    let context = async |most| wren.agent.context(most).await.unwrap();
+    // Nothing exceeds the bound, but it is planned for.
+    let planned = context(Some(1_000_000)).await;
+    assert_eq!(planned.left_out.len(), 0);
+    assert_eq!(context(None).await, planned);
+    // The agent's own bound holds without one of the request.
+    wren.configure(&[(Field::ContextCoreTokens, Some("3000"))])
+        .await;
+    let bounded = context(None).await;
+    assert!(bounded.core_tokens <= 3_000 && !bounded.left_out.is_empty());
+    assert_eq!(context(Some(1_000_000)).await, bounded);
+}
+
+#[tokio::test]
 async fn spec_2_3_other_immutable_tags_are_found_by_opening() {
     let wren = TestAgent::new(&[]).await;
     many(&wren, 400).await;
