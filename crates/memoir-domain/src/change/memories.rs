@@ -79,11 +79,13 @@ pub struct AgeRows {
 impl AllMemories {
     /// Of an agent's memories, each once.
     pub fn new(memories: impl IntoIterator<Item = SharedMemory>) -> Self {
+        let memories = memories.into_iter();
+        // At once: where their numbers ascend, as those of most agents do, no place is looked up.
+        let by_number: BTreeMap<Number, SharedMemory> =
+            memories.map(|memory| (memory.number, memory)).collect();
         let mut all = Self::default();
-        for memory in memories {
-            all.insert(memory);
-        }
-        all
+        by_number.values().for_each(|memory| all.note(memory));
+        Self { by_number, ..all }
     }
 
     /// Of copies.
@@ -121,17 +123,22 @@ impl AllMemories {
     }
 
     fn insert(&mut self, memory: SharedMemory) {
-        let number = memory.number;
-        self.bytes += bytes_of(&memory);
+        self.note(&memory);
+        self.by_number.insert(memory.number, memory);
+    }
+
+    /// Notes a memory wherever it is found by something other than its number.
+    fn note(&mut self, memory: &Memory) {
+        self.bytes += bytes_of(memory);
         if memory.is_active_archival()
             && let Some(under) = memory.under()
         {
-            self.under.entry(under).or_default().insert(number);
+            let sources = self.under.entry(under).or_default();
+            sources.insert(memory.number);
         }
         if let Some(originals) = self.originals.get_mut() {
-            originals.insert(&memory);
+            originals.insert(memory);
         }
-        self.by_number.insert(number, memory);
     }
 
     fn remove(&mut self, number: Number) {
