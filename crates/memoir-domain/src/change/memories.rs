@@ -241,6 +241,16 @@ impl AllMemories {
             })
     }
 
+    /// The core memories that are free to leave while all others stay: those that [`AllMemories::cover`] covers.
+    pub fn free(&self) -> impl Iterator<Item = &Memory> {
+        // A text that is there once has no earlier one: only the others are looked up.
+        let repeated = self.originals().alike.values();
+        let repeated = repeated.filter(|ages| ages.len() > 1).flatten();
+        repeated
+            .filter_map(|(_, number)| self.get(*number))
+            .filter(|memory| self.cover(memory, &BTreeSet::new()).is_some())
+    }
+
     /// The originals that the age rule counts where those of `leaving` leave; without those that are free to leave,
     /// and without those gone whose text an earlier one in the prompt still has.
     pub fn age_rows(&self, leaving: &BTreeSet<Number>) -> AgeRows {
@@ -403,6 +413,8 @@ mod tests {
         assert_eq!(cover(&first, &none()), None, "the later one does not count");
         assert_eq!(cover(&guess, &none()), None, "of another side");
         assert_eq!(cover(&said, &none()), None, "of a weaker origin");
+        let free = all.free().map(|memory| memory.number.0);
+        assert_eq!(free.collect::<Vec<_>>(), [2]);
         let rows = all.age_rows(&BTreeSet::from([Number(2)]));
         assert_eq!(
             rows.numbers.iter().map(|one| one.0).collect::<Vec<_>>(),

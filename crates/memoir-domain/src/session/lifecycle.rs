@@ -113,10 +113,7 @@ pub fn nothing_to_refine(
     if guard != LossGuard::Refuse && mode != Mode::DedupOnly {
         return None;
     }
-    let none = BTreeSet::new();
-    let has_free = memories
-        .core()
-        .any(|memory| is_open(memory) && memories.cover(memory, &none).is_some());
+    let has_free = memories.free().any(is_open);
     let has_duplicates = || {
         let how = agent.settings.effective_duplicate_match();
         let candidates = duplicates::candidates(memories.core(), digester, how);
@@ -408,12 +405,8 @@ struct Stays {
 
 impl Stays {
     fn of(limits: &SessionLimits, memories: &AllMemories) -> Self {
-        let none = BTreeSet::new();
-        let free: BTreeSet<Number> = memories
-            .core()
-            .filter(|memory| limits.may_move(memory) && memories.cover(memory, &none).is_some())
-            .map(|memory| memory.number)
-            .collect();
+        let free = memories.free().filter(|memory| limits.may_move(memory));
+        let free: BTreeSet<Number> = free.map(|memory| memory.number).collect();
         let has_free = !free.is_empty();
         let is_bound = limits.guard == LossGuard::Archive;
         if !is_bound {
@@ -423,7 +416,7 @@ impl Stays {
                 has_free,
             };
         }
-        let ages = memories.age_rows(&none);
+        let ages = memories.age_rows(&BTreeSet::new());
         let held = memories.held_by_copies(limits.age_share());
         let may_go = |place: usize| {
             let number = ages.numbers.get(place);
