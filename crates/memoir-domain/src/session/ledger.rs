@@ -31,7 +31,8 @@ pub struct Ledger {
     pub next_position: Option<LedgerPosition>,
     /// How many memories may leave by the age rule, tried one after the other from the newest (SPEC 3.5).
     pub may_leave: usize,
-    /// Whether a memory is free to leave: an earlier core memory has its text, up to case (SPEC 3.14).
+    /// Whether a memory is free to leave: an earlier core memory has its text, up to case (SPEC 3.14). `false` where no
+    /// rule asks for that: without a guard, in a session that does more than remove duplicates.
     pub has_free: bool,
 }
 

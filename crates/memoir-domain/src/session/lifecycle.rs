@@ -405,17 +405,17 @@ struct Stays {
 
 impl Stays {
     fn of(limits: &SessionLimits, memories: &AllMemories) -> Self {
-        let free = memories.free().filter(|memory| limits.may_move(memory));
-        let free: BTreeSet<Number> = free.map(|memory| memory.number).collect();
-        let has_free = !free.is_empty();
-        let is_bound = limits.guard == LossGuard::Archive;
-        if !is_bound {
+        if limits.guard != LossGuard::Archive {
             return Self {
                 numbers: BTreeSet::new(),
                 may_leave: 0,
-                has_free,
+                // Only where the prompt states it: it takes a hash of each text.
+                has_free: limits.depends_on_copies()
+                    && memories.free().any(|memory| limits.may_move(memory)),
             };
         }
+        let free = memories.free().filter(|memory| limits.may_move(memory));
+        let free: BTreeSet<Number> = free.map(|memory| memory.number).collect();
         let ages = memories.age_rows(&BTreeSet::new());
         let held = memories.held_by_copies(limits.age_share());
         let may_go = |place: usize| {
@@ -434,7 +434,7 @@ impl Stays {
                 .filter(|number| !free.contains(number))
                 .collect(),
             may_leave: outlook.may_leave,
-            has_free,
+            has_free: !free.is_empty(),
         }
     }
 }

@@ -311,6 +311,11 @@ impl SessionLimits {
         }
     }
 
+    /// Whether a session may do more where there are free copies: its prompt then states whether there are any.
+    pub(crate) fn depends_on_copies(&self) -> bool {
+        self.guard != LossGuard::Off || self.mode == Mode::DedupOnly
+    }
+
     /// Whether another rule than the age rule lets a session move the memory.
     pub fn may_move(&self, memory: &Memory) -> bool {
         !memory.is_constitutional() && !memory.tags.contains_any(&self.immutable_tags)
