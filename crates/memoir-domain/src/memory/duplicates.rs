@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::BuildHasher,
 };
 
+use foldhash::fast::FixedState;
 use memoir_text::has_relative_time;
 
 use crate::{
@@ -44,12 +45,9 @@ pub fn candidates<'a>(
     digester: &Digester,
     how: DuplicateMatch,
 ) -> Vec<Candidate<'a>> {
-    let hash = |memory: &Memory| {
-        // With fixed keys: two texts with one hash cost two digests, which distinguish them.
-        let mut hasher = DefaultHasher::new();
-        duplicate_key(memory.content.expose(), how).hash(&mut hasher);
-        hasher.finish()
-    };
+    // With a fixed key: two texts with one hash cost two digests, which distinguish them.
+    let hasher = FixedState::default();
+    let hash = |memory: &Memory| hasher.hash_one(duplicate_key(memory.content.expose(), how));
     // A summary is no original, and is merged with nothing.
     let memories = memories.into_iter().filter(|memory| !memory.is_summary);
     let mut hashed: Vec<(u64, &Memory)> = memories.map(|one| (hash(one), one)).collect();
