@@ -50,12 +50,13 @@ struct OpenedMemory {
 const WIPED_AT_ONCE: usize = 64 << 10;
 
 impl OpenedMemory {
-    fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
-        let memory = codec::memory(key, &row)?.into_shared();
+    /// A row's memory, and the bytes of both.
+    fn open(key: &AgentKey, row: &MemoryRow) -> Result<(SharedMemory, usize)> {
+        let memory = codec::memory(key, row)?.into_shared();
         let texts = row.body.0.len() + memory.content.expose().len();
         // Measured here, where several do it in parallel.
         let bytes = size_of::<Self>() + size_of::<Memory>() + texts;
-        Ok(Self { row, memory, bytes })
+        Ok((memory, bytes))
     }
 }
 
@@ -165,14 +166,13 @@ impl OpenedMemories {
         };
         let opened = {
             let own = shared.read();
+            // The rows stay where they are until they are kept: each has some hundred bytes.
+            let rows: Vec<&MemoryRow> = rows.iter().collect();
             parallel::map(rows, |row| match own.memories.get(&row.number) {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so equal rows are one row that was
                 // written once. Comparing version and number alone would accept a row put in its place.
-                Some(kept) if kept.row == row => Ok((kept.memory.clone(), None)),
-                _ => {
-                    let opened = OpenedMemory::open(key, row)?;
-                    Ok((opened.memory.clone(), Some(opened)))
-                }
+                Some(kept) if kept.row == *row => Ok((kept.memory.clone(), None)),
+                _ => OpenedMemory::open(key, row).map(|(memory, bytes)| (memory, Some(bytes))),
             })
         };
         let mut own = shared.write();
@@ -190,11 +190,12 @@ impl OpenedMemories {
         own.memories.reserve(new.count());
         // To its end also where a row cannot be opened: the others are kept.
         let mut failed = None;
-        for memory in opened {
+        for (row, memory) in rows.into_iter().zip(opened) {
             match memory {
                 Ok((memory, new)) => {
-                    if let Some(new) = new.filter(|_| keeps) {
-                        own.put(new);
+                    if let Some(bytes) = new.filter(|_| keeps) {
+                        let memory = memory.clone();
+                        own.put(OpenedMemory { row, memory, bytes });
                     }
                     memories.push(memory);
                 }
