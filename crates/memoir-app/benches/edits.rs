@@ -643,8 +643,8 @@ async fn growth(folder: &DiskFolder) {
     );
 }
 
-/// Edits under the default guard beside 10,000 memories: the first of a session reads all of them, and each computes how
-/// much of every age stays. Then what it takes to verify that no original is lost.
+/// Edits under the default guard beside 10,000 memories, all of which the opening of the session has read: each computes
+/// how much of every age stays. Then what it takes to verify that no original is lost.
 async fn archived(folder: &DiskFolder) {
     const MEMORIES: usize = 10_000;
     const AGENTS: usize = 5;

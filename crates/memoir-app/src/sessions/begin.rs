@@ -18,6 +18,7 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
+use super::recent::KnownMemories;
 use crate::{
     core::{Error, Loaded, Result, quotas::Written, rehearsal::RehearsalCopy, tuned::RULES_ONLY},
     sessions::Sessions,
@@ -214,7 +215,8 @@ impl Sessions<'_> {
     ) -> Result<OpenedSession> {
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
-        self.decide(&as_it_stands(id), |mut loaded, now| {
+        let query = as_it_stands(id);
+        let opened = self.decide(&query, |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
@@ -226,10 +228,13 @@ impl Sessions<'_> {
                 room,
                 now,
             );
+            let known = KnownMemories::of_opening(&opening.decision, opening.memories);
             let writing = RehearsalCopy::opening(loaded.agent, opening.decision);
-            Ok((Some(writing), opening.opened))
-        })
-        .await
+            Ok((Some(writing), (opening.opened, known)))
+        });
+        let (opened, known) = opened.await?;
+        self.keep_opened(id, known);
+        Ok(opened)
     }
 
     /// An open session, with what its worker needs to resume it: the memories as they are now, or as in a rehearsal's

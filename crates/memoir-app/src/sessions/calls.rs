@@ -1,7 +1,8 @@
 //! One call of a session's tool, the same for every interface and driver: read, load, decide, commit (SPEC 3.8, 3.18).
 //!
-//! An edit is decided on all memories of the agent. The first edit of a session loads them. They are updated in memory
-//! by each write, and used while the agent's version shows that no other process wrote.
+//! An edit is decided on all memories of the agent. They are those of the session's opening, or the first edit of this
+//! process loads them. They are updated in memory by each write, and used while the agent's version shows that no other
+//! process wrote.
 
 use std::collections::BTreeMap;
 
@@ -106,6 +107,14 @@ impl Sessions<'_> {
             recent.put_memories(self.scope, id, known);
         }
         called
+    }
+
+    /// Keeps the memories of a session that was opened for its first edit.
+    pub(super) fn keep_opened(self, id: SessionId, known: Option<KnownMemories>) {
+        if let Some(known) = known {
+            let recent = self.memoir.state::<Recent>();
+            recent.put_memories(self.scope, id, known);
+        }
     }
 
     /// `memories` are those that are cached for the session, before the call and after it.

@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Selection};
 
-use super::{OpenedSession, begin::as_it_stands};
+use super::{OpenedSession, begin::as_it_stands, recent::KnownMemories};
 use crate::{
     core::{
         Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
@@ -79,14 +79,16 @@ impl OwnAgent {
                 lease: Some(self.sessions().own_lease(holder, now)),
                 started_by: self.as_actor(),
             };
-            let (writing, opened) = self.decide_opening(loaded, start, now)?;
+            let (writing, opened, known) = self.decide_opening(loaded, start, now)?;
             let session = writing.decision.sessions.first();
             // The decision that begins a session always contains it.
             let session = session.ok_or(Error::SessionLost(id))?;
             let session = SessionFacts::new(&self.name, session);
-            Ok((Some(writing), (session, opened)))
+            Ok((Some(writing), (session, opened, known)))
         });
-        self.sessions().begun(begun.await).await
+        let (session, opened, known) = self.sessions().begun(begun.await).await?;
+        self.sessions().keep_opened(id, known);
+        Ok((session, opened))
     }
 
     fn decide_opening(
@@ -94,7 +96,7 @@ impl OwnAgent {
         loaded: Loaded,
         start: Start,
         now: Timestamp,
-    ) -> Result<(Writing, OpenedSession)> {
+    ) -> Result<(Writing, OpenedSession, Option<KnownMemories>)> {
         let (id, rehearsal) = (start.id, start.rehearsal);
         let digester = loaded.digester();
         let memories = AllMemories::new(loaded.memories.shared());
@@ -112,12 +114,13 @@ impl OwnAgent {
             budget,
             now,
         );
+        let known = KnownMemories::of_opening(&opening.decision, opening.memories);
         let writing = if rehearsal {
             RehearsalCopy::opening(begun.agent, opening.decision)
         } else {
             begun.then(opening.decision).into()
         };
-        Ok((writing, opening.opened))
+        Ok((writing, opening.opened, known))
     }
 
     /// The agent's own open session: its prompt is rebuilt, with the current memories (SPEC 3.2). `None` where the

@@ -2,7 +2,7 @@
 //! result comes from it alone: a commit based on it fails if another process wrote meanwhile, and everything but a
 //! commit is decided again on the store's state.
 //!
-//! So an edit needs no look-up before its commit where this process made the session's previous edit.
+//! So an edit needs no look-up before its commit where this process opened the session, or made its previous edit.
 
 use std::time::Instant;
 
@@ -46,11 +46,16 @@ impl KnownSession {
     }
 }
 
-/// The agent of a decision and its open session; `None` where there is none, or where it is a rehearsal, whose calls
-/// are decided on its copy.
-pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
+/// The open session of a decision; `None` where there is none, or where it is a rehearsal, whose calls are decided on
+/// its copy.
+fn session_in(decision: &Decision) -> Option<&Session> {
     let is_open = |session: &&Session| session.state == State::Open && !session.rehearsal;
-    let session = decision.sessions.iter().find(is_open)?;
+    decision.sessions.iter().find(is_open)
+}
+
+/// The agent of a decision and its open session, as [`session_in`] finds it.
+pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
+    let session = session_in(decision)?;
     Some((decision.agent.clone(), session.clone()))
 }
 
@@ -64,6 +69,16 @@ pub(crate) struct KnownMemories {
 }
 
 impl KnownMemories {
+    /// Those of a session that a decision opens, once it is written; `None` where they are not cached.
+    pub(crate) fn of_opening(opening: &Decision, memories: AllMemories) -> Option<Self> {
+        let agent = &opening.agent;
+        session_in(opening).map(|_| Self {
+            version: agent.next_seq,
+            memories,
+            system_prompt: agent.settings.system_prompt.clone(),
+        })
+    }
+
     /// Whether they are of this version.
     pub(crate) fn is_of(&self, version: Option<u64>) -> bool {
         Some(self.version) == version
