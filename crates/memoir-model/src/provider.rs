@@ -176,41 +176,25 @@ impl Provider {
         let required = |variable| key(variable, true);
         // The names that the servers themselves read their key from.
         let optional = |variable| key(variable, false);
-        let (kind, base_url, key) = match name {
-            "anthropic" => (
-                ProviderKind::Anthropic,
-                "https://api.anthropic.com",
-                required("ANTHROPIC_API_KEY"),
-            ),
-            "openai" => (
-                ProviderKind::OpenAi,
-                "https://api.openai.com/v1",
-                required("OPENAI_API_KEY"),
-            ),
+        let (base_url, key) = match name {
+            "anthropic" => ("https://api.anthropic.com", required("ANTHROPIC_API_KEY")),
+            "openai" => ("https://api.openai.com/v1", required("OPENAI_API_KEY")),
             "openrouter" => (
-                ProviderKind::OpenAi,
                 "https://openrouter.ai/api/v1",
                 required("OPENROUTER_API_KEY"),
             ),
             // By address and not as `localhost`, which may be looked up as an address of IPv6 on which it does
             // not listen.
-            "ollama" => (
-                ProviderKind::OpenAi,
-                "http://127.0.0.1:11434/v1",
-                KeySource::None,
-            ),
-            "vllm" => (
-                ProviderKind::OpenAi,
-                "http://127.0.0.1:8000/v1",
-                optional("VLLM_API_KEY"),
-            ),
-            "llamacpp" => (
-                ProviderKind::OpenAi,
-                "http://127.0.0.1:8080/v1",
-                optional("LLAMA_API_KEY"),
-            ),
-            BUILTIN => (ProviderKind::Builtin, "", KeySource::None),
+            "ollama" => ("http://127.0.0.1:11434/v1", KeySource::None),
+            "vllm" => ("http://127.0.0.1:8000/v1", optional("VLLM_API_KEY")),
+            "llamacpp" => ("http://127.0.0.1:8080/v1", optional("LLAMA_API_KEY")),
+            BUILTIN => ("", KeySource::None),
             _ => return None,
+        };
+        let kind = match name {
+            "anthropic" => ProviderKind::Anthropic,
+            BUILTIN => ProviderKind::Builtin,
+            _ => ProviderKind::OpenAi,
         };
         Some(Self::unset(name, kind, Url::parse(base_url).ok(), key))
     }
