@@ -335,6 +335,8 @@ pub fn is_loopback(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use memoir_testkit::rows;
+
     use super::*;
 
     fn problem(name: &str, settings: ProviderSettings) -> String {
@@ -415,29 +417,14 @@ mod tests {
 
     #[test]
     fn spec_6_3_a_base_url_with_a_secret_or_another_scheme_is_refused() {
-        for (url, expected) in [
-            (
-                "ftp://llm.example",
-                "must begin with `http://` or `https://`",
-            ),
-            ("llm.example/v1", "`base_url` is no valid URL"),
-            (
-                "https://me:canary@llm.example/v1",
-                "must not hold a user or password",
-            ),
-            (
-                "https://canary@llm.example/v1",
-                "must not hold a user or password",
-            ),
-            (
-                "https://llm.example/v1?key=canary",
-                "must not hold a query or fragment",
-            ),
-            (
-                "https://llm.example/v1#canary",
-                "must not hold a query or fragment",
-            ),
-        ] {
+        for [url, expected] in rows(
+            "ftp://llm.example | must begin with `http://` or `https://`
+            llm.example/v1 | `base_url` is no valid URL
+            https://me:canary@llm.example/v1 | must not hold a user or password
+            https://canary@llm.example/v1 | must not hold a user or password
+            https://llm.example/v1?key=canary | must not hold a query or fragment
+            https://llm.example/v1#canary | must not hold a query or fragment",
+        ) {
             let message = problem("lab", with_url(url));
             assert!(
                 message.starts_with("`[providers.lab]`: ") && message.contains(expected),
@@ -449,33 +436,19 @@ mod tests {
 
     #[test]
     fn spec_6_3_each_mistake_in_the_settings_has_its_message() {
-        let none = ProviderSettings::default();
-        assert!(problem("Lab", none.clone()).contains("1 to 50 of"));
-        assert!(problem("lab", none.clone()).contains("`base_url` is missing"));
-        let two = ProviderSettings {
-            key_env: Some("A".to_owned()),
-            key_file: Some("/key".into()),
-            ..none.clone()
-        };
-        assert!(problem("openai", two).contains("both set"));
-        let zero = ProviderSettings {
-            context_tokens: Some(0),
-            ..none.clone()
-        };
-        assert!(problem("ollama", zero).contains("`context_tokens` is 0; it must be at least 1"));
-        for given in [0, 10_001] {
-            let limit = ProviderSettings {
-                concurrency: Some(given),
-                ..none.clone()
-            };
-            let expected = format!("`concurrency` is {given}; it must be 1 to 10000");
-            assert!(problem("ollama", limit).contains(&expected));
+        for [name, settings, expected] in rows(
+            "Lab | allow_insecure = false | 1 to 50 of
+            lab | allow_insecure = false | `base_url` is missing
+            openai | key_env = 'A'; key_file = '/key' | both set
+            ollama | context_tokens = 0 | `context_tokens` is 0; it must be at least 1
+            ollama | concurrency = 0 | `concurrency` is 0; it must be 1 to 10000
+            ollama | concurrency = 10001 | `concurrency` is 10001; it must be 1 to 10000
+            ollama | request_timeout_seconds = 3601 | is 3601; it must be 1 to 3600",
+        ) {
+            let settings = toml::from_str(&settings.replace("; ", "\n")).unwrap();
+            let message = problem(name, settings);
+            assert!(message.contains(expected), "{message}");
         }
-        let long = ProviderSettings {
-            request_timeout_seconds: Some(3601),
-            ..none
-        };
-        assert!(problem("ollama", long).contains("is 3601; it must be 1 to 3600"));
     }
 
     #[test]
