@@ -450,28 +450,16 @@ mod tests {
     fn what_was_put_in_comes_out_again_to_the_byte() {
         for file in FILES {
             let kept = usize::from(get(file, &["servers"]).unwrap().is_some());
-            let changed = set(
-                file,
-                &["servers", "memoir"],
-                &json!({"command": "m", "args": ["x"]}),
-            )
-            .unwrap();
+            let path = ["servers", "memoir"];
+            let server = json!({"command": "m", "args": ["x"]});
+            let changed = set(file, &path, &server).unwrap();
             assert_eq!(
                 get(&changed, &["servers", "memoir", "args", "x"]).unwrap(),
                 None
             );
-            assert_eq!(
-                get(&changed, &["servers", "memoir"]).unwrap(),
-                Some(json!({"command": "m", "args": ["x"]})),
-                "{changed}"
-            );
-            let again = set(
-                &changed,
-                &["servers", "memoir"],
-                &json!({"command": "m", "args": ["x"]}),
-            );
-            assert_eq!(again.unwrap(), changed);
-            let back = remove(&changed, &["servers", "memoir"], kept).unwrap();
+            assert_eq!(set(&changed, &path, &server).unwrap(), changed);
+            assert_eq!(get(&changed, &path).unwrap(), Some(server), "{changed}");
+            let back = remove(&changed, &path, kept).unwrap();
             assert!(same(&back, file), "{file:?}: {back:?}");
 
             let path = ["hooks", "Start"];
