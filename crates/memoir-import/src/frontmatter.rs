@@ -474,11 +474,11 @@ mod tests {
     }
 
     /// The title, the tags and the date of a page, and its body.
-    fn known(page: &str) -> (String, String, String, String) {
+    fn known(page: &str) -> [String; 4] {
         let (fields, body) = split(page);
         let text = |name: &str| fields.text(name).unwrap_or_default().to_owned();
         let tags = fields.list("tags").join("|");
-        (text("title"), tags, text("created"), body.trim().to_owned())
+        [text("title"), tags, text("created"), body.trim().into()]
     }
 
     #[test]
@@ -513,6 +513,7 @@ mod tests {
     fn fields_are_found_however_they_are_fenced_and_above_those_of_a_program() {
         let own = "title: Knots\ntags: [rope]\ncreated: 2026-03-01";
         let body = "The bowline holds wet rope.";
+        let expected = ["Knots", "rope", "2026-03-01", body];
         for page in [
             format!("---\npermalink: p/a\n---\n\n---\n{own}\n---\n{body}\n"),
             format!("---\npermalink: p/a\n---\n---\n{own}\n---\n{body}\n"),
@@ -526,14 +527,13 @@ mod tests {
                 "+++\ntitle = \"Knots\"\ntags = [\"rope\"]\ncreated = 2026-03-01\n+++\n{body}\n"
             ),
         ] {
-            let expected = ["Knots", "rope", "2026-03-01", body].map(str::to_owned);
-            let [title, tags, created, body] = expected;
-            assert_eq!(known(&page), (title, tags, created, body), "{page}");
+            assert_eq!(known(&page), expected, "{page}");
         }
     }
 
     #[test]
     fn spec_2_4_fields_are_read_in_each_form_of_yaml() {
+        let expected = ["Knots", "rope|two words", "2026-03-01", "Body"];
         for fields in [
             "{title: Knots, tags: [rope, two words], created: 2026-03-01}",
             "{\n  \"title\": \"Knots\",\n  \"tags\": [\"rope\", \"two words\"], # mine\n  created: 2026-03-01\n}",
@@ -546,13 +546,8 @@ mod tests {
             "tags: [\"rope\",\n  \"two words\"]\ntitle:\n  Knots\ncreated:   2026-03-01   # day",
             "# mine\ntitle: Knots\n\ntags: [rope, two words,]\nmeta: {created: 1999}\ncreated: 2026-03-01",
         ] {
-            let (title, tags, created, body) = known(&format!("---\n{fields}\n---\nBody"));
-            let found = [&*title, &*tags, &*created, &*body];
-            assert_eq!(
-                found,
-                ["Knots", "rope|two words", "2026-03-01", "Body"],
-                "{fields}"
-            );
+            let page = format!("---\n{fields}\n---\nBody");
+            assert_eq!(known(&page), expected, "{fields}");
         }
     }
 
@@ -613,18 +608,13 @@ mod tests {
             "tags: [\nrope,\ntwo words,\n]",
         ] {
             let page = format!("---\n{tags}\ntitle: \"A long\n  title\"\n---\nBody");
-            let (title, tags, ..) = known(&page);
-            assert_eq!(
-                (&*title, &*tags),
-                ("A long title", "rope|two words"),
-                "{page}"
-            );
+            let found = known(&page);
+            assert_eq!(found[..2], ["A long title", "rope|two words"], "{page}");
         }
         let page = "---\ntags: [\"a, b\", 'c', d's, e]\ntitle: [Draft] Plan\n---\n";
-        let (title, tags, ..) = known(page);
-        assert_eq!((&*title, &*tags), ("[Draft] Plan", "a, b|c|d's|e"));
+        assert_eq!(known(page)[..2], ["[Draft] Plan", "a, b|c|d's|e"]);
         let open = "---\ntags: [rope,\ntitle: Knots\n---\n";
-        assert_eq!(known(open).0, "Knots");
+        assert_eq!(known(open)[0], "Knots");
     }
 
     #[test]
