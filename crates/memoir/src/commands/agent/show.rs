@@ -78,10 +78,10 @@ pub(super) fn setting(agent: &ShownAgent, field: Field) -> String {
             Some(agent.effective_refinement_trigger_tokens.to_string())
         }
         Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
-        Field::DuplicateMatch => wire_name(&agent.effective_duplicate_match),
-        Field::LossGuard => wire_name(&agent.effective_loss_guard),
+        Field::DuplicateMatch => Some(agent.effective_duplicate_match.to_string()),
+        Field::LossGuard => Some(agent.effective_loss_guard.to_string()),
         Field::RefinementSchedule => Some(agent.effective_refinement_schedule.to_string()),
-        Field::RefinementMode => wire_name(&agent.effective_refinement_mode),
+        Field::RefinementMode => Some(agent.effective_refinement_mode.to_string()),
         Field::ContextJournalTokens => Some(agent.effective_context_journal_tokens.to_string()),
         Field::ContextCoreTokens => Some("all of them".to_owned()),
         Field::NearDuplicates => Some(agent.effective_near_duplicates.to_string()),
@@ -111,11 +111,4 @@ pub(super) fn value(field: Field, value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-fn wire_name(value: &impl serde::Serialize) -> Option<String> {
-    serde_json::to_value(value)
-        .ok()?
-        .as_str()
-        .map(str::to_owned)
 }
