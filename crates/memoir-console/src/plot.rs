@@ -14,7 +14,7 @@ use crate::words;
 const MOST_SENTENCES: usize = 3;
 
 /// The data of a curve.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct PlotCurve {
     /// Seconds since 1970 for a curve over time, else records since the beginning.
     pub(crate) at: Vec<i64>,

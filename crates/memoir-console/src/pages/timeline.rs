@@ -105,12 +105,8 @@ impl TimelinePage {
             Some((record, core_size_after(record)?)).filter(|_| counts)
         });
         let mut curve = PlotCurve {
-            at: Vec::new(),
-            core_size: Vec::new(),
-            low: Vec::new(),
-            high: Vec::new(),
             line: live.breaker_tokens,
-            marks: Vec::new(),
+            ..PlotCurve::default()
         };
         if let Some(before) = session.pre_session_tokens.filter(|_| !self.is_more) {
             curve.at.push(0);
