@@ -78,8 +78,9 @@ pub(crate) fn new_for_owner() -> fs::OpenOptions {
 }
 
 /// Removes a file. Returns whether it was there.
-pub(crate) fn remove(path: &Path) -> io::Result<bool> {
-    Ok(existing(fs::remove_file(path))?.is_some())
+pub(crate) fn remove(path: &Path) -> Result<bool, Failure> {
+    let problem = |error| Failure::file("remove", path, &error);
+    Ok(existing(fs::remove_file(path)).map_err(problem)?.is_some())
 }
 
 /// What was done with a file or a folder; `None` where it is missing.

@@ -1,6 +1,6 @@
 //! `memoir embeddings`: the file of the built-in model, by which recall finds memories by meaning in this process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use memoir_embedder::{KNOWN_FILES, check, install, stamp_path};
 use memoir_model::{BUILTIN_EMBEDDINGS, builtin_embeddings};
@@ -144,11 +144,8 @@ fn status(global: &Global) -> Outcome {
 fn remove(global: &Global) -> Outcome {
     let folder = embeddings::folder().ok_or_else(no_folder)?;
     let path = folder.join(KNOWN_FILES[0].file_name);
-    let remove = |path: &Path| {
-        private_file::remove(path).map_err(|error| Failure::file("remove", path, &error))
-    };
-    let is_removed = remove(&path)?;
-    remove(&stamp_path(&path))?;
+    let is_removed = private_file::remove(&path)?;
+    private_file::remove(&stamp_path(&path))?;
     let removed = json!({"file": path, "removed": is_removed});
     output::show(global.json, &removed, || {
         let shown = safe(&path.display().to_string()).into_owned();

@@ -329,7 +329,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     // interrupted attempt is removed with its journals: they would be applied to the new one of the same name.
     let copy = draft(&place);
     for file in ["", "-journal", "-wal", "-shm"].map(|end| keys::beside(&copy, end)) {
-        private_file::remove(&file).map_err(failed)?;
+        private_file::remove(&file)?;
     }
     let file = private_file::create_new(&copy).map_err(failed)?;
     keys.back_up(&copy)?;

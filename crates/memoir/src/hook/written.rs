@@ -84,9 +84,7 @@ pub(crate) fn note(program: &str, call: &WrittenCall) -> Result<(), Failure> {
 }
 
 pub(crate) fn forget(program: &str) -> Result<(), Failure> {
-    let path = path_of(program)?;
-    let removed = private_file::remove(&path).map(drop);
-    removed.map_err(|error| Failure::file("remove", &path, &error))
+    private_file::remove(&path_of(program)?).map(drop)
 }
 
 /// The memory that a command of a program means.

@@ -113,7 +113,7 @@ impl FileChange {
         let problem = |error| Failure::file("write", &self.path, &error);
         match &self.after {
             Some(text) => private_file::write(&self.path, text.as_bytes()).map_err(problem),
-            None => private_file::remove(&self.path).map(drop).map_err(problem),
+            None => private_file::remove(&self.path).map(drop),
         }
     }
 }

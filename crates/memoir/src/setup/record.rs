@@ -164,7 +164,6 @@ impl ProgramRecord {
 
     pub(super) fn forget(&self) -> Result<(), Failure> {
         written::forget(&self.program)?;
-        let removed = private_file::remove(&self.path).map(drop);
-        removed.map_err(|error| Failure::file("remove", &self.path, &error))
+        private_file::remove(&self.path).map(drop)
     }
 }
