@@ -413,9 +413,8 @@ fn observations(
         match found {
             None => rest.push_str(whole),
             Some(MarkdownLine::Observation { category, text }) => {
-                let own = inline_tags(text);
                 let mut all = vec![category.to_owned()];
-                all.extend(own);
+                all.extend(inline_tags(text));
                 all.extend(page_tags.iter().cloned());
                 out.entry(FoundEntry {
                     text: format!("{title}: {text}"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_domain::text::Digester;
-use reqwest::{Client, Method, StatusCode, Url};
+use reqwest::{Client, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -106,8 +106,7 @@ impl Remote {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let request = self.client.request(Method::GET, url);
-        self.answer(request).await
+        self.answer(self.client.get(url)).await
     }
 
     /// Posts to a resource of the agent.
