@@ -22,8 +22,8 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENTS: usize = 96;
 /// Pages that the writer keeps in memory, in KiB.
 pub(crate) const WRITER_CACHE_KIB: i64 = 4_096;
-/// Pages that a reader keeps in memory, in KiB.
-const READER_CACHE_KIB: i64 = 2_048;
+/// Pages that a reader keeps in memory, in KiB: the upper ones of each table. The system has the others in memory too.
+const READER_CACHE_KIB: i64 = 512;
 /// What the log of the database is cut back to once its contents are in the file.
 const LOG_BYTES: i64 = 16 << 20;
 

@@ -8,15 +8,15 @@ use std::{env, os::unix::process::CommandExt, process::Command};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the allocator reads from the environment as a process begins, for a service.
-// By default it keeps free pages for a second, and those whose texts another thread has freed for longer: a service that
-// builds indexes on many threads takes more than twice the memory then (`docs/figures.md`).
-const SETTINGS: [(&str, &str); 3] = [
-    // Milliseconds until a free page goes back to the system.
+/// What the allocator, and that of glibc for SQLite, read from the environment as a process begins, for a service.
+// By default glibc has an arena for nearly each thread, and the allocator keeps free pages for a second, those that other
+// threads freed for longer: a service that builds indexes then takes more than twice the memory (`docs/recall.md`).
+const SETTINGS: [(&str, &str); 4] = [
     ("MIMALLOC_PURGE_DELAY", "0"),
     ("MIMALLOC_PAGE_FULL_RETAIN", "0"),
     // After so many larger allocations a thread looks for what others have freed of its pages.
     ("MIMALLOC_GENERIC_COLLECT", "200"),
+    ("MALLOC_ARENA_MAX", "2"),
 ];
 
 /// Starts this program again in the same process with the allocator's settings that the environment does not have.

@@ -637,9 +637,12 @@ fn a_service_returns_free_memory_to_the_system_unless_its_environment_says_other
     let service = Running::begin(command.env("MIMALLOC_GENERIC_COLLECT", "9000"));
     let environment = std::fs::read(format!("/proc/{}/environ", service.child.id())).unwrap();
     let set = environment.split(|byte| *byte == 0);
-    let mut set: Vec<&[u8]> = set.filter(|one| one.starts_with(b"MIMALLOC_")).collect();
+    let is_of_allocator =
+        |one: &&[u8]| one.starts_with(b"MIMALLOC_") || one.starts_with(b"MALLOC_");
+    let mut set: Vec<&[u8]> = set.filter(is_of_allocator).collect();
     set.sort_unstable();
-    let settings: [&[u8]; 3] = [
+    let settings: [&[u8]; 4] = [
+        b"MALLOC_ARENA_MAX=2",
         b"MIMALLOC_GENERIC_COLLECT=9000",
         b"MIMALLOC_PAGE_FULL_RETAIN=0",
         b"MIMALLOC_PURGE_DELAY=0",
