@@ -9,7 +9,7 @@ use crate::{
     memory::Memories,
 };
 
-/// The bytes of a page, approximately.
+/// The bytes of a page, approximately. As much stays in the heap of each thread that has read one.
 const PAGE_BYTES: usize = 1 << 20;
 /// Fewest and most memories of a page.
 const PAGE_ROWS: [usize; 2] = [64, 4_096];

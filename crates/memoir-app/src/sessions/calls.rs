@@ -109,7 +109,7 @@ impl Sessions<'_> {
         called
     }
 
-    /// Keeps the memories of a session that was opened for its first edit.
+    /// Keeps what the opening of a session has read, for its first edit. Nothing with `None`.
     pub(super) fn keep_opened(self, id: SessionId, known: Option<KnownMemories>) {
         if let Some(known) = known {
             let recent = self.memoir.state::<Recent>();
