@@ -25,7 +25,7 @@ use super::{
     rank::{self, FoundMemory},
     replaced::{self, ChainLink, ChainLinks, FoundHistories},
     vectors::{IndexVectors, Vector},
-    wiped::{Wiped, WipedTable, wipe_list},
+    wiped::{Wiped, WipedLists, WipedTable},
 };
 use crate::{
     log::audit::Change,
@@ -135,10 +135,9 @@ pub struct RecallIndex {
     unit_of: WipedTable,
     group_of: WipedTable,
     /// The slots of each group, ascending, with counts.
-    postings: Vec<Vec<u32>>,
+    postings: WipedLists,
     /// For each group, whether it can be a subject of a memory.
     subjects: Vec<bool>,
-    posted: usize,
     slots: Vec<IndexSlot>,
     /// The number of tags of the slots.
     tagged: usize,
@@ -164,7 +163,6 @@ fn language_place(language: Option<Language>) -> usize {
 impl Drop for RecallIndex {
     fn drop(&mut self) {
         // The other fields that come from words wipe themselves (`Wiped`).
-        self.postings.iter_mut().for_each(wipe_list);
         for slot in &mut self.slots {
             slot.tags.zeroize();
             slot.link.text.zeroize();
@@ -206,10 +204,8 @@ impl RecallIndex {
             + self.sequence.bytes()
             + self.unit_of.bytes()
             + self.group_of.bytes()
-            // A list has room for half as many again; one of a single place takes up to sixteen bytes.
-            + self.postings.capacity() * (size_of::<Vec<u32>>() + 8)
+            + self.postings.bytes()
             + self.subjects.capacity()
-            + self.posted * 6
             + self.slots.capacity() * size_of::<IndexSlot>()
             + self.tagged * 8
             + self.slot_of.capacity() * 24
@@ -299,8 +295,8 @@ impl RecallIndex {
             // More occurrences than `TIMES` would hardly count for more (`saturated`).
             let times = (same.len() as u32).min(TIMES);
             // Slots only grow, so that each list stays sorted by pushing.
-            self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
-            self.posted += 1;
+            self.postings
+                .push(same[0] as usize, slot << TIMES_BITS | times);
         }
         scratch.zeroize();
         character.zeroize();
@@ -342,10 +338,9 @@ impl RecallIndex {
         // A run of units is the text in another form, and is removed with its memory immediately.
         self.sequence.as_mut_slice()[slot.from as usize..slot.end as usize].zeroize();
         for group in &groups {
-            let list = &mut self.postings[*group as usize];
-            if let Ok(place) = list.binary_search_by_key(&at, |posting| posting >> TIMES_BITS) {
-                list.remove(place);
-                self.posted -= 1;
+            let (list, slot) = (*group as usize, |posting: &u32| posting >> TIMES_BITS);
+            if let Ok(place) = self.postings[list].binary_search_by_key(&at, slot) {
+                self.postings.remove(list, place);
             }
         }
         groups.zeroize();
@@ -409,7 +404,7 @@ impl RecallIndex {
         let new = self.postings.len() as u32;
         let group = self.group_of.get_or_put(key, new);
         if group == new {
-            self.postings.push(Vec::new());
+            self.postings.begin();
             self.subjects.push(is_subject());
         }
         group

@@ -1,4 +1,4 @@
-use super::*;
+use super::{wiped::WipedLists, *};
 use crate::{
     log::audit::Change,
     memory::{ArchivedBy, Place, Tags, test_memories, test_memory},
@@ -1051,6 +1051,40 @@ fn spec_5_3_another_form_or_other_rules_are_another_version() {
         });
     assert_eq!(
         format!("{}: {digest:016x}", stored[0]),
-        "3: 79aecac2ff666497"
+        "4: 79aecac2ff666497"
     );
+}
+
+#[test]
+fn lists_in_one_place_are_as_lists_apart() {
+    let (mut lists, mut apart) = (WipedLists::default(), Vec::<Vec<u32>>::new());
+    let mut seed = 7_u64;
+    let mut below = |limit: usize| {
+        seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (seed >> 33) as usize % limit
+    };
+    for number in 0..20_000 {
+        match below(8) {
+            0 => {
+                lists.begin();
+                apart.push(Vec::new());
+            }
+            _ if apart.is_empty() => {}
+            one => {
+                // Some are much longer than others.
+                let list = below(apart.len()).min(below(apart.len()));
+                if one == 1 && !apart[list].is_empty() {
+                    let at = below(apart[list].len());
+                    lists.remove(list, at);
+                    apart[list].remove(at);
+                } else {
+                    lists.push(list, number);
+                    apart[list].push(number);
+                }
+            }
+        }
+    }
+    assert!(lists.iter().eq(apart.iter().map(Vec::as_slice)));
+    assert_eq!(lists.count(), apart.iter().map(Vec::len).sum());
+    assert!(lists.bytes() < 3 * (lists.count() * 4 + lists.len() * 12));
 }

@@ -1,6 +1,6 @@
 //! Storage for text: memory that is overwritten before it is freed, also when it grows.
 
-use std::ops::Deref;
+use std::ops::{Deref, Index};
 
 use zeroize::{DefaultIsZeroes, optimization_barrier};
 
@@ -13,12 +13,6 @@ fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
     places.fill(T::default());
     // The compiler would leave out a write that is never read.
     optimization_barrier(places);
-}
-
-/// Wipes a list that is no [`Wiped`], with the room behind its end, where removed items may be left.
-pub(super) fn wipe_list(list: &mut Vec<u32>) {
-    list.resize(list.capacity(), 0);
-    wipe(list);
 }
 
 /// A list whose places are wiped when it grows and when it is dropped.
@@ -186,5 +180,136 @@ impl WipedTable {
 
     pub(super) fn bytes(&self) -> usize {
         self.keys.bytes() + self.values.bytes()
+    }
+}
+
+/// Lists of numbers in one place, which is wiped as a [`Wiped`] is. An index has a list for each of its words, most of
+/// them short: a place of its own for each would take several times as much, and leave gaps where it was.
+#[derive(Default)]
+pub(super) struct WipedLists {
+    numbers: Wiped<u32>,
+    runs: Vec<Run>,
+    /// The numbers in all lists.
+    count: usize,
+}
+
+/// The part of a list in the one place.
+// In 32 bits, which the words of no agent's memory fill.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    from: u32,
+    length: u32,
+    room: u32,
+}
+
+impl WipedLists {
+    /// No lists, with room for so many, and for so many numbers and some that are added later.
+    pub(super) fn with_room(lists: usize, numbers: usize) -> Self {
+        Self {
+            numbers: Wiped(Vec::with_capacity(numbers + numbers / 4)),
+            runs: Vec::with_capacity(lists),
+            count: 0,
+        }
+    }
+
+    /// How many lists there are.
+    pub(super) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// How many numbers all of them have.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.runs.len()).map(|list| &self[list])
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.numbers.bytes() + self.runs.capacity() * size_of::<Run>()
+    }
+
+    /// Adds an empty list behind the others.
+    pub(super) fn begin(&mut self) {
+        self.runs.push(Run {
+            from: self.numbers.len() as u32,
+            ..Run::default()
+        });
+    }
+
+    pub(super) fn push(&mut self, list: usize, number: u32) {
+        let Run { from, length, room } = self.runs[list];
+        let end = (from + length) as usize;
+        if length < room {
+            self.numbers.as_mut_slice()[end] = number;
+        } else if end == self.numbers.len() && end < self.numbers.0.capacity() {
+            // The last one in its place, as all are that are read: it grows there.
+            self.numbers.0.push(number);
+            self.runs[list].room += 1;
+        } else {
+            self.give_room(list);
+            return self.push(list, number);
+        }
+        self.runs[list].length += 1;
+        self.count += 1;
+    }
+
+    pub(super) fn remove(&mut self, list: usize, at: usize) {
+        let run = &mut self.runs[list];
+        let numbers = &mut self.numbers.as_mut_slice()[run.from as usize..][..run.length as usize];
+        numbers.copy_within(at + 1.., at);
+        numbers[run.length as usize - 1] = 0;
+        run.length -= 1;
+        self.count -= 1;
+    }
+
+    /// Moves a full list behind the others, where it has more room.
+    fn give_room(&mut self, list: usize) {
+        let Run { from, length, .. } = self.runs[list];
+        let (old, to) = (from as usize..(from + length) as usize, self.numbers.len());
+        let room = roomy(length);
+        if to + room as usize > self.numbers.0.capacity() {
+            return self.move_all();
+        }
+        self.numbers.0.resize(to + room as usize, 0);
+        self.numbers.as_mut_slice().copy_within(old.clone(), to);
+        // A number that is removed later must not stay here.
+        self.numbers.as_mut_slice()[old].fill(0);
+        self.runs[list] = Run {
+            from: to as u32,
+            length,
+            room,
+        };
+    }
+
+    /// Moves all lists to a larger place, without the gaps that moved ones have left.
+    fn move_all(&mut self) {
+        let rooms = self.runs.iter().map(|run| roomy(run.length) as usize);
+        let needed: usize = rooms.sum();
+        let mut larger = Wiped(Vec::with_capacity(needed + needed / 4));
+        for run in &mut self.runs {
+            let from = larger.len() as u32;
+            larger.extend(&self.numbers.as_slice()[run.from as usize..][..run.length as usize]);
+            run.room = roomy(run.length);
+            run.from = from;
+            larger.0.resize((from + run.room) as usize, 0);
+        }
+        // The old place is wiped as it is dropped.
+        self.numbers = larger;
+    }
+}
+
+/// The room of a list of that length that has grown, so that it is seldom moved again.
+fn roomy(length: u32) -> u32 {
+    length + length / 4 + 1
+}
+
+impl Index<usize> for WipedLists {
+    type Output = [u32];
+
+    fn index(&self, list: usize) -> &[u32] {
+        let run = self.runs[list];
+        &self.numbers.as_slice()[run.from as usize..][..run.length as usize]
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::HashMap, thread};
 
 use super::{
     ChainLink, Compound, IndexSlot, IndexVectors, LANGUAGES, NO_GROUP, RecallIndex, TIMES,
-    TIMES_BITS, Unit, Wiped, WipedTable,
+    TIMES_BITS, Unit, Wiped, WipedLists, WipedTable,
 };
 use crate::{
     memory::{Kind, Number, origin::Origin},
@@ -16,7 +16,7 @@ use crate::{
 
 /// The version of the form, and of the rules by which words become terms. An index of another one is built anew.
 // Raised with every change that makes another index of the same memories: a test holds its bytes.
-const FORM: u64 = 3;
+const FORM: u64 = 4;
 
 const IS_SUMMARY: u64 = 1;
 const IS_ACTIVE: u64 = 1 << 1;
@@ -53,6 +53,7 @@ impl RecallIndex {
         }
         let group_keys = self.group_of.keys_by_value(self.postings.len());
         bytes.count(self.postings.len() as u64);
+        bytes.count(self.postings.count() as u64);
         let groups = self.postings.iter().zip(&self.subjects);
         for ((list, is_subject), key) in groups.zip(group_keys.as_slice()) {
             bytes.key(*key);
@@ -111,7 +112,6 @@ impl RecallIndex {
         index.group_of = std::mem::take(&mut words.group_of);
         index.postings = std::mem::take(&mut words.postings);
         index.subjects = std::mem::take(&mut words.subjects);
-        index.posted = words.posted;
         index.is_whole().then_some(index)
     }
 
@@ -162,8 +162,9 @@ impl RecallIndex {
 
     fn read_groups(&mut self, bytes: &mut StoredBytes<'_>) -> Option<()> {
         let groups = bytes.length()?;
+        let postings = bytes.length()?;
         self.group_of = WipedTable::with_room(groups);
-        self.postings.reserve_exact(groups);
+        self.postings = WipedLists::with_room(groups, postings);
         self.subjects.reserve_exact(groups);
         for group in 0..groups {
             self.group_of.get_or_put(bytes.key()?, group as u32);
@@ -172,7 +173,7 @@ impl RecallIndex {
             let length = usize::try_from(head >> 1).ok()?;
             // Each takes a byte at least, so that a wrong length takes no memory.
             (length <= bytes.0.len()).then_some(())?;
-            let mut list = Vec::with_capacity(length);
+            self.postings.begin();
             let mut last = 0_u32;
             for _ in 0..length {
                 let one = bytes.number()?;
@@ -181,10 +182,9 @@ impl RecallIndex {
                     0 => 1,
                     _ => bytes.number()?,
                 };
-                list.push(last << TIMES_BITS | times & TIMES);
+                self.postings
+                    .push(group, last << TIMES_BITS | times & TIMES);
             }
-            self.posted += length;
-            self.postings.push(list);
         }
         Some(())
     }
