@@ -170,7 +170,7 @@ impl Sessions<'_> {
         if !plan.is_allowed_to(actor.kind) {
             return Err(Error::BeyondAgent {
                 session: id,
-                obstacles: plan.obstacles,
+                obstacles: [plan.obstacles, plan.rewinds].concat(),
             });
         }
         if let Some(running) = loaded
@@ -220,10 +220,8 @@ impl Sessions<'_> {
         plan: &UndoPlan,
         log: &[Record],
     ) -> Result<BTreeMap<Number, Memory>> {
-        let touched = rollback::touched(
-            log.iter()
-                .filter(|record| plan.records.contains(&record.seq)),
-        );
+        let is_planned = |record: &&Record| plan.records.contains(&record.seq);
+        let touched = rollback::touched(log.iter().filter(is_planned));
         self.with_sources(touched.into_iter().collect()).await
     }
 }

@@ -197,13 +197,8 @@ pub(crate) fn end_session(
         .unwrap_or_default()
         .code("limit", limit.as_str())
         .places(UNDONE, edits.iter().map(|record| record.seq));
-    draft.record(
-        actor,
-        Action::MemoryRefinementRollback,
-        Some(number),
-        facts,
-        changes,
-    );
+    let action = Action::MemoryRefinementRollback;
+    draft.record(actor, action, Some(number), facts, changes);
     EndedByRollback {
         decision: draft.finish(),
         entry,
@@ -271,16 +266,19 @@ pub struct UndoPlan {
     pub sessions: BTreeSet<SessionId>,
     /// The conflicting changes.
     pub obstacles: Vec<Obstacle>,
+    /// The rewinds since by an administrator or the owner, which no agent's undo of an earlier session changes.
+    pub rewinds: Vec<Obstacle>,
 }
 
 impl UndoPlan {
     /// Whether `actor` may carry it out with all conflicting changes. An agent never undoes an act of an administrator
-    /// or the owner, such as a protection (SPEC 4.3).
+    /// or the owner, such as a protection, nor changes the memories that they returned to a point in time (SPEC 4.3).
     pub fn is_allowed_to(&self, actor: ActorKind) -> bool {
         let is_theirs = |obstacle: &Obstacle| {
             obstacle.actor.is_in_charge() && !obstacle.action.is_session_edit()
         };
-        actor != ActorKind::Agent || !self.obstacles.iter().any(is_theirs)
+        let has_theirs = !self.rewinds.is_empty() || self.obstacles.iter().any(is_theirs);
+        actor != ActorKind::Agent || !has_theirs
     }
 }
 
@@ -301,22 +299,25 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
             Err(further) => sessions.insert(further),
         };
     };
-    let obstacles = chosen
-        .iter()
-        .filter(|record| !is_edit_of(record, &BTreeSet::from([session])))
-        .map(|record| Obstacle {
-            seq: record.seq,
-            recorded_at: record.recorded_at,
-            action: record.action,
-            actor: record.actor.kind,
-            session_id: record.session,
-            memories: touched([*record]).into_iter().collect(),
-        })
-        .collect();
+    let obstacle = |record: &Record| Obstacle {
+        seq: record.seq,
+        recorded_at: record.recorded_at,
+        action: record.action,
+        actor: record.actor.kind,
+        session_id: record.session,
+        memories: touched([record]).into_iter().collect(),
+    };
+    let own = BTreeSet::from([session]);
+    let others = chosen.iter().filter(|record| !is_edit_of(record, &own));
+    let first = chosen.first().map_or(u64::MAX, |record| record.seq);
+    let since = log.iter().filter(|record| record.seq > first);
+    let rewinds = since
+        .filter(|record| record.action == Action::AgentRewound && record.actor.kind.is_in_charge());
     UndoPlan {
         records: chosen.iter().map(|record| record.seq).collect(),
         sessions,
-        obstacles,
+        obstacles: others.map(|record| obstacle(record)).collect(),
+        rewinds: rewinds.map(obstacle).collect(),
     }
 }
 

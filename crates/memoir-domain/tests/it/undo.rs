@@ -407,3 +407,24 @@ fn spec_4_3_an_agent_undoes_nothing_that_an_administrator_did() {
     let plan = plan_undo(session, &world.log);
     assert!(!plan.is_allowed_to(agent) && plan.is_allowed_to(ActorKind::Administrator));
 }
+
+#[test]
+fn spec_4_3_a_rewind_by_an_administrator_outlasts_an_agents_undo_of_an_earlier_session() {
+    let mut world = session();
+    world.delete(2);
+    world.complete();
+    let (done, session) = (world.now, world.last_session().id);
+    world.tick();
+    world.discard(6);
+    assert!(world.rewind(done));
+    let plan = rollback::plan_undo(session, &world.log);
+    assert!(!plan.is_allowed_to(ActorKind::Agent));
+    assert_eq!((plan.obstacles, plan.rewinds.len()), (vec![], 1));
+    // An administrator can, and a rewind before a session says nothing of it.
+    assert_eq!(world.undo(0, false), Ok(()));
+    world.open(Mode::Full);
+    world.delete(3);
+    world.complete();
+    let later = rollback::plan_undo(world.last_session().id, &world.log);
+    assert!(later.is_allowed_to(ActorKind::Agent));
+}
