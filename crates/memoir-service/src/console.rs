@@ -200,9 +200,7 @@ async fn make_first(
     };
     // There is an administrator now, created here or in another way.
     service.is_first_link_dead.store(true, Ordering::Relaxed);
-    let Some(user) = made else {
-        return Ok(None);
-    };
+    let Some(user) = made else { return Ok(None) };
     tracing::info!("the first administrator was made by the link");
     let ends = memoir.now().plus_seconds(seconds);
     let signed_in = account.sign_in_new_user(user.id, ends).await;

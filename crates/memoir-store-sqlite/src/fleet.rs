@@ -412,9 +412,7 @@ fn proposed(
     let mut rows = statement.query(bounds)?;
     let mut found = Vec::new();
     while found.len() < usize::try_from(query.per_account).unwrap_or(usize::MAX) {
-        let Some(row) = rows.next()? else {
-            break;
-        };
+        let Some(row) = rows.next()? else { break };
         let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "agents");
         let agent: AgentId = columns.id()?;

@@ -565,9 +565,7 @@ impl Judge {
             return;
         }
         self.last_shredding = Some(row.seq);
-        let Ok(facts) = codec::facts(row) else {
-            return;
-        };
+        let Ok(facts) = codec::facts(row) else { return };
         for (seq, hash) in facts.replaced() {
             let times = self.replaced.get(&seq).map_or(0, |(times, _)| *times);
             self.replaced.insert(seq, (times + 1, BodyCommitment(hash)));
@@ -812,9 +810,7 @@ impl Comparison {
 
     fn memories(&mut self, judge: &Judge, rows: Vec<MemoryRow>) {
         self.latest = rows.iter().fold(self.latest, |at, row| at.max(row.version));
-        let Some(key) = &judge.key else {
-            return;
-        };
+        let Some(key) = &judge.key else { return };
         for opened in parallel::map(rows, |row| codec::memory(key, &row)) {
             if let (Some(memory), Some(replay)) = (self.opened(0, opened), &judge.replay) {
                 self.memories.add(replay, &memory);
@@ -834,9 +830,7 @@ impl Comparison {
     fn sessions(&mut self, judge: &Judge, rows: Vec<SessionRow>) {
         for row in rows {
             self.latest = self.latest.max(row.document.version);
-            let Some(key) = &judge.key else {
-                continue;
-            };
+            let Some(key) = &judge.key else { continue };
             let opened = self.opened(1, codec::session(Some(key), row));
             if let (Some((session, _)), Some(replay)) = (opened, &judge.replay) {
                 self.sessions.add(replay, &session);
@@ -847,9 +841,7 @@ impl Comparison {
     fn access(&mut self, judge: &Judge, rows: &[AccessRow]) {
         for row in rows {
             self.latest = self.latest.max(row.document.version);
-            let Some(key) = &judge.key else {
-                continue;
-            };
+            let Some(key) = &judge.key else { continue };
             let opened = self.opened(2, codec::access_request(key, row));
             self.access.extend(opened);
         }
@@ -866,9 +858,7 @@ impl Comparison {
             );
             self.note(None, problem);
         }
-        let Some(replay) = &judge.replay else {
-            return;
-        };
+        let Some(replay) = &judge.replay else { return };
         let (originals, differing) = mem::take(&mut self.memories).finish(replay);
         // An original whose row cannot be opened counts as lost, and the problem of the row is named.
         self.originals = Some(originals);

@@ -140,9 +140,7 @@ impl Indexes {
             let oldest = kept.entries.iter().min_by_key(|(_, entry)| first(entry));
             let oldest = oldest.map(|(scope, _)| *scope);
             let gone = oldest.and_then(|scope| kept.entries.remove_entry(&scope));
-            let Some((scope, entry)) = gone else {
-                break;
-            };
+            let Some((scope, entry)) = gone else { break };
             if kept.gave_way.len() < GAVE_WAY {
                 kept.gave_way.insert(scope, entry.bytes);
             }

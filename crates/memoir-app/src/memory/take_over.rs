@@ -251,9 +251,7 @@ impl Memories<'_> {
                 }
             }
             for memory in std::mem::take(&mut changed) {
-                let Some(seq) = memory.core_seq else {
-                    continue;
-                };
+                let Some(seq) = memory.core_seq else { continue };
                 let Some(earlier) = changes.get(&(seq, memory.number)).map(Change::earliest) else {
                     // The place of a copy that it was joined with: its text is known where the copy's is.
                     let text = same_text_key_ignoring_case(memory.content.expose());

@@ -480,9 +480,7 @@ impl Account {
         // The password is checked even where there is no such user, so that the response time does not show whether
         // there is one.
         let fits = fits(password, hash).await?;
-        let Some(user) = user else {
-            return Ok(None);
-        };
+        let Some(user) = user else { return Ok(None) };
         if !fits {
             self.note_failure(user.id).await;
             return Ok(None);

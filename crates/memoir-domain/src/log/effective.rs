@@ -242,9 +242,7 @@ struct Sessions {
 
 impl Sessions {
     fn note_edit(&mut self, event: &EffectEvent) {
-        let Some(session) = event.session else {
-            return;
-        };
+        let Some(session) = event.session else { return };
         let stretch = self.edits.last_entry();
         // Edits of one session mostly follow each other, and are one entry then.
         if let Some(mut stretch) = stretch

@@ -46,9 +46,7 @@ impl Log {
     }
 
     pub(super) fn note(&self, text: &str) {
-        let Some(file) = &self.file else {
-            return;
-        };
+        let Some(file) = &self.file else { return };
         let line = format!("{} {}: {}\n", SystemClock.now(), self.about, safe(text));
         // One write, so that lines of two processes do not mix.
         let _ = (&**file).write_all(line.as_bytes());

@@ -221,9 +221,7 @@ pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
 
 /// Removes the copy where no program is set up with it. A copy that cannot be removed stays.
 pub(super) fn remove_unused_copy() {
-    let Ok(path) = copy_path() else {
-        return;
-    };
+    let Ok(path) = copy_path() else { return };
     let is_used = written::all()
         .iter()
         .any(|(_, written)| written.call.program == path);
