@@ -71,11 +71,10 @@ pub struct ModelFileError {
 
 /// What is wrong with a file of a model.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum FileProblem {
-    /// The system cannot read or write it.
     #[error("cannot be used: {0}")]
     System(io::Error),
-    /// It is none of the known files.
     #[error(
         "is not one that this version of Memoir knows ({found}); it must be, to the byte, {}", known(KNOWN_FILES.as_slice())
     )]
@@ -83,7 +82,6 @@ pub enum FileProblem {
         /// Its length or its SHA-256.
         found: String,
     },
-    /// It is not built as a file of this format.
     #[error("is damaged: {0}")]
     Form(&'static str),
 }

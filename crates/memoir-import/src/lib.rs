@@ -386,6 +386,7 @@ pub enum NoMemoryClass {
 
 /// Why the input cannot be read. No variant holds text of it.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
     /// The format was not given and cannot be recognised.
     #[error("unknown format of memories; it is {0}")]
@@ -393,22 +394,17 @@ pub enum Error {
     /// It is JSON of no known format, with objects that have a text: [`ImportFormat::Json`] reads them.
     #[error("unknown format of memories, but JSON with objects that have a text")]
     Offered,
-    /// It is a conversation in that format.
     #[error("no memories, but a conversation in the format `{0}`")]
     Conversation(memoir_transcripts::TranscriptFormat),
-    /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,
-    /// It holds nothing in that format.
     #[error("it holds nothing in the format `{0}`")]
     OtherForm(ImportFormat),
     /// The archive is of an unsupported kind, or not whole.
     #[error("the archive cannot be read: {0}")]
     Archive(&'static str),
-    /// The database cannot be read.
     #[error("the database cannot be read: {0}")]
     Database(&'static str),
-    /// The system could not read it.
     #[error("reading failed: {0}")]
     Read(io::ErrorKind),
 }

@@ -53,8 +53,8 @@ impl ModelName {
 
 /// Why a text is no [`ModelName`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ModelNameError {
-    /// There is no colon.
     #[error(
         "`{given}` names no provider; write `provider:name`, such as `openrouter:{example}`; \
          providers known without configuration: {}",
@@ -66,7 +66,6 @@ pub enum ModelNameError {
         /// The same name in a form that would be accepted.
         example: String,
     },
-    /// The part before the colon is no name of a provider.
     #[error(
         "`{given}` cannot name a provider: 1 to 50 of `a-z`, `0-9`, `-` and `_`; \
          providers known without configuration: {}",
@@ -76,23 +75,13 @@ pub enum ModelNameError {
         /// The part before the colon, shortened.
         given: String,
     },
-    /// The part after the colon is empty.
     #[error("`{provider}:` names no model; write the model's name after the colon")]
-    NoName {
-        /// The part before the colon.
-        provider: String,
-    },
-    /// The part after the colon is too long or has white space or control characters in it.
+    NoName { provider: String },
     #[error(
         "the model's name after `{provider}:` must be 1 to 200 characters without white space; \
          it has {characters}"
     )]
-    BadName {
-        /// The part before the colon.
-        provider: String,
-        /// Length of the part after the colon in characters.
-        characters: usize,
-    },
+    BadName { provider: String, characters: usize },
 }
 
 /// The providers that need no configuration, for messages.

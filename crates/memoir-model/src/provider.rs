@@ -112,26 +112,22 @@ pub struct SettingsError {
 
 /// See [`SettingsError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SettingsProblem {
-    /// The name is not valid before the colon of a model's name.
     #[error("a provider's name is 1 to 50 of `a-z`, `0-9`, `-` and `_`")]
     Name,
-    /// Nothing says where the API is.
     #[error("`base_url` is missing, and only built-in providers have a default")]
     NoBaseUrl,
     /// It is no valid URL. The text is left out, since it may hold a password.
     #[error("`base_url` is no valid URL")]
     UnreadableBaseUrl,
-    /// Its scheme is another one.
     #[error("`base_url` must begin with `http://` or `https://`")]
     Scheme,
-    /// It has a user or password in it.
     #[error("`base_url` must not hold a user or password; use `key_env` or `key_file`")]
     Credentials,
     /// It has a query or fragment, where keys are often put.
     #[error("`base_url` must not hold a query or fragment; use `key_env` or `key_file` for a key")]
     Query,
-    /// Two places for one key.
     #[error("`key_env` and `key_file` are both set; keep one")]
     TwoKeys,
     /// It is no name of an environment variable. The text is left out, since it may be a key.
@@ -140,14 +136,10 @@ pub enum SettingsProblem {
          `_`, not beginning with a digit, at most {LONGEST_VARIABLE}"
     )]
     KeyEnv,
-    /// A number is out of range.
     #[error("`{field}` is {given}; it must be {range}")]
     OutOfRange {
-        /// The field.
         field: &'static str,
-        /// The value.
         given: u32,
-        /// The allowed values, in words.
         range: &'static str,
     },
     /// The name or the kind is that of the refiner inside Memoir.

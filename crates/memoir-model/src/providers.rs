@@ -45,94 +45,52 @@ pub struct Providers {
 
 /// Why no model could be made of a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ConnectError {
-    /// The part before the colon names no provider.
     #[error("`{model}`: there is no provider `{}`; known are {known}; the provider comes first, as in `ollama:qwen3:8b`", model.provider())]
-    UnknownProvider {
-        /// The name given.
-        model: ModelName,
-        /// The providers there are, for the message.
-        known: String,
-    },
-    /// The built-in provider has one model.
+    UnknownProvider { model: ModelName, known: String },
     #[error("`{model}`: there is no such built-in model; there is only `{}:careful`", model.provider())]
-    UnknownBuiltin {
-        /// The name given.
-        model: ModelName,
-    },
-    /// The provider's interface has no embeddings.
+    UnknownBuiltin { model: ModelName },
     #[error(
         "`{model}`: the provider `{}` makes no embeddings; name a server that speaks OpenAI's, as in \
          `ollama:nomic-embed-text`", model.provider()
     )]
-    NoEmbeddings {
-        /// The name given.
-        model: ModelName,
-    },
-    /// The file of the built-in model of embeddings is missing.
+    NoEmbeddings { model: ModelName },
     #[error("there is no model file `{}`; `memoir embeddings install FILE` writes one", path.display())]
-    NoModelFile {
-        /// Where it would be.
-        path: PathBuf,
-    },
+    NoModelFile { path: PathBuf },
     /// The environment variable with the key, one that is built in, is unset or empty.
     #[error(
         "the provider `{provider}` needs a key: set the environment variable `{variable}`, or \
          `key_file` in `[providers.{provider}]`"
     )]
-    MissingKey {
-        /// The provider.
-        provider: String,
-        /// The variable.
-        variable: String,
-    },
+    MissingKey { provider: String, variable: String },
     /// The environment variable that the configuration names is unset or empty. Its name is left out,
     /// since many a key could be one.
     #[error(
         "the provider `{provider}` needs a key: the environment variable named by `key_env` in \
          `[providers.{provider}]` is unset or empty"
     )]
-    UnsetKeyEnv {
-        /// The provider.
-        provider: String,
-    },
+    UnsetKeyEnv { provider: String },
     /// The file with the key cannot be read. Its path is left out, since it may be the key itself.
     #[error("`key_file` of the provider `{provider}` names a file that cannot be read: {reason}")]
     KeyFile {
-        /// The provider.
         provider: String,
-        /// What the system says.
         reason: std::io::ErrorKind,
     },
-    /// The configured key is invalid.
     #[error("the key of the provider `{provider}`, read from {place}, is not usable: {problem}")]
     BadKey {
-        /// The provider.
         provider: String,
-        /// Where it was read.
         place: String,
-        /// The fault.
         problem: BadKey,
     },
-    /// The key could be read on the way.
     #[error(
         "the provider `{provider}` would send its key unencrypted to `{host}`; use `https`, or set \
          `allow_insecure = true` in `[providers.{provider}]`"
     )]
-    Insecure {
-        /// The provider.
-        provider: String,
-        /// Where the key would go.
-        host: String,
-    },
+    Insecure { provider: String, host: String },
     /// The HTTP client cannot be set up, for instance without any certificate on the system.
     #[error("no client for the provider `{provider}`: {reason}")]
-    Client {
-        /// The provider.
-        provider: String,
-        /// What went wrong.
-        reason: String,
-    },
+    Client { provider: String, reason: String },
 }
 
 impl ConnectError {

@@ -7,6 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
     /// The agent changed since the version that the decision was made on: load and decide again.
     #[error("the agent changed meanwhile")]
@@ -19,48 +20,26 @@ pub enum Error {
         "the request was executed meanwhile, in another attempt with the same key; nothing was changed"
     )]
     Repeated,
-    /// Another session of the agent is running already.
     #[error("another session of the agent is running")]
     SessionRunning,
-    /// The file was written by a newer version of Memoir.
     #[error(
         "the database was written by a newer version of Memoir (format {found}; this one knows up to {known})"
     )]
-    Newer {
-        /// The format found.
-        found: i64,
-        /// The newest format that this version knows.
-        known: i64,
-    },
-    /// The file is not a database of Memoir.
+    Newer { found: i64, known: i64 },
     #[error("`{0}` is not a database of Memoir")]
     NotADatabase(String),
-    /// The database cannot be opened.
     #[error("cannot open the database `{location}`: {problem}")]
-    Open {
-        /// Where it should be.
-        location: String,
-        /// The driver's word for it.
-        problem: String,
-    },
+    Open { location: String, problem: String },
     /// The server of the database cannot be reached, or does not respond. Nothing was changed.
     #[error("cannot open the database `{location}`: {problem}")]
-    Unreachable {
-        /// Where it should be.
-        location: String,
-        /// The driver's word for it.
-        problem: String,
-    },
-    /// Nothing can be written.
+    Unreachable { location: String, problem: String },
     #[error("the database is read-only; nothing was changed")]
     ReadOnly,
     /// The file is not whole: a part of it was cut off or overwritten by something other than the database.
     #[error("the database's file is damaged ({0}); nothing was changed")]
     Damaged(String),
-    /// The disk is full.
     #[error("the disk is full; nothing was changed")]
     Full,
-    /// Another process kept the database locked for too long.
     #[error("the database is locked by another process; nothing was changed")]
     Busy,
     /// The file was removed or exchanged while it was open: writes would be lost.
@@ -71,7 +50,6 @@ pub enum Error {
     /// A row that no version of Memoir writes.
     #[error("the database is inconsistent: table `{table}`, {problem}")]
     Inconsistent {
-        /// The table.
         table: &'static str,
         /// Which row and what is wrong with it, by number.
         problem: String,
@@ -89,7 +67,6 @@ pub enum Error {
     /// The source of decisions that belong together stopped before the last one.
     #[error("the decisions to be written together are incomplete; nothing was changed")]
     Unfinished,
-    /// The store has been closed.
     #[error("the store is closed")]
     Closed,
     /// Anything else that the driver reports.

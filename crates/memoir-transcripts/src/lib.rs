@@ -224,31 +224,25 @@ impl NoMessageReason {
 /// Why a file cannot be read on. No variant holds text of the file.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
     /// The format was not given and cannot be recognised.
     #[error("unknown format of transcripts; it is {0}")]
     Unrecognised(&'static str),
-    /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,
-    /// The file is a ZIP archive, as exports arrive.
     #[error("the file is a ZIP archive: unpack it and give the `conversations.json` in it")]
     Packed,
-    /// The file does not have the given format.
     #[error("the file is not in the format `{0}`")]
     OtherForm(TranscriptFormat),
-    /// The file ends before it is complete.
     #[error("the file ends in the middle ({0})")]
     Truncated(FilePosition),
     /// The text is no JSON, and the parts behind it cannot be separated.
     #[error("the file is broken ({0})")]
     Broken(FilePosition),
-    /// Reading failed.
     #[error("reading failed: {kind} ({place})")]
     Read {
-        /// The system's error.
         kind: io::ErrorKind,
-        /// How far it was read.
         place: FilePosition,
     },
 }

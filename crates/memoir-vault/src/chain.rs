@@ -111,20 +111,14 @@ pub struct FirstBad {
 
 /// The faults of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ChainProblem {
-    /// Another record is in its place.
     #[error("missing; record {found} is in its place")]
-    Missing {
-        /// The place that the other one says it has.
-        found: u64,
-    },
-    /// It, or its hash, was changed.
+    Missing { found: u64 },
     #[error("it was changed: its hash does not fit")]
     Hash,
-    /// Its text is not the one that was written.
     #[error("its sealed text was changed")]
     Body,
-    /// The chain does not end where the agent's row says that it does.
     #[error(
         "the log ends elsewhere than the agent's row says: records were cut off, or the row was put back"
     )]

@@ -118,18 +118,12 @@ pub struct Opening {
 
 /// Why a sealed text does not open. Names its place, never its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
-    /// Too short to be a sealed text.
     #[error("{0}: the sealed text is cut off")]
     Short(SealContext),
-    /// Sealed in a form that this version does not know.
     #[error("{place}: the sealed text has the unknown form {found}")]
-    UnknownForm {
-        /// Its place.
-        place: SealContext,
-        /// Its first byte.
-        found: u8,
-    },
+    UnknownForm { place: SealContext, found: u8 },
     /// Changed, put here from another place or version, beside other open columns than it was sealed with,
     /// or sealed with another key.
     #[error(

@@ -17,21 +17,15 @@ pub struct Checkpoint {
 
 /// Why a text is no checkpoint of the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum CheckpointError {
     /// It is no note that the log's key signed.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// The signed text is not a checkpoint.
     #[error("not a checkpoint: {0}")]
     Malformed(&'static str),
-    /// It is one of another log.
     #[error("a checkpoint of another log: `{found}`, not `{wanted}`")]
-    OtherLog {
-        /// The origin that it names.
-        found: String,
-        /// The log's name.
-        wanted: String,
-    },
+    OtherLog { found: String, wanted: String },
 }
 
 impl LogKey {

@@ -47,14 +47,12 @@ pub struct InvalidVerifier;
 
 /// Why a note is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NoteError {
-    /// It has not the form of a signed note.
     #[error("not a signed note: {0}")]
     Malformed(&'static str),
-    /// No signature is by the expected key.
     #[error("not signed by `{0}`")]
     Unsigned(String),
-    /// A signature by that key is not right: the note was changed.
     #[error("the signature of `{0}` does not fit: the note was changed")]
     BadSignature(String),
 }

@@ -38,23 +38,14 @@ pub struct Root {
 
 /// How a log is not a longer form of the one that a checkpoint was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NotGrown {
-    /// Leaves are missing at its end.
     #[error("the log was cut off: the checkpoint covers {checkpoint} entries, there are {size}")]
-    Shorter {
-        /// Leaves at the time of the checkpoint.
-        checkpoint: u64,
-        /// Leaves now.
-        size: u64,
-    },
-    /// A leaf was changed, or is in another place.
+    Shorter { checkpoint: u64, size: u64 },
     #[error(
         "the log was rewritten: its first {checkpoint} entries are not those of the checkpoint"
     )]
-    Rewritten {
-        /// Leaves at the time of the checkpoint.
-        checkpoint: u64,
-    },
+    Rewritten { checkpoint: u64 },
 }
 
 type Tree = MemoryBackedTree<Sha256, [u8; Leaf::BYTES]>;
