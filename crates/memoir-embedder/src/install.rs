@@ -19,7 +19,6 @@ use crate::{
 /// Which known file this is; all of it is read, whatever its stamp says.
 ///
 /// # Errors
-///
 /// The file cannot be read, or is none of [`KNOWN_FILES`].
 pub fn check(path: &Path) -> Result<KnownFile, ModelFileError> {
     let mut file = File::open(path).map_err(failed(path))?;
@@ -31,7 +30,6 @@ pub fn check(path: &Path) -> Result<KnownFile, ModelFileError> {
 /// complete. Returns the copy's path.
 ///
 /// # Errors
-///
 /// `source` cannot be read or holds none of [`KNOWN_FILES`]; the folder cannot be written. Then nothing is left of it.
 pub fn install(source: &Path, folder: &Path) -> Result<(KnownFile, PathBuf), ModelFileError> {
     install_one_of(&KNOWN_FILES, source, folder)
@@ -40,7 +38,6 @@ pub fn install(source: &Path, folder: &Path) -> Result<(KnownFile, PathBuf), Mod
 /// As [`install`], for other files than the known ones: those of tests.
 ///
 /// # Errors
-///
 /// As [`install`].
 pub fn install_one_of(
     known: &[KnownFile],

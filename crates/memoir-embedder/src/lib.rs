@@ -61,7 +61,6 @@ impl E5 {
     /// checked and did not change since is not read for it.
     ///
     /// # Errors
-    ///
     /// A [`ModelFileError`] that names the file: it cannot be read, is none of the known ones, or its form is wrong.
     pub fn open_one_of(known: &[KnownFile], path: &Path) -> Result<Self, ModelFileError> {
         let mut file = File::open(path).map_err(failed(path))?;
@@ -83,7 +82,6 @@ impl E5 {
     /// Computes one window of at most 510 tokens; `true` where another one is left.
     ///
     /// # Errors
-    ///
     /// The file cannot be read any more.
     pub fn advance(&self, text: &mut TextInProgress) -> Result<bool, ModelFileError> {
         let left = text.tokens.get(text.done..).unwrap_or_default();
@@ -115,7 +113,6 @@ impl E5 {
     /// The vector of a text, all windows one after the other.
     ///
     /// # Errors
-    ///
     /// As [`E5::advance`].
     pub fn embed(&self, text: &str) -> Result<Zeroizing<Vec<f32>>, ModelFileError> {
         let mut text = self.start(text);

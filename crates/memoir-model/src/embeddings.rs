@@ -31,7 +31,6 @@ pub trait Embedder: Send + Sync {
     /// one attempt: retrying is the caller's.
     ///
     /// # Errors
-    ///
     /// As [`crate::Model::complete`].
     async fn embed(
         &self,

@@ -51,7 +51,6 @@ impl Endpoint {
     /// Sends `body` and returns the JSON object of the response.
     ///
     /// # Errors
-    ///
     /// Everything else: no connection, a status other than 2xx, no JSON object, or an object that
     /// reports an error although its status is 200.
     pub(crate) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
@@ -62,7 +61,6 @@ impl Endpoint {
     /// of it, by the server's complaint in lower case.
     ///
     /// # Errors
-    ///
     /// As for [`Endpoint::post`].
     pub(crate) async fn post_amended(
         &self,

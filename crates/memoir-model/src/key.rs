@@ -27,7 +27,6 @@ impl ApiKey {
     /// Takes `text` without the white space around it.
     ///
     /// # Errors
-    ///
     /// A [`BadKey`], which does not hold the text.
     pub fn new(text: &str) -> Result<Self, BadKey> {
         let text = text.trim();

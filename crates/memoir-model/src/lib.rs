@@ -58,7 +58,6 @@ pub trait Model: Send + Sync {
     /// Requests one turn. Makes one attempt: the caller retries.
     ///
     /// # Errors
-    ///
     /// A [`ModelError`], which says whether another attempt may help and never holds words of the
     /// request.
     async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError>;

@@ -213,7 +213,6 @@ impl Provider {
     /// The provider `name` with `settings` over the built-in ones.
     ///
     /// # Errors
-    ///
     /// The first fault of the settings.
     pub fn new(name: &str, settings: &ProviderSettings) -> Result<Self, SettingsError> {
         Self::resolve(name, settings).map_err(|problem| SettingsError {

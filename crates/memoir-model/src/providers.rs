@@ -116,7 +116,6 @@ impl Providers {
     /// Keys and proxies are read from the process's environment.
     ///
     /// # Errors
-    ///
     /// The first [`SettingsError`], in the order of the names.
     pub fn new(settings: BTreeMap<String, ProviderSettings>) -> Result<Self, SettingsError> {
         Self::with_environment(settings, |variable| std::env::var(variable).ok())
@@ -125,7 +124,6 @@ impl Providers {
     /// As [`Providers::new`], with another environment: a test's.
     ///
     /// # Errors
-    ///
     /// As [`Providers::new`].
     pub fn with_environment(
         settings: BTreeMap<String, ProviderSettings>,
@@ -175,7 +173,6 @@ impl Providers {
     /// The model of that name. Nothing is sent; the key is read anew, so that a changed one counts.
     ///
     /// # Errors
-    ///
     /// A [`ConnectError`] that names the setting or variable to change.
     pub fn connect(&self, model: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
         let provider = self.of_model(model)?;
@@ -232,7 +229,6 @@ impl Providers {
     /// The model of embeddings of that name. As [`Providers::connect`], nothing is sent.
     ///
     /// # Errors
-    ///
     /// A [`ConnectError`] that names the setting or variable to change.
     pub fn connect_embedder(&self, model: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
         let provider = self.of_model(model)?;
