@@ -37,10 +37,7 @@ pub(crate) enum Ending {
 impl Ending {
     /// Of a command that ran to its end, and did its work or did not.
     pub(crate) fn of(is_done: bool) -> Self {
-        match is_done {
-            true => Self::Done,
-            false => Self::Refused,
-        }
+        if is_done { Self::Done } else { Self::Refused }
     }
 }
 

@@ -379,10 +379,7 @@ impl Installation {
             return Ok(self.account.session_agent(id).await?);
         }
         let is_last = id.eq_ignore_ascii_case("last");
-        let latest = match is_last {
-            true => 1,
-            false => LATEST_SESSIONS,
-        };
+        let latest = if is_last { 1 } else { LATEST_SESSIONS };
         // Shorter beginnings are most likely mistyped.
         let begins = id.to_lowercase();
         let is_meant = |found: SessionId| id.len() >= 4 && found.to_string().starts_with(&begins);

@@ -37,10 +37,7 @@ pub(super) fn address(console: &Console, headers: &HeaderMap) -> String {
     // It goes into commands that are copied: nothing but a name and a port.
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || ".-:[]".contains(sign);
     let host = host.filter(|host| host.chars().all(is_plain));
-    let scheme = match console.is_sealed() {
-        true => "https",
-        false => "http",
-    };
+    let scheme = if console.is_sealed() { "https" } else { "http" };
     format!("{scheme}://{}", host.unwrap_or("127.0.0.1:8750"))
 }
 

@@ -72,10 +72,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
     }
     let mut table = TextTable::new(["agent", "folder", "is"]);
     for entry in entries {
-        let is = match entry.is_gone() {
-            true => "gone",
-            false => "there",
-        };
+        let is = if entry.is_gone() { "gone" } else { "there" };
         table.row([
             safe(&entry.agent).into_owned(),
             safe(&entry.folder.display().to_string()).into_owned(),

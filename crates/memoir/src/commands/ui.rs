@@ -69,10 +69,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // A program that reads the link opens it by itself.
     let is_opened = !arguments.no_browser && !global.json && terminal::stdout_is_watched();
     // The file exists as long as the page.
-    let _file = match is_opened {
-        true => open(&url),
-        false => None,
-    };
+    let _file = if is_opened { open(&url) } else { None };
     let options = ServiceOptions {
         owner_link: Some(link),
         ..ServiceOptions::default()
