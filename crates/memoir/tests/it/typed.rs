@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use memoir_testkit::TestedText;
+
 use crate::installation::{Installation, Ran};
 
 /// The names under `Commands:` of a page of help, or in the groups of the first one.
@@ -136,4 +138,60 @@ fn typing_errors_are_reported() {
         writeln!(all, "$ memoir {line}\n{told}\n[{code}]\n").unwrap();
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn wrong_usage_is_status_2_and_help_is_status_0() {
+    let installation = Installation::new();
+    for line in [
+        "",
+        "forget",
+        "agent set wren model",
+        "agent set wren model a:b --default",
+        "access ask wren",
+        "access ask wren --purpose why --scope journal",
+        "access ask wren --purpose why --scope session:1",
+        "access ask wren --purpose why --minutes 0",
+        "access ask wren --purpose why --minutes 61",
+        "access ask wren --purpose why --token --minutes 5",
+        "access ask wren --purpose why --expires-at 2030-01-01",
+        "access ask wren --purpose why --shred 0",
+        "audit list wren --action dream",
+        "audit verify wren --all",
+        "audit verify wren --public-key x+00000000+AA==",
+        "audit verify --checkpoint note --public-key x",
+        "audit checkpoint wren",
+        "import wren file --format csv",
+        "rewind wren --to 2026-02-30",
+        "rewind wren --to=",
+    ] {
+        let ran = installation.run(line);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{line}");
+    }
+    for line in ["--help", "refine --help", "--version"] {
+        installation.ok(line);
+    }
+}
+
+#[test]
+fn words_of_other_programs_lead_to_the_command_that_is_meant() {
+    let installation = Installation::new();
+    for (word, meant) in [
+        ("list", "`memoir ledger`"),
+        ("show", "memoir history"),
+        ("search", "`memoir recall`"),
+        ("add", "`memoir remember`"),
+        ("delete", "`memoir discard`"),
+        ("forget", "`memoir shred`"),
+        ("undo", "`memoir rollback last`"),
+        ("status", "`memoir doctor`"),
+        ("version", "`memoir --version`"),
+    ] {
+        for line in [word, &format!("--json {word}"), &format!("help {word}")] {
+            installation.run(line).reports(meant);
+        }
+    }
+    // Below a command the word is not one of the first level.
+    let ran = installation.run("agent search");
+    ran.stderr.omits("memoir recall");
 }
