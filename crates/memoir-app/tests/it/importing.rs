@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use memoir_app::{AgentHandle, MemoryInput, import};
+use memoir_domain::{Timestamp, audit::ActorKind, origin::SavedBy};
 
 use crate::installation::{OWNER, new_folder, own};
 
@@ -66,4 +67,86 @@ async fn what_is_exported_is_imported_as_it_was_and_an_import_is_undone_as_a_who
     assert_eq!(undone.discarded, 5);
     assert!(agent.log().verify().await.unwrap().valid);
     assert!(export(&agent).await.is_empty());
+}
+
+fn now() -> Timestamp {
+    "2026-11-03T10:00:00Z".parse().unwrap()
+}
+
+fn of(lines: &[&str]) -> import::Read {
+    import::read(lines.join("\n").as_bytes(), None, now())
+}
+
+/// SPEC 2.4: an interface takes a memory in the form of a line, without what relates it to other lines.
+#[test]
+fn spec_2_4_what_only_a_file_can_say_of_a_memory_is_refused_elsewhere() {
+    let check = |line: &str| {
+        let input: MemoryInput = serde_json::from_str(line).unwrap();
+        input.check(SavedBy::of(ActorKind::Agent), now())
+    };
+    for (field, line) in [
+        ("number", r#"{"content": "Tea", "number": 3}"#),
+        ("is_summary", r#"{"content": "Tea", "is_summary": true}"#),
+        ("under", r#"{"content": "Tea", "under": 3}"#),
+        (
+            "archived_at",
+            r#"{"content": "Tea", "archived_at": "2026-01-01T00:00:00Z"}"#,
+        ),
+    ] {
+        assert_eq!(check(line).unwrap_err().field, field);
+        assert_eq!(
+            of(&[line]).bad.len(),
+            usize::from(field == "under" || field == "archived_at")
+        );
+    }
+    let nothing = r#"{"content": "Tea", "tags": null, "constitutional": null, "replaces": null}"#;
+    assert!(check(nothing).is_ok());
+    assert!(serde_json::from_str::<MemoryInput>(r#"{"content": "Tea", "colour": 1}"#).is_err());
+}
+
+#[test]
+fn a_bad_line_is_named_by_its_field() {
+    let lines = [
+        (r#"{"content": "a", "tags": {"a": 1}}"#, "`tags`"),
+        (r#"{"content": "a", "created_at": 5}"#, "`created_at`"),
+        (r#"{"content": "a", "created_at": "soon"}"#, "`created_at`"),
+        (r#"{"content": "a", "replaces": [1, "x"]}"#, "`replaces`"),
+        (r#"{"content": 5}"#, "`content`"),
+        (
+            r#"{"secret words": 1, "content": "a"}"#,
+            "missing or unknown",
+        ),
+        (r#"{"tags": []}"#, "missing or unknown"),
+        (r#"{"content": "a", "content": "b"}"#, "has `content` twice"),
+        (
+            r#"{"tags": [], "content": "a", "tags": ["secret"]}"#,
+            "has `tags` twice",
+        ),
+        (r#"{"content": "a",}"#, "not valid JSON"),
+        (r#"{"content": "a"},,"#, "not valid JSON"),
+        (r#"{"content": "a"} {}"#, "not valid JSON"),
+    ];
+    for (line, wanted) in lines {
+        let read = of(&[line]);
+        let [(1, problem)] = &read.bad[..] else {
+            panic!("{line}: {:?}", read.bad)
+        };
+        assert!(
+            problem.contains(wanted) && !problem.contains("secret"),
+            "{problem}"
+        );
+    }
+}
+
+/// Of the files of every system.
+#[test]
+fn a_line_that_was_cut_out_of_a_list_or_begins_a_joined_file_is_read() {
+    for end in [",", ", ", ",\t", ",\r"] {
+        let line = format!(r#"{{"content": "Tea days"}}{end}"#);
+        let cut = of(&[&line, r#"{"content": "Tea on Monday"}"#]);
+        assert_eq!((cut.bad.len(), cut.len()), (0, 2), "{end:?}");
+    }
+    let joined = "\u{feff}{\"content\": \"a\"}\r\n\u{feff}{\"content\": \"b\"}";
+    let joined = of(&[joined]);
+    assert_eq!((joined.bad.len(), joined.len()), (0, 2));
 }
