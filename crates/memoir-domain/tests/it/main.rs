@@ -18,6 +18,7 @@ mod keeping;
 mod labels;
 mod life;
 mod manage;
+mod mend;
 mod prompt;
 mod properties;
 mod recall;
