@@ -148,10 +148,12 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let ends = raw.fields(ends).unwrap_or_default();
     let created_at = date::of_value(created).or(date::of_value(created_too));
     let subject = json::first_text([name, entity_name]);
-    // A program with both names writes `null` beside a filled field.
-    let listed = observations
-        .filter(|value| !value.is_null())
-        .or(contents.filter(|value| !value.is_null()));
+    // A program with both names writes `null` or an empty list beside a filled field.
+    let is_filled = |value: &Raw<'_>| {
+        !value.is_null() && !value.elements().is_ok_and(|mut all| all.next().is_none())
+    };
+    let contents = contents.filter(is_filled);
+    let listed = observations.filter(is_filled).or(contents);
     let found = match (subject, listed) {
         (Some(subject), Some(listed)) => {
             let about = ObservedEntity {

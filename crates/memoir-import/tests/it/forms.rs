@@ -230,6 +230,19 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
     assert!(!found.report.is_broken);
 }
 
+#[test]
+fn spec_2_4_an_entity_without_an_observation_is_counted() {
+    let file = concat!(
+        "{\"type\":\"entity\",\"name\":\"Ann\",\"entityType\":\"person\",\"observations\":[]}\n",
+        "{\"type\":\"entity\",\"name\":\"Bo\",\"entityType\":\"person\",\"observations\":[ ],\"contents\":[\"has a dog\"]}\n",
+        "{\"type\":\"entity\",\"name\":\"Cy\",\"entityType\":\"person\"}\n",
+    );
+    let found = read(file);
+    assert_eq!(found.texts(), ["Bo: has a dog"]);
+    assert_eq!(found.passed(), [("empty", 2)]);
+    assert_eq!(found.report.read, 3);
+}
+
 /// As files of Windows are joined: each begins with one.
 #[test]
 fn a_byte_order_mark_before_a_later_line_is_no_loss() {
