@@ -151,8 +151,12 @@ fn message(
         notes.list = Some((at, list));
     }
     let [held] = fields(metadata, ["user_context_message_data"])?;
-    let names = ["about_user_message", "about_model_message"];
-    for text in fields(held, names)?.into_iter().filter_map(json::text) {
+    let mut about = fields(held, ["about_user_message", "about_model_message"])?;
+    // Without that field, the message itself has both.
+    if !json::any_of(about) && json::text(class).as_deref() == Some("user_editable_context") {
+        about = fields(Some(content), ["user_profile", "user_instructions"])?;
+    }
+    for text in about.into_iter().filter_map(json::text) {
         notes.instruct(text);
     }
     // Only the model writes to `bio`. The tool's output or a user's text may look the same.

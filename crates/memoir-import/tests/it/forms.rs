@@ -5,7 +5,9 @@ use memoir_import::{DeletionReason, Error, ImportFormat};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::{archive, folder, options, read, read_as, read_path, refused, tags, time, try_read};
+use crate::{
+    archive, folder, options, read, read_as, read_path, refused, stream, tags, time, try_read,
+};
 
 #[test]
 fn mem0_is_read_in_all_its_lists() {
@@ -431,6 +433,26 @@ fn chatgpt_s_notes_come_out_of_its_conversations() {
         assert_eq!((earlier.kind, earlier.gone), (Some(Kind::Archival), None));
         assert_eq!(found.of("kayak").kind, Some(Kind::Core));
         assert_eq!(found.notices(), ["deleted_may_return", "not_on_the_list"]);
+    }
+}
+
+#[test]
+fn spec_2_4_the_users_instructions_to_chatgpt_are_counted_in_both_their_forms() {
+    let content = json!({"content_type": "user_editable_context",
+        "user_profile": "Kai binds books.", "user_instructions": "Answer briefly."});
+    let held = json!({"user_context_message_data":
+        {"about_user_message": "Kai binds books.", "about_model_message": "Answer briefly."}});
+    for metadata in [json!({}), held] {
+        let message = json!({"author": {"role": "user"}, "content": content, "metadata": metadata});
+        let file = json!([{"title": "a", "create_time": 1_767_225_600.0, "current_node": "1",
+            "mapping": {"1": {"message": message, "parent": null}}}]);
+        let found = read(&file.to_string());
+        assert_eq!(found.texts(), Vec::<&str>::new());
+        assert_eq!(found.passed(), [("instruction", 2), ("message", 1)]);
+        let mut all = options();
+        all.instructions = true;
+        let all = try_read(stream(&file.to_string()), None, &all).unwrap();
+        assert_eq!(all.texts(), ["Answer briefly.", "Kai binds books."]);
     }
 }
 
