@@ -7,7 +7,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{Raw, first_keys};
 
 use crate::{
-    EntryPosition, ImportedGone, NoMemoryReason, ReadResult,
+    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::Files,
     json::{self, Lists},
@@ -115,29 +115,62 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
     let id = ids.into_iter().flatten().find_map(Raw::id);
     let dates = [
         first(["created_at", "createdAt", "created", "timestamp"]),
-        first(["date", "time", "updated_at", "updatedAt"]),
+        first(["date", "time", "valid_at", "valid_from"]),
+        first(["updated_at", "updatedAt", "modified", "modified_at"]),
     ];
     let dates = dates.into_iter().flatten().map(date::of_value);
     let all_tags = first(["tags", "tag", "categories", "labels"]);
+    let mut tags: Vec<String> = all_tags
+        .into_iter()
+        .flatten()
+        .flat_map(tags::of_value)
+        .collect();
     let [kind, title, deleted, is_deleted] = first(["kind", "title", "deleted", "is_deleted"]);
     let mut deleted = [deleted, is_deleted].into_iter().flatten();
+    let gone = match deleted.any(Raw::is_true) {
+        true => Some(ImportedGone::deleted(None)),
+        false => obsolete(first, out),
+    };
+    let topic = topic(raw);
+    tags.extend(topic.iter().cloned());
     out.entry(FoundEntry {
         id: id.unwrap_or_else(|| digest_id(&text)),
-        text,
+        text: match topic.is_empty() {
+            true => text,
+            false => format!("{}: {text}", topic.join("/")),
+        },
         title: json::text(title),
         kind: json::text(kind)
             .and_then(|kind| kind.parse().ok())
             .or(Some(Kind::Core)),
-        tags: all_tags
-            .into_iter()
-            .flatten()
-            .flat_map(tags::of_value)
-            .collect(),
+        tags,
         created_at: dates.fold(FoundDate::default(), FoundDate::or),
-        gone: deleted
-            .any(Raw::is_true)
-            .then(|| ImportedGone::deleted(None)),
+        gone,
         place,
         ..FoundEntry::default()
     })
+}
+
+/// Why an object is obsolete: a later statement took its place, as Graphiti and Zep write it, or its time is over.
+fn obsolete<'a>(
+    fields: impl Fn([&str; 4]) -> [Option<Raw<'a>>; 4],
+    out: &Out<'_>,
+) -> Option<ImportedGone> {
+    let over = |names: [&str; 4]| {
+        let mut times = fields(names).into_iter().map(date::of_value);
+        times.find_map(|time| out.expired(time.at))
+    };
+    let invalid = over(["invalid_at", "expired_at", "valid_to", "valid_until"]);
+    let why = DeletionReason::Invalidated;
+    let invalid = invalid.map(|gone| ImportedGone { why, ..gone });
+    invalid.or_else(|| over(["expires_at", "expiration_date", "expires", "expiresAt"]))
+}
+
+/// What a profile of memobase is about, which its text does not say: topic and sub-topic, as far as they are there.
+fn topic(raw: Raw<'_>) -> Vec<String> {
+    let [attributes] = raw.fields(["attributes"]).unwrap_or_default();
+    let attributes = attributes.filter(|attributes| attributes.is_object());
+    let names = attributes.and_then(|attributes| attributes.fields(["topic", "sub_topic"]).ok());
+    let names = names.into_iter().flatten().filter_map(json::text);
+    names.filter(|name| !name.trim().is_empty()).collect()
 }

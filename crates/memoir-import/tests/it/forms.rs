@@ -624,6 +624,36 @@ fn json_of_an_unknown_program_is_offered_and_read_on_request() {
 }
 
 #[test]
+fn spec_2_4_facts_of_a_graph_and_profiles_keep_their_end_and_their_topic() {
+    let edge = |fact: &str, invalid: Option<&str>, expired: Option<&str>| {
+        json!({"uuid": fact, "name": "LIVES_IN", "fact": fact, "valid_at": "2026-02-01T00:00:00Z",
+            "invalid_at": invalid, "expired_at": expired, "episodes": ["e"]})
+    };
+    let (past, ahead) = ("2026-03-01T00:00:00Z", "2026-05-01T00:00:00Z");
+    let file = json!([
+        edge("Kai lives in Seattle.", None, None),
+        edge("Kai lives in Portland.", Some(past), None),
+        edge("Kai rents a flat.", Some(ahead), Some(past)),
+        edge("Kai rents a boat.", Some(ahead), None),
+        {"id": "p", "content": "Seattle", "attributes": {"topic": "basic_info", "sub_topic": "location"}},
+        {"id": "q", "content": "Here for a week.", "expires_at": past},
+    ]);
+    let found = read_as(ImportFormat::Json, &file.to_string());
+    assert_eq!(found.memories.len(), 6, "{:?}", found.texts());
+    let gone = |text: &str| found.of(text).gone.map(|gone| (gone.why, gone.at));
+    let at = Some(time(past));
+    assert_eq!(gone("lives in Seattle"), None);
+    assert_eq!(gone("Portland"), Some((DeletionReason::Invalidated, at)));
+    assert_eq!(gone("flat"), Some((DeletionReason::Invalidated, at)));
+    assert_eq!(gone("boat"), None);
+    assert_eq!(gone("week"), Some((DeletionReason::Expired, at)));
+    let created_at = found.of("boat").created_at;
+    assert_eq!(created_at, Some(time("2026-02-01T00:00:00Z")));
+    let profile = found.of("basic_info/location: Seattle");
+    assert_eq!(tags(profile), ["basic_info", "location"]);
+}
+
+#[test]
 fn pages_of_one_list_may_follow_each_other_in_a_file() {
     let page =
         |id: u32| json!({"results": [{"id": id, "memory": format!("Memory {id}."), "hash": "x"}]});
