@@ -64,7 +64,7 @@ pub(crate) fn split(page: &str) -> (Fields, &str) {
 }
 
 /// The fields at the beginning of `page`, behind blank lines and comments, and the text after them.
-fn block(page: &str) -> Option<(Fields, &str)> {
+pub(crate) fn block(page: &str) -> Option<(Fields, &str)> {
     let mut rest = page.trim_start();
     while let Some(comment) = rest.strip_prefix("<!--") {
         rest = comment.split_once("-->")?.1.trim_start();

@@ -6,7 +6,7 @@ use crate::{
     ImportFormat, ImportLimits, Recognised,
     files::{Files, file_name, is_of_conversations},
     frontmatter::{self, Fields},
-    json,
+    json, mem0,
     recognise::{self, known},
 };
 
@@ -123,6 +123,8 @@ pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
             ImportFormat::Claude,
             "a page with `type` user, feedback, project or reference",
         )
+    } else if mem0::is_page(&fields) {
+        known(ImportFormat::Mem0, "a page with `id`, `created_at`")
     } else {
         known(ImportFormat::Markdown, "a page of Markdown")
     })

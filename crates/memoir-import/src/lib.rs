@@ -53,7 +53,7 @@ use crate::{files::Files, out::Out};
 wire_names! {
     /// A format of memories.
     pub enum ImportFormat {
-        /// mem0: its lists, the payloads of its vector store, its `history.db`.
+        /// mem0: its lists, the payloads of its vector store, its `history.db`, the page that its plugin exports.
         Mem0 = "mem0",
         /// Claude: the export of claude.ai, Claude Code's memory folder, the memory tool's directory.
         Claude = "claude",

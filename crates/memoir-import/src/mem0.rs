@@ -1,4 +1,5 @@
-//! mem0: the output of its `get_all` and its platform, the content of its vector store, and its `history.db`.
+//! mem0: the output of its `get_all` and its platform, the content of its vector store, its `history.db`, and the page
+//! that its plugin exports.
 //!
 //! A row is `{"id", "memory", "created_at", …}`; the vector store has the same under `payload`, and the text under
 //! `data`. `expiration_date` hides a row from the day after it on, and does not delete it.
@@ -6,7 +7,7 @@
 //! The history has a line for each event of a memory. The last line has its present text, and earlier texts are
 //! superseded. A memory whose last event is `DELETE` is deleted.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter};
 
 use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::Raw;
@@ -16,6 +17,7 @@ use crate::{
     DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::{Files, is_database},
+    frontmatter::{self, Fields},
     json::{self, JsonPart, Lists, fields},
     out::{FoundEntry, Out, digest_id},
     sqlite, tags,
@@ -32,13 +34,71 @@ const SCOPES: usize = 1_000;
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
-        if is_database(&files.head(index)) {
+        let head = files.head(index);
+        if is_database(&head) {
             history(&files, index, out)?;
+        } else if json::text_of(&head).starts_with(b"---") {
+            page(&mut files, index, out)?;
         } else {
             list(&mut files, index, out)?;
         }
     }
     Ok(())
+}
+
+/// Whether a page with these fields is an export of the plugin. Other programs have the first two as well.
+pub(crate) fn is_page(fields: &Fields) -> bool {
+    let own = ["confidence", "branch", "files"];
+    is_entry(fields) && own.iter().any(|name| fields.has(name))
+}
+
+fn is_entry(fields: &Fields) -> bool {
+    fields.has("id") && fields.has("created_at")
+}
+
+/// The export of the plugin: entries one after the other, each behind fields of its own.
+fn page(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
+    let place = files.place(index);
+    let Some(text) = files.page(index, &place, out) else {
+        return Ok(());
+    };
+    let mut rest = text.trim_start_matches('\u{FEFF}');
+    if frontmatter::block(rest).is_none() {
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
+        return Ok(());
+    }
+    while let Some((fields, body)) = frontmatter::block(rest) {
+        let (text, next) = body.split_at(end_of_entry(body));
+        let mut tags = fields.list("categories");
+        tags.extend(fields.text("type").map(str::to_owned));
+        let id = fields.text("id").map(str::to_owned);
+        let created = fields.text("created_at").map(date::of_text);
+        out.entry(FoundEntry {
+            id: id.unwrap_or_else(|| digest_id(text)),
+            text: text.to_owned(),
+            kind: Some(Kind::Core),
+            tags,
+            created_at: created.unwrap_or_default(),
+            place: place.clone(),
+            ..FoundEntry::default()
+        })?;
+        rest = next;
+    }
+    Ok(())
+}
+
+/// The offset at which the next entry begins, or that of the end. A memory may hold such lines too, without an entry's
+/// fields behind them.
+fn end_of_entry(body: &str) -> usize {
+    let lines = body.match_indices("\n---").map(|(at, _)| at + 1);
+    // A line with more than the mark begins none; reading on from each would take as long as the page is long.
+    let is_mark = |at: &usize| body[at + 3..].starts_with(['\n', '\r']);
+    let mut begins = iter::once(0).chain(lines.filter(is_mark));
+    let next = begins.find(|at| {
+        let next = frontmatter::block(&body[*at..]);
+        next.is_some_and(|(fields, _)| is_entry(&fields))
+    });
+    next.unwrap_or(body.len())
 }
 
 fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {

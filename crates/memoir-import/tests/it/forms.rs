@@ -110,6 +110,40 @@ fn the_history_of_mem0_brings_what_was_said_before_and_what_was_deleted() {
 }
 
 #[test]
+fn spec_2_4_the_page_of_mem0_s_plugin_is_parted_at_its_fields_and_at_no_rule() {
+    let entry = |id: &str, text: &str| {
+        format!(
+            "---\nid: {id}\ncreated_at: 2026-03-01T10:00:00Z\ntype: decision\nconfidence: 0.9\n\
+             branch: main\nfiles: []\ncategories: [tools, style]\n---\n\n{text}\n\n"
+        )
+    };
+    let rules = "Two parts:\n\n---\n\nand a rule.\n---\nnote: it has no id\n---\nThat is all.";
+    let page = [
+        entry("m1", "Kai prefers tabs."),
+        entry("m2", rules),
+        entry("m3", ""),
+        entry("m4", "Builds run with just."),
+    ];
+    for page in [page.concat(), page.concat().replace('\n', "\r\n")] {
+        let found = read(&page);
+        assert_eq!(found.format, ImportFormat::Mem0);
+        assert_eq!(found.passed(), [("empty", 1)]);
+        let texts = ["Kai prefers tabs.", rules, "Builds run with just."];
+        assert_eq!(found.texts(), texts);
+        let memory = found.of("just");
+        assert_eq!(memory.source.expose(), "mem0:m4");
+        assert_eq!(memory.kind, Some(Kind::Core));
+        assert_eq!(memory.created_at, Some(time("2026-03-01T10:00:00Z")));
+        assert_eq!(tags(memory), ["tools", "style", "decision"]);
+    }
+    // Fields of other programs' pages are no sign of it.
+    let other = "---\nid: 7\ncreated_at: 2026-03-01\n---\nHigh water at six.\n";
+    assert_eq!(read(other).format, ImportFormat::Markdown);
+    let none = read_as(ImportFormat::Mem0, "---\nno fields\n");
+    assert_eq!(none.passed(), [("unknown_kind", 1)]);
+}
+
+#[test]
 fn an_export_of_claude_is_read_from_its_zip() {
     let memories = json!([{"conversations_memory": "Kai builds boats of cedar.", "account_uuid": "a-1",
         "project_memories": {"p-1": "The hull is done.\n\nBut the mast is not."}}]);
