@@ -21,7 +21,8 @@ pub(crate) const NO_DATABASE: &str = "no_database";
 pub(crate) const CLOSED: &str = "installation_closed";
 /// A service does not know the token.
 pub(crate) const UNAUTHORIZED: &str = "unauthorized";
-const LINES_LISTED: usize = 20;
+/// The most lines of a file that are listed.
+pub(crate) const LINES_LISTED: usize = 20;
 
 /// How a command that ran to its end ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

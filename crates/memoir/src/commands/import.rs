@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::{
     commands::passphrase,
-    failure::{Ending, Failure, Outcome, bad_lines},
+    failure::{Ending, Failure, LINES_LISTED, Outcome, bad_lines},
     installation::Installation,
     options::Global,
     output, parse,
@@ -236,34 +236,40 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let read = import::read(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();
+    let lines = counted(skipped as u64, "line", "lines");
+    // Also in a preview: the import itself would end there.
+    let is_refused = skipped > 0 && !arguments.skip_bad;
+    if skipped > 0 && (arguments.skip_bad || arguments.dry_run) {
+        let what = match is_refused {
+            true => "nothing is imported without `--skip-bad`, for",
+            false => "skipped",
+        };
+        terminal::note(&format!("{what} {lines}:\n\n{}", bad_lines(&read.bad)));
+    }
     if arguments.dry_run {
         let preview = agent.memories().preview_import(&read).await?;
-        let (memories, bad) = (read.len() as u64, skipped as u64);
+        let memories = if is_refused { 0 } else { read.len() as u64 };
+        let bad = read.bad.iter().take(LINES_LISTED);
+        let bad = bad.map(|(line, problem)| json!({"line": line, "problem": problem}));
         output::show(
             global.json,
             &json!({
                 "imported": 0,
                 "would_import": memories,
-                "bad": bad,
+                "bad": skipped,
+                "bad_lines": bad.collect::<Vec<_>>(),
                 "core_tokens": preview.core.core_tokens,
                 "core_token_budget": preview.core.core_token_budget,
                 "over_budget": preview.core.over_budget,
                 "not_replaced": preview.not_replaced,
             }),
             || {
-                format!(
-                    "would import {}; {} cannot be read\n",
-                    counted(memories, "memory", "memories"),
-                    counted(bad, "line", "lines")
-                )
+                let memories = counted(memories, "memory", "memories");
+                format!("would import {memories}; {lines} cannot be read\n")
             },
         )?;
         note_outcome(global, &preview, true);
         return Ok(Ending::Done);
-    }
-    if arguments.skip_bad && skipped > 0 {
-        let lines = counted(skipped as u64, "line", "lines");
-        terminal::note(&format!("skipped {lines}:\n\n{}", bad_lines(&read.bad)));
     }
     let (total, count) = (read.len() as u64, Arc::new(AtomicU64::new(0)));
     let author = installation.author();
@@ -277,7 +283,6 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         })?;
     } else {
         let memories = counted(imported.imported as u64, "memory", "memories");
-        let lines = counted(skipped as u64, "line", "lines");
         output::print(&match skipped {
             0 => format!("imported {memories}"),
             _ => format!("imported {memories}, skipped {lines}"),

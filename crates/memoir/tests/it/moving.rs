@@ -484,3 +484,31 @@ fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
     assert_eq!(told["not_understood"], json!({"unknown_kind": 1}));
     assert!(!told.to_string().contains("dark"), "{told}");
 }
+
+#[test]
+fn spec_2_4_a_preview_names_the_lines_for_which_nothing_would_be_imported() {
+    let installation = Installation::with_agent();
+    let text = "{\"content\": \"One line.\"}\n{\"content\": 3}\n{\"text\": \"Another.\"}\n";
+    let lines = installation.write("in.jsonl", text);
+    let preview = ["import", "wren", &lines, "--dry-run"];
+    let told = installation.json(&preview);
+    told.has(json!({"would_import": 0, "bad": 2}));
+    let bad = told["bad_lines"].as_array().unwrap().iter();
+    let bad: Vec<&Value> = bad.map(|line| &line["line"]).collect();
+    assert_eq!(bad, [2, 3]);
+    let ran = installation.run(&preview);
+    assert_eq!(ran.stdout, "would import 0 memories; 2 lines cannot be read\n");
+    ran.reports("without `--skip-bad`");
+    ran.reports("line 2: ");
+    let rest = [&preview[..], &["--skip-bad"]].concat();
+    installation.json(&rest).has(json!({"would_import": 1, "bad": 2}));
+    // A list of another program that is cut off.
+    let cut = "[{\"id\": \"1\", \"memory\": \"Likes tea.\"}, {\"id\": \"2\", \"mem";
+    let cut = installation.write("mem0.json", cut);
+    let told = installation.ok(&["import", "wren", &cut, "--dry-run"]);
+    told.tells("would import nothing without `--skip-bad`");
+    let ran = installation.run(&["import", "wren", &cut]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    ran.reports("nothing was imported");
+    assert_eq!(installation.texts(), Vec::<String>::new());
+}

@@ -545,7 +545,10 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     let imported = counted(taken.kept + taken.discarded, "memory", "memories");
     text.push('\n');
     text.push_str(&match (arguments.dry_run, is_refused) {
-        (true, _) => format!("would import {imported}; nothing was written\n"),
+        (true, true) => {
+            "would import nothing without `--skip-bad`: the file is cut off, or broken\n".to_owned()
+        }
+        (true, false) => format!("would import {imported}; nothing was written\n"),
         (false, true) => String::new(),
         (false, false) if taken.seq.is_none() => {
             "imported nothing: it holds nothing new\n".to_owned()
