@@ -35,8 +35,9 @@ impl Payload {
     pub(super) fn read(bytes: &[u8]) -> Self {
         let payload: Value = serde_json::from_str(&mend::json(bytes)).unwrap_or_default();
         let text = |names: &[&str]| {
-            let found = names.iter().find_map(|name| payload[*name].as_str());
-            found.filter(|text| !text.is_empty()).map(str::to_owned)
+            let mut found = names.iter().filter_map(|name| payload[*name].as_str());
+            // An empty name of a program does not hide a filled one.
+            found.find(|text| !text.is_empty()).map(str::to_owned)
         };
         let event = text(&["hook_event_name", "hookEventName"]);
         let is_camel_case = payload["sessionId"].is_string();

@@ -157,6 +157,24 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
 }
 
 #[test]
+fn spec_2_8_an_empty_field_of_an_event_hides_no_filled_one_and_a_wrong_type_is_none() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees behind the greenhouse."]);
+    let bees = "Where are the bees?";
+    let empty = json!({"session_id": "", "conversation_id": "s-1",
+        "prompt": "", "user_prompt": bees});
+    let wrong = json!({"session_id": 7, "conversation_id": "s-2",
+        "prompt": [bees], "userPrompt": bees, "cwd": {}});
+    for (session, payload) in [("s-1", empty), ("s-2", wrong)] {
+        let ran = ask_with(&installation, &payload, &[]);
+        injected(&ran, "UserPromptSubmit").tells("greenhouse");
+        // The session is known by its name.
+        let again = ask(&installation, session, "And the bees once more?");
+        assert_eq!(again.stdout, "", "{session}");
+    }
+}
+
+#[test]
 fn spec_2_4_a_copy_of_a_shown_text_is_not_shown_at_a_prompt() {
     let installation = Installation::with_agent();
     let text = "Ines keeps bees behind the greenhouse.";
