@@ -151,15 +151,26 @@ fn typed(words: impl Iterator<Item = OsString>) -> clap::error::Result<Arguments
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // An error of printing cannot be reported.
     let _ = error.print();
-    // `memoir setup` writes hooks with the command as the first argument.
-    let is_hook = std::env::args_os()
-        .nth(1)
-        .is_some_and(|name| name == "hook");
     match error.exit_code() {
         0 => ExitCode::SUCCESS,
-        _ if is_hook && !std::io::stdin().is_terminal() => ExitCode::SUCCESS,
+        _ if is_hook() && !std::io::stdin().is_terminal() => ExitCode::SUCCESS,
         _ => ExitCode::from(2),
     }
+}
+
+/// Whether the command is `hook`, also behind options of every command.
+fn is_hook() -> bool {
+    let mut words = std::env::args_os().skip(1);
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            // The next word is the value.
+            Some("--database" | "--account" | "--config") => drop(words.next()),
+            _ if is_option(&word) => {}
+            name => return name == Some("hook"),
+        }
+    }
+    false
 }
 
 /// A core dump would hold the process's memory: keys and an agent's texts (SPEC 5.1).

@@ -602,6 +602,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
         hook session-start --client claude-code --agent nobody | {}
         hook no-such-event --client claude-code | {}
         hook session-start --client no-such-client | {}
+        --account default --quiet hook no-such-event --client claude-code | {}
         hook user-prompt --client claude-code | no JSON
         hook stop --client claude-code | [1, 2]",
     ) {
