@@ -188,7 +188,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Completions(arguments) => {
             commands::completions::run(&arguments, Arguments::command())
         }
-        Command::Man(arguments) => commands::man::run(&arguments, Arguments::command()),
+        Command::Man(arguments) => commands::man::run(&global, &arguments, Arguments::command()),
     }
 }
 

@@ -151,6 +151,14 @@ fn typed(words: impl Iterator<Item = OsString>) -> clap::error::Result<Arguments
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // An error of printing cannot be reported.
     let _ = error.print();
+    if error.exit_code() != 0 && std::env::args_os().any(|word| word == "--json") {
+        let text = error.to_string();
+        let problem = text.split("\n\n").next().unwrap_or_default();
+        let problem = problem.strip_prefix("error: ").unwrap_or(problem);
+        if let Failure::ShownFailure(failure) = Failure::new(problem).code("wrong_usage") {
+            terminal::problem(&failure.to_json().to_string());
+        }
+    }
     match error.exit_code() {
         0 => ExitCode::SUCCESS,
         _ if is_hook() && !std::io::stdin().is_terminal() => ExitCode::SUCCESS,

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Command;
+use serde_json::json;
 
 use crate::{
     commands::agent::with_settings,
     failure::{Ending, Failure, Outcome},
     help::with_examples,
-    terminal,
+    options::Global,
+    output, terminal,
 };
 
 /// Write the pages of the manual into a folder, one a command
@@ -19,7 +21,7 @@ pub(crate) struct Arguments {
 }
 
 /// `command` is the whole command line.
-pub(crate) fn run(arguments: &Arguments, command: Command) -> Outcome {
+pub(crate) fn run(global: &Global, arguments: &Arguments, command: Command) -> Outcome {
     let folder = &arguments.folder;
     if !folder.is_dir() {
         return Err(
@@ -29,6 +31,9 @@ pub(crate) fn run(arguments: &Arguments, command: Command) -> Outcome {
     }
     clap_mangen::generate_to(with_examples(with_settings(command)), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;
+    if global.json {
+        return output::document(&json!({"folder": folder.display().to_string()}));
+    }
     terminal::note(&format!("wrote the pages into `{}`", folder.display()));
     Ok(Ending::Done)
 }

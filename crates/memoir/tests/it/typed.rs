@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use memoir_testkit::TestedText;
+use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
 
@@ -194,4 +195,22 @@ fn words_of_other_programs_lead_to_the_command_that_is_meant() {
     // Below a command the word is not one of the first level.
     let ran = installation.run("agent search");
     ran.stderr.omits("memoir recall");
+}
+
+#[test]
+fn what_goes_to_stderr_or_into_files_is_json_for_a_program_too() {
+    let installation = Installation::new();
+    for line in ["--json forget", "remember --json", "sessions --limit 0 --json"] {
+        let ran = installation.run(line);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{line}");
+        let last = ran.stderr.lines().last().unwrap();
+        let failure: Value = serde_json::from_str(last).unwrap();
+        assert_eq!(failure["type"], "error", "{line}");
+        assert_eq!(failure["code"], "wrong_usage", "{line}");
+        let first = ran.stderr.lines().next().unwrap();
+        let error = failure["error"].as_str().unwrap();
+        assert!(first.ends_with(error.lines().next().unwrap()), "{ran:?}");
+    }
+    let told = installation.json("man tmp");
+    assert_eq!(told, json!({"folder": "tmp"}));
 }
