@@ -392,6 +392,17 @@ fn line(line: &str) -> Option<MarkdownLine<'_>> {
     })
 }
 
+/// A list item of basic-memory with tags and without a category, which counts as an observation of this one.
+fn note(line: &str) -> Option<MarkdownLine<'_>> {
+    let text = line.trim().strip_prefix("- ")?.trim();
+    // A bracket begins a box or a link.
+    let is_note = !text.starts_with('[') && !inline_tags(text).is_empty();
+    is_note.then_some(MarkdownLine::Observation {
+        category: "Note",
+        text,
+    })
+}
+
 fn has_observations(body: &str) -> bool {
     body.lines()
         .any(|text| matches!(line(text), Some(MarkdownLine::Observation { .. })))
@@ -409,7 +420,10 @@ fn observations(
     let mut in_fence = false;
     for whole in body.split_inclusive('\n') {
         in_fence ^= whole.trim_start().starts_with("```");
-        let found = if in_fence { None } else { line(whole) };
+        let found = match in_fence {
+            true => None,
+            false => line(whole).or_else(|| note(whole)),
+        };
         match found {
             None => rest.push_str(whole),
             Some(MarkdownLine::Observation { category, text }) => {

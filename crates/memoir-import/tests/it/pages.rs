@@ -11,7 +11,7 @@ use crate::{folder, read_path, tags, time};
 fn notes_of_basic_memory_give_observations_relations_and_prose() {
     let (_home, root) = folder(&[(
         "notes/coffee.md",
-        "---\ntitle: Coffee\ntype: note\ntags: [brewing, morning]\npermalink: notes/coffee\ncreated: 2026-03-01\n---\n# Coffee\n\nKai grinds by hand.\n\n- [method] Pour over at 94 °C #brewing (tested twice)\n- [ ] buy filters\n- [a page](https://example.com)\n- relates_to [[Tea]]\n- \"grows well in\" [[High valleys]] (mostly)\n",
+        "---\ntitle: Coffee\ntype: note\ntags: [brewing, morning]\npermalink: notes/coffee\ncreated: 2026-03-01\n---\n# Coffee\n\nKai grinds by hand.\n\n- [method] Pour over at 94 °C #brewing (tested twice)\n- [ ] buy filters #morning\n- [a page](https://example.com)\n- Decaf is for evenings #brewing\n- Sundays\n- relates_to [[Tea]]\n- \"grows well in\" [[High valleys]] (mostly)\n",
     )]);
     let found = read_path(&root);
     assert_eq!(found.format, ImportFormat::Markdown);
@@ -19,12 +19,14 @@ fn notes_of_basic_memory_give_observations_relations_and_prose() {
         found.texts(),
         [
             "Coffee: Pour over at 94 °C #brewing (tested twice)",
+            "Coffee: Decaf is for evenings #brewing",
             "Coffee relates to Tea",
             "Coffee grows well in High valleys (mostly)",
-            "# Coffee\n\nKai grinds by hand.\n\n- [ ] buy filters\n- [a page](https://example.com)",
+            "# Coffee\n\nKai grinds by hand.\n\n- [ ] buy filters #morning\n- [a page](https://example.com)\n- Sundays",
         ]
     );
     assert_eq!(tags(found.of("94")), ["method", "brewing", "morning"]);
+    assert_eq!(tags(found.of("Decaf")), ["Note", "brewing", "morning"]);
     let prose = found.of("by hand");
     assert_eq!(prose.source.expose(), "markdown:notes/coffee");
     assert_eq!(prose.created_at, Some(time("2026-03-01T00:00:00Z")));
