@@ -5,7 +5,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::ShownAccessRequest;
+use memoir_app::{AgentHandle, ShownAccessRequest};
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -32,14 +32,18 @@ pub(crate) struct NewAccessRequest {
     /// Why, for the agent to judge: 1 to 2,000 characters.
     #[schema(value_type = String, min_length = 1, max_length = 2_000, example = "to see why the last session was rolled back")]
     purpose: PrivateText,
-    /// To read: `core` (the active core memories), `all` (memories of all kinds, records and prompts), or `session:` and
-    /// the identifier of a session (what it changed, archived texts included).
+    /// To read: `core` (the active core memories), `all` (memories of all kinds, records and prompts), or `session` (what
+    /// a session changed, archived texts included). `session:` and an identifier names it too.
     #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(
-        pattern = "^(core|all|session:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
+        pattern = "^(core|all|session(:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$",
         example = "core"
     )]
     scope: Option<String>,
+    /// With the scope `session`: the session; the agent's last one where it is left out.
+    #[serde(default, deserialize_with = "memoir_app::optional")]
+    #[schema(value_type = Option<String>, format = Uuid)]
+    session_id: Option<String>,
     /// To read: for how many minutes from the agent's answer on, 1 to 60.
     #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(minimum = 1, maximum = 60, example = 30)]
@@ -61,6 +65,25 @@ enum RequestedKind {
 }
 
 impl NewAccessRequest {
+    /// With the session as a part of its scope.
+    async fn with_session(mut self, agent: &AgentHandle) -> Result<Self, Problem> {
+        let is_session = self.scope.as_deref().map(str::trim) == Some("session");
+        let id = match (is_session, self.session_id.take()) {
+            (false, None) => return Ok(self),
+            (false, Some(_)) => {
+                return Err(Problem::invalid("session_id: is for the scope `session`"));
+            }
+            (true, Some(id)) => id,
+            (true, None) => {
+                let last = agent.views().session_page(None, 1).await?.pop();
+                let last = last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
+                last.id.to_string()
+            }
+        };
+        self.scope = Some(format!("session:{id}"));
+        Ok(self)
+    }
+
     /// Whether it requests sending the agent's text to the embeddings server, and nothing else.
     fn asks_to_embed(&self) -> bool {
         let is_bare = self.scope.is_none() && self.minutes.is_none() && self.expires_at.is_none();
@@ -112,6 +135,7 @@ pub(crate) async fn ask(
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let (agent, actor) = (&reached.agent, &reached.actor);
+    let new = new.with_session(agent).await?;
     let request = match new.asks_to_embed() {
         true => {
             let grants = agent.grants();

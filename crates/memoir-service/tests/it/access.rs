@@ -285,6 +285,28 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
 }
 
 #[tokio::test]
+async fn spec_5_2_a_session_is_asked_for_as_a_request_shows_it_and_else_it_is_the_last_one() {
+    let scene = Scene::new().await;
+    let body = json!({"purpose": PURPOSE, "scope": "session", "minutes": 5});
+    let mut named = body.clone();
+    named["session_id"] = json!(scene.session);
+    for body in [&body, &named] {
+        let request = scene.ada.created(REQUESTS, body.clone()).await;
+        request.has(json!({"scope": "session", "session_id": scene.session}));
+    }
+    let (mut other, mut unknown) = (named.clone(), named);
+    other["scope"] = json!("core");
+    unknown["session_id"] = json!("1");
+    for body in [other, unknown] {
+        let answer = scene.ada.post(REQUESTS, body).await;
+        answer.refused(400, "invalid_argument");
+    }
+    scene.installation.agent("robin").await;
+    let path = "/v1/agents/robin/access-requests";
+    scene.ada.post(path, body).await.refused(404, "not_found");
+}
+
+#[tokio::test]
 async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
     let scene = Scene::new().await;
     let unknown = "019a0000-0000-7000-8000-000000000000";
