@@ -173,6 +173,15 @@ fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
             &["type", "from", "to", "relationType"],
             ImportFormat::McpMemory,
         ),
+        // As programs write them that took the format over.
+        (&["entityName", "observations"], ImportFormat::McpMemory),
+        (&["entityName", "contents"], ImportFormat::McpMemory),
+        (&["from", "to", "relation_type"], ImportFormat::McpMemory),
+        (&["from_entity", "to_entity"], ImportFormat::McpMemory),
+        (
+            &["from_id", "to_id", "relation_type"],
+            ImportFormat::McpMemory,
+        ),
         (&["conversations_memory"], ImportFormat::Claude),
         (&["memory_files"], ImportFormat::Claude),
         (

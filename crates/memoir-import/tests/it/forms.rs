@@ -267,6 +267,25 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
 }
 
 #[test]
+fn spec_2_4_a_memory_server_s_file_is_recognised_by_each_name_of_its_fields() {
+    for line in [
+        r#"{"entityName": "Ann", "observations": ["likes tea"]}"#,
+        r#"{"entityName": "Ann", "contents": ["likes tea"]}"#,
+        r#"{"from": "Ann", "to": "Bo", "relation_type": "knows"}"#,
+        r#"{"from_entity": "Ann", "to_entity": "Bo", "relationType": "knows"}"#,
+        r#"{"from_id": "Ann", "to_id": "Bo", "relation_type": "knows"}"#,
+    ] {
+        let found = read(line);
+        assert_eq!(found.format, ImportFormat::McpMemory, "{line}");
+        let expected = match line.contains("entityName") {
+            true => "Ann: likes tea",
+            false => "Ann knows Bo",
+        };
+        assert_eq!(found.texts(), [expected], "{line}");
+    }
+}
+
+#[test]
 fn spec_2_4_an_entity_without_an_observation_is_counted() {
     let file = concat!(
         "{\"type\":\"entity\",\"name\":\"Ann\",\"entityType\":\"person\",\"observations\":[]}\n",
