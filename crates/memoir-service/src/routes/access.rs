@@ -76,7 +76,8 @@ impl NewAccessRequest {
             (true, Some(id)) => id,
             (true, None) => {
                 let last = agent.views().session_page(None, 1).await?.pop();
-                let last = last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
+                let last =
+                    last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
                 last.id.to_string()
             }
         };

@@ -497,11 +497,16 @@ fn spec_2_4_a_preview_names_the_lines_for_which_nothing_would_be_imported() {
     let bad: Vec<&Value> = bad.map(|line| &line["line"]).collect();
     assert_eq!(bad, [2, 3]);
     let ran = installation.run(&preview);
-    assert_eq!(ran.stdout, "would import 0 memories; 2 lines cannot be read\n");
+    assert_eq!(
+        ran.stdout,
+        "would import 0 memories; 2 lines cannot be read\n"
+    );
     ran.reports("without `--skip-bad`");
     ran.reports("line 2: ");
     let rest = [&preview[..], &["--skip-bad"]].concat();
-    installation.json(&rest).has(json!({"would_import": 1, "bad": 2}));
+    installation
+        .json(&rest)
+        .has(json!({"would_import": 1, "bad": 2}));
     // A list of another program that is cut off.
     let cut = "[{\"id\": \"1\", \"memory\": \"Likes tea.\"}, {\"id\": \"2\", \"mem";
     let cut = installation.write("mem0.json", cut);

@@ -200,7 +200,11 @@ fn words_of_other_programs_lead_to_the_command_that_is_meant() {
 #[test]
 fn what_goes_to_stderr_or_into_files_is_json_for_a_program_too() {
     let installation = Installation::new();
-    for line in ["--json forget", "remember --json", "sessions --limit 0 --json"] {
+    for line in [
+        "--json forget",
+        "remember --json",
+        "sessions --limit 0 --json",
+    ] {
         let ran = installation.run(line);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{line}");
         let last = ran.stderr.lines().last().unwrap();
