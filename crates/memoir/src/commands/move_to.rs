@@ -85,19 +85,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if is_begun {
         same_installation(&from, &there).await?;
     }
-    let key_store = keys::store_path(&to_path);
-    if !is_begun && key_store.exists() {
-        let message = format!("there is a key store `{}` already", key_store.display());
-        return Err(Failure::new(message)
-            .hint("it belongs to another installation; name another database, or remove it"));
-    }
     // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
     move_keys(global, &to, &config).await?;
     if let Database::Postgres(store) = &there {
         // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
         store.note_move(true).await?;
     }
-    // The current step on stderr, shown on a terminal only.
     let bar = bar(None, "{msg}: {human_pos} rows, {per_sec}", terminal::bars());
     let mut moved = Vec::new();
     for table in TABLES {
@@ -240,25 +233,32 @@ async fn at_rest(global: &Global) -> Result<bool, Failure> {
 
 /// The target database, and whether an earlier attempt began there.
 async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
-    let taken = || {
-        Failure::new("the database to move into is not empty")
-            .hint("name one that is empty or not there")
-    };
-    let Some(url) = database::postgres(to.database.as_deref()) else {
-        if path.exists() {
-            return Err(taken());
+    let (draft, key_store) = (draft(path), keys::store_path(path));
+    let url = database::postgres(to.database.as_deref());
+    let postgres = url.map(PostgresStore::at).transpose()?;
+    let (is_begun, is_taken) = match &postgres {
+        Some(store) => {
+            store.migrate().await?;
+            let is_begun = store.is_being_filled().await?;
+            (is_begun, !is_begun && !is_empty(store).await?)
         }
-        let draft = draft(path);
-        let is_begun = draft.exists();
-        return Ok((Database::File(SqliteStore::open(&draft)?), is_begun));
+        None => (draft.exists(), path.exists()),
     };
-    let store = PostgresStore::at(url)?;
-    store.migrate().await?;
-    let is_begun = store.is_being_filled().await?;
-    if !is_begun && !is_empty(&store).await? {
-        return Err(taken());
+    if is_taken {
+        return Err(Failure::new("the database to move into is not empty")
+            .hint("name one that is empty or not there"));
     }
-    Ok((Database::Postgres(store), is_begun))
+    // Before the draft is made: by it, a repeated command takes any key store there for one of its own.
+    if !is_begun && key_store.exists() {
+        let message = format!("there is a key store `{}` already", key_store.display());
+        return Err(Failure::new(message)
+            .hint("it belongs to another installation; name another database, or remove it"));
+    }
+    let database = match postgres {
+        Some(store) => Database::Postgres(store),
+        None => Database::File(SqliteStore::open(&draft)?),
+    };
+    Ok((database, is_begun))
 }
 
 async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {

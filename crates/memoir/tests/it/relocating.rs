@@ -47,6 +47,23 @@ fn spec_6_2_nothing_is_moved_while_a_service_could_acknowledge_more() {
     here.tells("Lena brings the paper.");
 }
 
+/// SPEC 6.2: the keys of another installation are no half of a move, however often the command is repeated.
+#[test]
+fn spec_6_2_a_repeated_move_replaces_no_key_store_of_another_installation() {
+    let installation = Installation::with_agent();
+    let target = installation.path("moved.db");
+    let target = target.to_str().unwrap();
+    let keys = installation.write("moved.db.keys", "the keys of another installation");
+    for _ in 0..2 {
+        refused(
+            installation.run(&["move", "--to", target]),
+            "there is a key store",
+        );
+        let left = std::fs::read_to_string(&keys).unwrap();
+        assert_eq!(left, "the keys of another installation");
+    }
+}
+
 /// SPEC 5.5: the agents of projects and the tokens of programs belong to the moved copy too, and the programs that still
 /// call the old one are named.
 #[test]
