@@ -178,8 +178,7 @@ pub(crate) struct ServiceParts {
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
-    /// Whether an administrator exists, created in any way. The link that creates the first one is then never valid
-    /// again.
+    /// Whether an administrator exists, created in any way. The link that creates the first one is never valid then.
     pub(crate) is_first_link_dead: AtomicBool,
     /// Held while a password is checked.
     pub(crate) hashing: tokio::sync::Semaphore,

@@ -124,8 +124,7 @@ impl BodyRoom {
         options: &ServiceOptions,
         headers: &HeaderMap,
     ) -> Result<HeldRoom, Problem> {
-        // A client may state less than it sends: hyper ends the body at the stated length, so that it cannot exceed its
-        // room.
+        // A client may state less than it sends: hyper ends the body at that length, so that it cannot exceed its room.
         let length = stated_length(headers).unwrap_or(options.body_bytes);
         // Passed without room: `body_within` refuses it by the stated length before it stores a byte.
         if length > options.body_bytes {
@@ -283,8 +282,7 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
     }
 }
 
-/// A bucket for each party, or each address without a token, which fills at the permitted rate up to two seconds'
-/// worth.
+/// A bucket for each party, or each address without a token, which fills at the permitted rate for up to two seconds.
 pub(crate) struct Limiter<Who = Party> {
     rate: f64,
     buckets: Mutex<RecentByKey<Who, Bucket>>,

@@ -124,8 +124,7 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
             key.len()
         )));
     }
-    // The token is in the key: two clients that count from 1 do not collide, and no client gets the response of another
-    // one.
+    // The token is in the key: two clients that count from 1 do not collide, and none gets the response of another.
     let token = caller.principal.token;
     let method = request.method().as_str().as_bytes();
     let uri = request.uri();

@@ -294,8 +294,7 @@ impl KeyRows for PostgresKeys {
         let answers = self.wait(async {
             let reading = self.connections.read(Reach::Fleet, &statements);
             match agents {
-                // A rotation and a copy read every key, which may take as long as a transaction
-                // may.
+                // A rotation and a copy read every key, which may take as long as a transaction.
                 Agents::All => reading.await,
                 Agents::These(_) => match tokio::time::timeout(ANSWER, reading).await {
                     Ok(answers) => answers,

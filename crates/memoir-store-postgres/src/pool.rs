@@ -160,8 +160,7 @@ impl<'value> Statement<'value> {
 pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) -> Statement<'value> {
     let sql = format!(
         // Plain SQL cannot fail on a condition. A division by zero is an error with a code of its own, and no other
-        // statement of this crate can divide by 0, so that the code and the statement's place identify the unmet
-        // condition.
+        // statement of this crate can divide by 0, so that code and place identify the unmet condition.
         "WITH written AS ({sql} RETURNING 1) SELECT 1 / (count(*) = {rows})::int FROM written"
     );
     let statement = Statement::new(sql, values);

@@ -14,8 +14,7 @@ use crate::{
 };
 
 /// Where `memoir_migrations` marks an unfinished move into the database.
-// Migrations count from 1, so that this is the number of none, and `max(number)` is not moved by
-// it.
+// Migrations count from 1, so that this is the number of none, and leaves `max(number)` as it is.
 const MOVE: i64 = -1;
 
 #[async_trait]

@@ -824,8 +824,7 @@ impl WriterState {
         }
     }
 
-    /// Removes replaced bodies from the disk. If that is blocked for longer than `time`, the next check of the log
-    /// retries it.
+    /// Removes replaced bodies from the disk. If that is blocked for longer than `time`, the next check retries it.
     fn scrub(&mut self, time: Duration) {
         if let Some(connection) = &self.connection {
             self.owes_scrub = !scrub::scrub(connection, time);

@@ -439,8 +439,7 @@ impl KeyStore {
     /// As for [`KeyStore::log`].
     pub fn set_closing(&self, closing: Closing) -> Result<()> {
         self.with_master(|master| {
-            // The wrapped secret is unused; that it opens proves that these two values were written with the master
-            // key.
+            // The wrapped secret is unused; that it opens proves that both values were written with the master key.
             let wrapped = master.wrap(&WrappedKeyPurpose::Closing(closing), &Secret::random()?)?;
             self.rows
                 .set_closing(master.id, &ClosingRow { closing, wrapped })

@@ -580,8 +580,7 @@ impl AgentHandle {
         for listener in self.memoir.listeners.iter() {
             listener.session_conflict(self).await?;
         }
-        // Whether it was closed here or not: one of several blocked callers closes it, and the others then succeed as
-        // well.
+        // Whether it was closed here or not: one of several blocked callers closes it, and the others then succeed.
         again(&attempt).await
     }
 

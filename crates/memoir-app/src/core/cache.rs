@@ -50,8 +50,7 @@ impl<K: Hash + Eq + Copy, V, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
         gone.into_iter().map(|entry| entry.value).collect()
     }
 
-    /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock around
-    /// this.
+    /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock.
     #[must_use = "is dropped once nothing is locked any more"]
     pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
         let mut gone = Vec::from_iter(self.take_weighed(key));

@@ -253,8 +253,7 @@ impl Memoir {
                 records.map(|found| found.first().map(|record| record.hash == newest.hash))
             }
             // Decided again, a session that was begun or acquired would be refused because of itself. No two seals are
-            // equal, so that the same document is this commit's own. Another one shows nothing: it may be older or
-            // newer.
+            // equal, so that the same document is this commit's own. Another one shows nothing: it may be of any age.
             (None, Some(session)) => {
                 let query = AgentQuery::of_session(session.id);
                 let found = self.store.snapshot(same.agent.scope, &query).await;

@@ -166,8 +166,7 @@ async fn ask_twice<T>(
         Ok(answer) => return Ok(answer),
         Err(unreadable) => unreadable,
     };
-    // A cut-off response is not sent back to the model. Neither is an empty one, since some providers refuse empty
-    // messages.
+    // A cut-off response is not sent back to the model. Neither is an empty one, since some providers refuse those.
     if reply.finish == Finish::Length {
         call.give_more_room(&reply);
     } else if !reply.text.expose().trim().is_empty() {

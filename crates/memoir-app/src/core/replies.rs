@@ -295,8 +295,7 @@ impl Memoir {
         if ended {
             return Ok(true);
         }
-        // Not stored: either its text must not be kept, and the row is as this attempt left it, or another attempt has
-        // written it.
+        // Not stored: its text must not be kept, and the row is as this attempt left it, or another attempt wrote it.
         Ok(match self.begin_reply(key).await? {
             KeptReply::New(now) | KeptReply::Done { attempt: now, .. } => {
                 now.0.written.lock().open == open

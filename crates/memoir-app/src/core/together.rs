@@ -94,8 +94,7 @@ impl AgentHandle {
         for listener in self.memoir.listeners.iter() {
             listener.wrote_together(self);
         }
-        // `None` is never reached here: where `add` found the store gone, `written?` has returned the store's own
-        // error.
+        // `None` is never reached here: where `add` found the store gone, `written?` has returned its error.
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
     }
 }

@@ -139,8 +139,7 @@ impl Memoir {
         else {
             return Ok(None);
         };
-        // Without the key: a notice has no text, and the sessions of an agent that cannot be opened have ended all the
-        // same.
+        // Without the key: a notice has no text, and the sessions of an agent that cannot be opened have ended too.
         let (session, _) = codec::session(None, row)?;
         Ok(names.get(&scope.account).map(|account_name| EndNotice {
             account: scope.account,

@@ -119,8 +119,7 @@ impl Account {
             ..
         } = run_blocking(move || ArchiveContents::open(&passphrase, &sealed)).await??;
         let ids = self.memoir.ids();
-        // Sessions get new identifiers: the same archive may be imported twice, or into the installation that it came
-        // from.
+        // Sessions get new identifiers: the same archive may be imported twice, or into the installation of its origin.
         let renamed = traveller
             .sessions
             .iter()

@@ -67,8 +67,7 @@ struct KeptIndexes {
     /// The bytes that are left free for them.
     expected: HashMap<AgentScope, usize>,
     uses: u64,
-    /// Agents whose index was evicted, and its bytes, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong
-    /// eviction.
+    /// Agents whose index was evicted, and its bytes, at most [`GAVE_WAY`]: rebuilding one counts as a wrong eviction.
     gave_way: HashMap<AgentScope, usize>,
 }
 

@@ -186,8 +186,7 @@ impl Memories<'_> {
         };
         let found = again(|| async {
             let indexed = self.indexed(wanted).await?;
-            // The version is read under the same lock as the matches: a concurrent commit may update the index at any
-            // moment.
+            // The version is read under the same lock as the matches: a concurrent commit may update the index.
             let (version, meaning, found) = read(&indexed, |indexed| {
                 let index = &indexed.index;
                 let meaning = wanted.map(|wanted| wanted.status_in(index)).transpose()?;

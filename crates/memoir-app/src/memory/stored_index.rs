@@ -373,8 +373,7 @@ fn difference(loaded: &Loaded) -> u64 {
 }
 
 impl Memoir {
-    /// Stores the indexes that this process has built, those of agents without a commit since the last look, until
-    /// dropped.
+    /// Stores the indexes that this process has built, of agents without a commit since the last look, until dropped.
     pub(crate) async fn keep_indexes_stored(&self) {
         let mut seen: HashMap<AgentScope, u64> = HashMap::new();
         loop {

@@ -424,8 +424,7 @@ impl Memories<'_> {
         };
         let mut is_last = false;
         loop {
-            // At each request, and after the last: consent may have been revoked, and then the one before was kept too
-            // late.
+            // At each request, and after the last: consent may have been revoked, and the one before kept too late.
             if !self.lets_embed(embedder.as_ref()).await? {
                 self.forget_vectors_not_allowed(false).await?;
                 let problem = "the agent has not consented to sending its text there";
@@ -460,8 +459,7 @@ impl Memories<'_> {
                         codec::vector_row(&sealer, number, version, &name, vector)
                     });
                     let sealed: Result<Vec<VectorRow>> = sealed.collect();
-                    // Only for rows of that version: while the server worked, a memory may have been edited, discarded
-                    // or shredded.
+                    // Only for rows of that version: a memory may have been edited, discarded or shredded meanwhile.
                     made.made += store.keep_vectors(self.scope, sealed?).await?;
                     progress.has_answered = true;
                     progress.go_behind(last);

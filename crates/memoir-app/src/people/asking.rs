@@ -256,8 +256,7 @@ impl Memoir {
             if !waits.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
-            // Waits for any one to end, and not for all: a hanging model occupies one place, for the time of a
-            // response.
+            // Waits for any one to end, and not for all: a hanging model occupies one place for that time.
             if asking.len() >= AT_ONCE {
                 answered += usize::from(asking.join_next().await.is_some_and(is_answered));
             }
