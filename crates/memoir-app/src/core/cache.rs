@@ -27,6 +27,11 @@ impl<K, V, const LIMIT: usize> Default for BoundedCache<K, V, LIMIT> {
 }
 
 impl<K: Hash + Eq + Copy, V, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
+    #[cfg(test)]
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
     pub(crate) fn has(&self, key: K) -> bool {
         self.kept.contains_key(&key)
     }
@@ -80,11 +85,6 @@ impl<K: Hash + Eq + Copy, V: Clone, const LIMIT: usize> BoundedCache<K, V, LIMIT
     /// The value of that key, which stays.
     pub(crate) fn get(&self, key: K) -> Option<V> {
         self.kept.get(&key).map(|entry| entry.value.clone())
-    }
-
-    #[cfg(test)]
-    pub(crate) fn weight(&self) -> usize {
-        self.weight
     }
 }
 

@@ -31,12 +31,14 @@ const BYTES: usize = 32 << 20;
 /// Agents whose memories are read for the cache at a time.
 const READERS: usize = 2;
 const MEMORY_BYTES: usize = 100;
+/// What an agent takes by itself: most have few memories.
+const AGENT_BYTES: usize = 500;
 
 /// The hashes of an agent's active memories.
 #[derive(Default)]
 struct AgentTexts {
     version: u64,
-    by_hash: HashMap<u64, BTreeSet<Number>>,
+    by_hash: BTreeSet<(u64, Number)>,
     hashes: HashMap<Number, u64>,
 }
 
@@ -92,14 +94,12 @@ impl Default for SameTexts {
 
 impl AgentTexts {
     fn set(&mut self, (number, hash): TextChange) {
-        if let Some(before) = self.hashes.remove(&number)
-            && let Some(numbers) = self.by_hash.get_mut(&before)
-        {
-            numbers.remove(&number);
+        if let Some(before) = self.hashes.remove(&number) {
+            self.by_hash.remove(&(before, number));
         }
         if let Some(hash) = hash {
             self.hashes.insert(number, hash);
-            self.by_hash.entry(hash).or_default().insert(number);
+            self.by_hash.insert((hash, number));
         }
     }
 }
@@ -119,12 +119,12 @@ impl SameTexts {
         let found = match known.version.cmp(&version) {
             // Another process wrote since: the entry is dropped.
             std::cmp::Ordering::Less => return FoundTexts::Unknown,
-            // This process wrote since the caller read the agent. The entry stays: dropping it would make each of many
-            // simultaneous saves read all memories again.
+            // This process wrote since the caller read the agent. Without the entry, many saves would each read it.
             std::cmp::Ordering::Greater => FoundTexts::Outdated,
             std::cmp::Ordering::Equal => {
-                let found = known.by_hash.get(&hash);
-                FoundTexts::Numbers(found.into_iter().flatten().copied().collect())
+                let numbers = (hash, Number(0))..=(hash, Number(u64::MAX));
+                let found = known.by_hash.range(numbers);
+                FoundTexts::Numbers(found.map(|(_, number)| *number).collect())
             }
         };
         self.keep(agents, scope, known);
@@ -191,7 +191,7 @@ impl SameTexts {
         scope: AgentScope,
         known: AgentTexts,
     ) {
-        let weight = known.hashes.len() * MEMORY_BYTES;
+        let weight = AGENT_BYTES + known.hashes.len() * MEMORY_BYTES;
         let gone = agents.put(scope, weight, known);
         drop(agents);
         drop(gone);
@@ -216,5 +216,24 @@ impl CommitListener for SameTexts {
 
     fn forget_agent(&self, scope: AgentScope) {
         drop(self.agents.lock().take(scope));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::scope;
+
+    #[test]
+    fn spec_6_1_texts_that_no_memory_has_any_more_take_no_room() {
+        let texts = SameTexts::default();
+        texts.put(scope(1), texts.none_read(5));
+        assert_eq!(texts.agents.lock().weight(), AGENT_BYTES);
+        for (version, hash) in [(5, Some(1)), (6, Some(2)), (7, None)] {
+            let changes = vec![(Number(1), hash)];
+            texts.follow(scope(1), Some(version), Some(version + 1), changes);
+        }
+        let known = texts.agents.lock().take(scope(1)).unwrap();
+        assert!(known.by_hash.is_empty() && known.hashes.is_empty());
     }
 }
