@@ -360,8 +360,7 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
                     }
                 } else {
                     tracing::error!("a worker broke off");
-                    // The panic hides which job it was. Forgetting all of them is safe: of two that do the same work,
-                    // one commits.
+                    // The panic hides which job it was. Forgetting all is safe: of two with one job, one commits.
                     at_work.clear();
                 }
             }

@@ -342,8 +342,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     Ok(statements)
 }
 
-/// Rows in order, as many as one statement writes: it writes none twice, so that a repeated one goes to the next
-/// statement.
+/// Rows in order, as many as one statement writes. It writes none twice: a repeated one goes to the next statement.
 fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &[R]> {
     let mut rest = rows;
     std::iter::from_fn(move || {

@@ -90,8 +90,7 @@ impl TransactionPurpose {
             // A statement that waited for a row reads it as the previous transaction left it and compares its condition
             // again, so that an incremented agent's version is an unmet condition. `REPEATABLE READ` would fail with a
             // serialization error, which does not name the unmet condition. Not declared `READ WRITE`: if an
-            // administrator, or a guard against a full disk, has made read-only the default, it is refused, as a single
-            // statement is.
+            // administrator, or a guard against a full disk, has made read-only the default, it is refused.
             Self::Write | Self::Decide => "READ COMMITTED",
         }
     }

@@ -56,8 +56,7 @@ pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
         });
     }
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
-    // All three: a database of another application mostly has neither number set, but it has
-    // tables.
+    // All three: a database of another application mostly has neither number, but tables.
     if application == 0 && version == 0 && objects == 0 {
         Ok(FileFormat::Empty)
     } else {

@@ -27,8 +27,7 @@ const OPEN_OF: &str = select!(
 /// The agent's requests that are open, oldest first.
 pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<AccessRow>> {
     let mut rows = all(connection, OPEN_OF, bytes(scope), decode::access_request)?;
-    // Sorted here: the index of open requests has no time, and an agent has a handful of them at
-    // most.
+    // Sorted here: the index of open requests has no time, and an agent has a handful at most.
     rows.sort_by_key(|row| (row.columns.requested_at, row.id));
     Ok(rows)
 }

@@ -65,8 +65,7 @@ impl Transcripts for SqliteStore {
             let mut used = 0_u64;
             while let Some(row) = rows.next()? {
                 let message = decode::message(&SqliteRow(row))?;
-                // Returns at least one message, however long: a message above the limit would otherwise block all later
-                // ones.
+                // Returns at least one message, however long: one above the limit would otherwise block all later ones.
                 used = used.saturating_add(message.tokens);
                 if used > tokens && !messages.is_empty() {
                     break;

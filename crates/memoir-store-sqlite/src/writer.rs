@@ -41,8 +41,7 @@ use crate::{
 };
 
 /// Jobs that may wait; callers beyond them wait without holding a thread.
-// Four batches, so that the thread does not find the queue empty while others wait for a place in
-// it.
+// Four batches, so that the thread does not find it empty while others wait for a place.
 const QUEUE: usize = 1_024;
 /// Most changes in one transaction.
 const BATCH: usize = 256;
@@ -344,8 +343,7 @@ impl Writer {
         };
         let answered = async {
             self.queue(WriterJob::Write(request)).await?;
-            // Only a panic of the thread drops a sender without a result: on its way out it still takes all queued
-            // jobs.
+            // Only a panic of the thread drops a sender without a result: on its way out it takes all queued jobs.
             answer.await.map_err(|_| Error::Closed)?
         };
         if waits {

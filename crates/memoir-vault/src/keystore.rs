@@ -472,8 +472,7 @@ impl KeyStore {
             self.rows.rewrap(&contents)?;
             Ok(wrapped)
         })?;
-        // Only now: everything is wrapped under it. The agents' keys themselves are the same, so that the cached ones
-        // remain valid.
+        // Only now: everything is wrapped under it. The agents' keys are the same: the cached ones remain valid.
         self.held.lock().master = new;
         Ok(wrapped)
     }

@@ -56,8 +56,7 @@ impl Default for InstallationSettings {
             // Small: a ledger that is too short leaves rows for the next session, one that is too long is refused by
             // the provider.
             context_tokens: 32_000,
-            // Renewed after a third of it, so that a slow renewal loses nothing; an agent whose worker died waits for
-            // it once.
+            // Renewed after a third of it, so that a slow renewal loses nothing; an agent whose worker died waits once.
             lease: Duration::from_secs(30),
             idle: Duration::from_secs(30 * 60),
         }

@@ -78,8 +78,7 @@ impl AgentHandle {
         self.memoir.keys.check_there()?;
         let (written, (decided, counts, used)) =
             tokio::join!(self.memoir.store.commit_all(commits), deciding);
-        // If `decide` failed or declined, the store's error for a list without an end mark is ignored: nothing was to
-        // be written.
+        // If `decide` failed or declined, the store's error for a list without an end mark counts for nothing.
         let answer = match decided {
             // `add` found the store gone: the store's own error has the reason.
             Err(Error::Store(StoreError::Unfinished)) => Err(None),

@@ -477,8 +477,7 @@ impl Memories<'_> {
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
-                // Whether this read includes the batches that were already written is irrelevant: no memory is in two
-                // of them.
+                // Whether this read includes the batches that were already written is irrelevant: none share a memory.
                 let batch = self.load_memories(Selection::Numbers(numbers)).await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let memories = batch.memories.copies().collect();

@@ -457,8 +457,7 @@ impl Memoir {
         &self,
         row: &TokenRow,
     ) -> Result<Option<(HeldToken, AgentKey)>> {
-        // The row names the agent whose key opens it, and the seal is bound to that: with another agent's key it does
-        // not open.
+        // The row names the agent whose key opens it, and the seal is bound to that: no other key opens it.
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {

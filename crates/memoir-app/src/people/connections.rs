@@ -457,8 +457,7 @@ impl Memoir {
                 else {
                     return false;
                 };
-                // These are digests and not secrets, so the time that the comparison takes does not help to guess a
-                // secret.
+                // These are digests and not secrets, so the time of the comparison does not help to guess one.
                 code == digest
                     && token::fits_challenge(proof.verifier, challenge)
                     && proof.address.is_none_or(|given| given == address)

@@ -254,8 +254,7 @@ impl Memoir {
         let account = match self.account(account).await {
             Ok(account) => account,
             Err(Error::NoAccount(_)) => {
-                // As much work as for an existing user, so that the response time does not show which accounts and
-                // names exist.
+                // As much work as for an existing user, so that the response time shows no existing names.
                 users::fits(password, None).await?;
                 return Ok(None);
             }
@@ -576,8 +575,7 @@ impl SignedInUser {
         if user.sealed.second_factor.is_none() {
             return Ok(Proof::Right(Box::new(VerifiedUser(user))));
         }
-        // The password was right. A wrong code is counted in the user's row, which makes guessing slow through all
-        // processes.
+        // The password was right. A wrong code is counted in the user's row, which makes guessing slow everywhere.
         let checked = self.account.check_code(user.id, self.generation, code);
         Ok(match checked.await? {
             (Verdict::Right, Some(user)) => Proof::Right(Box::new(VerifiedUser(user))),

@@ -802,8 +802,7 @@ pub(crate) fn commit(
     next.head = chain_records(base.scope, base.head, &mut records);
     let waits = waiting.as_ref().map(|(waiting, _)| waiting);
     count_messages(&mut decision.agent.messages, &messages, waits);
-    // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
-    // row.
+    // After the chain: the agent's row holds the end of the chain, so that truncating the log must change that row.
     next.next_seq = decision.agent.next_seq;
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
@@ -938,8 +937,7 @@ const MESSAGE_VERSION: u64 = 1;
 
 fn message_place(digest: &[u8; 32]) -> SealedRow {
     let mut first = [0; 16];
-    // Half of a keyed digest is enough for a name: the seal binds size and time as well, and rows are found by the
-    // whole.
+    // Half of a keyed digest is enough for a name: the seal binds size and time, and rows are found by the whole.
     first.copy_from_slice(&digest[..16]);
     SealedRow::Message(first)
 }

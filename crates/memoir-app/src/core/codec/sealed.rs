@@ -84,8 +84,7 @@ impl Plain {
     /// A `Vec` that grows would leave the text in its old place.
     #[cold]
     fn move_to_larger(&mut self, needed: usize) {
-        // The new place is twice as large, so that a long text is moved only a few times while it is written bit by
-        // bit.
+        // The new place is twice as large, so that a long text is moved only a few times while it is written.
         let mut larger = Self(Vec::with_capacity(2 * needed));
         larger.0.extend_from_slice(&self.0);
         *self = larger;
