@@ -33,6 +33,9 @@ const READERS: usize = 2;
 const MEMORY_BYTES: usize = 100;
 /// What an agent takes by itself: most have few memories.
 const AGENT_BYTES: usize = 500;
+/// Memories whose text is compared with a new one of the same hash.
+// The first is nearly always it, and an agent can save one text many thousand times.
+const COMPARED: usize = 8;
 
 /// The hashes of an agent's active memories.
 #[derive(Default)]
@@ -66,7 +69,7 @@ type TextChange = (Number, Option<u64>);
 /// What the cache has for a hash.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FoundTexts {
-    /// The active memories with that hash, by number.
+    /// The first active memories with that hash, [`COMPARED`] at most, by number.
     Numbers(Vec<Number>),
     /// The agent is cached at a later version than the caller's.
     Outdated,
@@ -123,7 +126,7 @@ impl SameTexts {
             std::cmp::Ordering::Greater => FoundTexts::Outdated,
             std::cmp::Ordering::Equal => {
                 let numbers = (hash, Number(0))..=(hash, Number(u64::MAX));
-                let found = known.by_hash.range(numbers);
+                let found = known.by_hash.range(numbers).take(COMPARED);
                 FoundTexts::Numbers(found.map(|(_, number)| *number).collect())
             }
         };
@@ -223,6 +226,18 @@ impl CommitListener for SameTexts {
 mod tests {
     use super::*;
     use crate::tests::scope;
+
+    #[test]
+    fn spec_6_1_a_text_that_was_saved_often_is_compared_with_few_memories() {
+        let texts = SameTexts::default();
+        let mut read = texts.none_read(5);
+        for number in (1..=1_000).rev() {
+            read.texts.set((Number(number), Some(7)));
+        }
+        texts.put(scope(1), read);
+        let first = (1..=COMPARED as u64).map(Number).collect();
+        assert_eq!(texts.find(scope(1), 5, 7), FoundTexts::Numbers(first));
+    }
 
     #[test]
     fn spec_6_1_texts_that_no_memory_has_any_more_take_no_room() {
