@@ -303,14 +303,18 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Unusable`] if the place is not empty; else as for [`KeyStore::key`], and those of the place.
     pub fn copy_to(&self, place: &dyn KeyRows) -> Result<u64> {
-        if place.read(NO_AGENT)?.master.is_some() {
+        let contents = self.rows.read(Agents::All)?;
+        let was_empty = place.read(NO_AGENT)?.master.is_none();
+        if was_empty {
+            place.fill(&contents)?;
+        }
+        // Another process may have filled it first, and then nothing was copied.
+        if !was_empty || place.read(NO_AGENT)?.master != contents.master {
             return Err(Error::Unusable {
                 store: place.name(),
                 problem: "it holds keys already".to_owned(),
             });
         }
-        let contents = self.rows.read(Agents::All)?;
-        place.fill(&contents)?;
         let keys = contents.agents.iter().filter(|row| row.key.is_ok());
         Ok(keys.count() as u64)
     }

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use memoir_domain::{AgentScope, Timestamp};
 use memoir_vault::{
-    Closing, Error, KeyStore, MasterKey, MasterSource,
+    Closing, Error, KeyId, KeyRows, KeyStore, MasterKey, MasterSource, SqliteKeys,
+    rows::{AgentKeyRow, Agents, Changes, ClosingRow, KeyStoreContents, LogRow, WrittenChange},
     seal::{SealContext, SealedRow},
     unlock,
 };
@@ -638,4 +640,66 @@ fn spec_5_5_that_an_installation_is_closed_is_bound_to_the_master_key() {
     };
     vault.again().set_closing(opened).unwrap();
     assert_eq!(vault.again().closing().unwrap(), Some(opened));
+}
+
+/// An empty place that another process fills before the copy does.
+struct FilledMeanwhile {
+    rows: SqliteKeys,
+    faster: KeyStoreContents,
+}
+
+impl KeyRows for FilledMeanwhile {
+    fn name(&self) -> String {
+        self.rows.name()
+    }
+
+    fn check_there(&self) -> memoir_vault::Result<()> {
+        self.rows.check_there()
+    }
+
+    fn changes(&self) -> memoir_vault::Result<Changes> {
+        self.rows.changes()
+    }
+
+    fn read(&self, agents: Agents<'_>) -> memoir_vault::Result<KeyStoreContents> {
+        self.rows.read(agents)
+    }
+
+    fn fill(&self, contents: &KeyStoreContents) -> memoir_vault::Result<()> {
+        self.rows.fill(&self.faster)?;
+        self.rows.fill(contents)
+    }
+
+    fn add_agent(&self, under: KeyId, row: &AgentKeyRow) -> memoir_vault::Result<WrittenChange> {
+        self.rows.add_agent(under, row)
+    }
+
+    fn add_log(&self, under: KeyId, row: &LogRow) -> memoir_vault::Result<()> {
+        self.rows.add_log(under, row)
+    }
+
+    fn set_closing(&self, under: KeyId, row: &ClosingRow) -> memoir_vault::Result<()> {
+        self.rows.set_closing(under, row)
+    }
+
+    fn destroy(&self, scope: AgentScope, now: Timestamp) -> memoir_vault::Result<bool> {
+        self.rows.destroy(scope, now)
+    }
+
+    fn rewrap(&self, contents: &KeyStoreContents) -> memoir_vault::Result<()> {
+        self.rows.rewrap(contents)
+    }
+}
+
+#[test]
+fn spec_5_4_keys_that_another_process_copied_first_do_not_pass_for_ones_own() {
+    let (own, other) = (Vault::new(), Vault::new());
+    own.key(1, 2);
+    let faster = SqliteKeys::open(&other.path(), false).unwrap();
+    let place = FilledMeanwhile {
+        rows: SqliteKeys::in_memory().unwrap(),
+        faster: faster.read(Agents::All).unwrap(),
+    };
+    let refused = own.store.copy_to(&place).unwrap_err();
+    assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
 }
