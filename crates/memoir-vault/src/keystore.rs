@@ -21,7 +21,7 @@ pub mod rows;
 mod sqlite;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -344,10 +344,12 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Replaced`]; those of the driver.
     pub fn present(&self, scopes: &[AgentScope]) -> Result<Vec<AgentScope>> {
-        let contents = self.rows.read(Agents::These(scopes))?;
-        let is_present = |scope| contents.agent(scope).is_some_and(|row| row.key.is_ok());
-        let present = scopes.iter().copied();
-        Ok(present.filter(|scope| is_present(*scope)).collect())
+        let rows = self.rows.read(Agents::These(scopes))?.agents.into_iter();
+        let present = rows.filter(|row| row.key.is_ok());
+        // A set: each command asks for every agent that was ever erased.
+        let present: HashSet<AgentScope> = present.map(|row| row.scope).collect();
+        let scopes = scopes.iter().copied();
+        Ok(scopes.filter(|scope| present.contains(scope)).collect())
     }
 
     /// All agents with keys, in no order, and the accounts' own logs among them.
