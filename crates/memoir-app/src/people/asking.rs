@@ -200,9 +200,8 @@ impl Grants<'_> {
         for _ in 0..2 {
             let answered = call.answer().await;
             let reply = answered.map_err(ModelFailure::into_problem)?;
-            usage.calls += 1;
-            usage.input_tokens += reply.usage.input_tokens;
-            usage.output_tokens += reply.usage.output_tokens;
+            let counted = reply.usage;
+            usage.add_response(counted.input_tokens, counted.output_tokens);
             if reply.finish != Finish::Length {
                 return Ok(reply.text);
             }

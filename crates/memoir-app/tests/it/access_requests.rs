@@ -989,6 +989,16 @@ async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answe
     assert_eq!(model_calls(&wren).await, 3);
 }
 
+#[tokio::test]
+async fn spec_5_2_no_count_of_a_provider_keeps_the_agent_from_deciding() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    asked(&wren, &reading(AccessScope::Core, 20)).await;
+    let cut_off = Turn::text("I think").with_usage(u64::MAX, u64::MAX).cut();
+    wren.script([cut_off, Turn::text("YES")]);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 1);
+    assert_eq!(model_calls(&wren).await, 2);
+}
+
 /// The calls in the record of the agent's decision.
 async fn model_calls(wren: &TestAgent) -> u64 {
     let filter = RecordFilter {

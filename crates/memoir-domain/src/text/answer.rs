@@ -20,6 +20,18 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+impl Usage {
+    /// Adds a response by its provider's counts, which may be any numbers.
+    pub fn add_response(&mut self, input_tokens: u64, output_tokens: u64) {
+        /// More than all responses of a session together; sums of it fit any store.
+        const MOST: u64 = 1 << 40;
+        let sum = |total: u64, used: u64| total.saturating_add(used.min(MOST));
+        self.calls = self.calls.saturating_add(1);
+        self.input_tokens = sum(self.input_tokens, input_tokens);
+        self.output_tokens = sum(self.output_tokens, output_tokens);
+    }
+}
+
 /// Why a response could not be used. It holds no text of it, so that it can be recorded in the open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]

@@ -226,9 +226,9 @@ impl Machine {
     }
 
     fn count_usage(&mut self, reply: &Reply) {
-        self.usage.calls += 1;
-        count(&mut self.usage.input_tokens, reply.usage.input_tokens);
-        count(&mut self.usage.output_tokens, reply.usage.output_tokens);
+        let counted = reply.usage;
+        self.usage
+            .add_response(counted.input_tokens, counted.output_tokens);
     }
 
     fn consent_replied(
@@ -502,13 +502,6 @@ impl Conversation {
             content,
         });
     }
-}
-
-/// Adds a provider's count for one response, which may be any number.
-fn count(total: &mut u64, used: u64) {
-    /// More than all responses of a session together; sums of it fit any store.
-    const MOST: u64 = 1 << 40;
-    *total = total.saturating_add(used.min(MOST));
 }
 
 /// Another attempt without a wait.
