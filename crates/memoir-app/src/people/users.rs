@@ -477,8 +477,7 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
-        // The password is checked even where there is no such user, so that the response time does not show whether
-        // there is one.
+        // The password is checked even where there is no such user, so that the response time does not show it.
         let fits = fits(password, hash).await?;
         let Some(user) = user else { return Ok(None) };
         if !fits {

@@ -148,8 +148,7 @@ impl Sessions<'_> {
         }
         // From here on the state comes from the store and not from the cache, so any result may be returned.
         let mut state = self.fresh_state(id).await?;
-        // The agent comes too late: the session is closed on the record first, so that the following refusal matches
-        // the log.
+        // The agent comes too late: the session is closed on the record first, so that the refusal matches the log.
         if has_lapsed(&state, now) {
             Box::pin(self.close_if_lapsed()).await?;
             state = self.fresh_state(id).await?;

@@ -118,8 +118,7 @@ impl Memoir {
                     agent,
                     id,
                     holder,
-                    // Of earlier workers too: limits of tokens and cost hold for the session, however often it was
-                    // released.
+                    // Of earlier workers too: limits of tokens and cost hold for the whole session.
                     used: Mutex::new(session.usage),
                 },
                 model,

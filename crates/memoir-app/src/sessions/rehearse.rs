@@ -384,8 +384,7 @@ impl Sessions<'_> {
             missing: BTreeSet::new(),
             not_applied: Vec::new(),
         };
-        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of the applying
-        // actor.
+        // The edits are recorded as the agent's, which rehearsed them; the end is that of the applying actor.
         for edit in &rehearsal.edits {
             applying.make(edit, &self.as_actor(), now);
         }

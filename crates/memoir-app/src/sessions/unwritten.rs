@@ -41,8 +41,7 @@ impl Unwritten {
     fn note(&self, session: SessionId, note: impl FnOnce(&mut UnwrittenCounts)) {
         let mut waiting = self.0.lock();
         if waiting.len() >= LIMIT && !waiting.contains_key(&session) {
-            // Which of these sessions ended elsewhere is unknown. No decision depends on the counts, so all of them may
-            // be dropped.
+            // Which of these sessions ended elsewhere is unknown. No decision uses the counts, so all may be dropped.
             waiting.clear();
         }
         note(waiting.entry(session).or_default());

@@ -292,8 +292,7 @@ fn notice(
     if !session.note_notice(SystemClock.now()) {
         return Ok(Some(HookAnswer::default()));
     }
-    // The agent may be erased, or closed to readers of a file that the hooks write: the file's last text is removed
-    // too.
+    // The agent may be erased, or closed to readers of a file that the hooks write: its last text is removed too.
     let text = dialect.answer(HookEvent::SessionStart, payload, &notice)?;
     Ok(Some(HookAnswer {
         text: text.filter(|_| !notice.is_empty()),

@@ -356,8 +356,7 @@ impl Machine {
         if self.reminded {
             return act(SessionAction::Abandon(why));
         }
-        // Once a session, not once a response: a model that never calls a tool would be reminded up to the limit of
-        // turns.
+        // Once a session, not once a response: a model that never calls a tool would be reminded up to its last turn.
         self.reminded = true;
         if let Stage::Open(conversation) = &mut self.stage {
             conversation.messages.push(ModelMessage::User(reminder));

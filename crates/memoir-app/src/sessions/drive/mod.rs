@@ -274,8 +274,7 @@ impl<'a> Drive<'a> {
         let called = self
             .hold
             .agent
-            // No lease check is needed here: closing the session increases the agent's version, which fences the
-            // commit.
+            // No lease check is needed: closing the session increases the agent's version, which fences the commit.
             .sessions()
             .call(self.hold.id, &request, Some(self.machine.usage))
             .await?;
