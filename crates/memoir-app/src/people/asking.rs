@@ -1,7 +1,10 @@
 //! Asking an agent's model for consent to an access request (SPEC 5.2). An agent whose model Memoir does not call
 //! responds through its own client.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -246,7 +249,7 @@ impl Memoir {
     pub async fn ask_for_access(&self) -> Result<usize> {
         let mut waiting = self.store.open_access().await?;
         waiting.retain(|open| open.state == AccessState::Asked);
-        let ids: Vec<AccessRequestId> = waiting.iter().map(|open| open.id).collect();
+        let ids: HashSet<AccessRequestId> = waiting.iter().map(|open| open.id).collect();
         let waits = self.state::<AskingWaits>();
         waits.0.lock().retain(|id, _| ids.contains(id));
         let mut answered = 0;
