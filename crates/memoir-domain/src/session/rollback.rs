@@ -292,13 +292,13 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
         .filter(|record| can_be_undone(record) && effective.is_effective(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
-    // Every round adds a session or ends; there are no more rounds than sessions.
-    let chosen = loop {
-        match choose(&live, &sessions) {
-            Ok(chosen) => break chosen,
-            Err(further) => sessions.insert(further),
-        };
-    };
+    // Every round adds sessions or ends. Most need one more: the first finds all whose changes follow each other.
+    let mut known = 0;
+    let mut chosen = Vec::new();
+    while known < sessions.len() {
+        known = sessions.len();
+        chosen = choose(&live, &mut sessions);
+    }
     let obstacle = |record: &Record| Obstacle {
         seq: record.seq,
         recorded_at: record.recorded_at,
@@ -321,12 +321,9 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     }
 }
 
-/// The edits of `sessions` and later changes of the same memories, or another session with such a change, which is then
-/// undone as a whole.
-fn choose<'a>(
-    live: &[&'a Record],
-    sessions: &BTreeSet<SessionId>,
-) -> Result<Vec<&'a Record>, SessionId> {
+/// The edits of `sessions` and later changes of the same memories. Another session with such a change is added: it is
+/// then undone as a whole.
+fn choose<'a>(live: &[&'a Record], sessions: &mut BTreeSet<SessionId>) -> Vec<&'a Record> {
     let mut earlier = BTreeSet::new();
     let mut chosen = Vec::new();
     for &record in live {
@@ -335,14 +332,13 @@ fn choose<'a>(
                 continue;
             }
             // Half of a session must not stay: its merges may rest on the undone part.
-            if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
-                return Err(further);
-            }
+            let further = record.session.filter(|_| record.action.is_session_edit());
+            sessions.extend(further);
         }
         earlier.extend(numbers(record));
         chosen.push(record);
     }
-    Ok(chosen)
+    chosen
 }
 
 fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
