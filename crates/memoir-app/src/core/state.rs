@@ -6,8 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// One value of each type: caches, limits and counters of the modules above. So the core holds them without naming
-/// them.
+/// One value of each type: caches, limits and counters of the modules above. So the core does not name them.
 #[derive(Clone, Default)]
 pub(crate) struct ModuleStates(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 

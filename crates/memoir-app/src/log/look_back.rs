@@ -139,8 +139,7 @@ impl AgentLog<'_> {
         .await?
     }
 
-    /// The sum of the summaries of the whole log, the last one of the remaining records. Missing ones are made and
-    /// kept.
+    /// The sum of the summaries of the whole log, the last one of the remaining records. Missing ones are made.
     async fn pasts(self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = self.kept_pasts(loaded, point).await?;
         let mut rows = Vec::new();
@@ -218,8 +217,7 @@ impl AgentLog<'_> {
         Ok(pasts)
     }
 
-    /// Stores summaries, unless text was shredded since they were made. Other records written meanwhile do not affect
-    /// them.
+    /// Stores summaries, unless text was shredded since they were made. Other records do not affect them.
     async fn keep_summaries(self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
         let shredded = loaded.agent.tally.shredded_count;
         again(|| async {

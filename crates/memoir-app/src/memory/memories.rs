@@ -80,8 +80,7 @@ pub struct MemoryInput {
     #[serde(deserialize_with = "number")]
     #[schema(ignore)]
     pub number: Option<u64>,
-    /// In a file only: whether a session wrote its text in place of others. It is ignored unless another line is under
-    /// it.
+    /// In a file only: whether a session wrote its text in place of others. Ignored unless another line is under it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(deserialize_with = "optional_or_default")]
     #[schema(ignore)]

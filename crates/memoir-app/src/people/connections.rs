@@ -505,8 +505,7 @@ impl Memoir {
             };
             let (mut token, mut connection) = (found.token, found.connection);
             let is_of_client = connection.client_digest == token::digest_of_client(&client.id);
-            // A client that never got its response presents the same again, and is ended too: it is indistinguishable
-            // from a thief.
+            // A client that never got its response presents the same again, and is ended too: it may be a thief.
             if !is_of_client || !counts(&connection.stage, &presented.digest) {
                 tracing::warn!(token = %found.row.id, "a connection ended: an invalid code or token, or one of another client, was presented");
                 self.revoke(found.row, &Actor::system()).await?;
