@@ -42,6 +42,18 @@ struct Mark {
     turn: Option<Timestamp>,
 }
 
+impl Mark {
+    /// That of the file at `path`, for the transcript whose state is in `file`.
+    fn read(path: &Path, file: &Path) -> Self {
+        let found: Self = state::peek(path);
+        match found.session.is_some() {
+            true => found,
+            // A turn's mark is not synced: a power failure may empty it. The transcript's file names the session too.
+            false => state::peek(file),
+        }
+    }
+}
+
 /// The file of a mark, and what it held when it was read.
 struct MarkFile {
     path: PathBuf,
@@ -156,11 +168,7 @@ pub(super) fn waiting(agent: &[AgentKey]) -> Vec<(String, PathBuf)> {
     let mut waiting = Vec::new();
     for mark in marks.flatten() {
         let file = folder.join(TRANSCRIPTS).join(mark.file_name());
-        let mut found: Mark = state::peek(&mark.path());
-        if found.session.is_none() {
-            // A turn's mark is not synced: a power failure may empty it. The transcript's file names the session too.
-            found = state::peek(&file);
-        }
+        let found = Mark::read(&mark.path(), &file);
         // A mark does not name its agent, but its file name depends on the agent.
         let is_theirs = |session: &str| {
             let mut names = agent.iter().map(|key| file_name(session, Some(key)));
@@ -180,14 +188,20 @@ pub(super) fn waiting(agent: &[AgentKey]) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-/// Deletes the state of old transcripts, except those with pending messages.
+/// Deletes the state of old transcripts, except those with pending messages, and old marks of missing transcripts.
 pub(super) fn forget_old(now: Timestamp) {
     let Some(folder) = state::folder() else {
         return;
     };
-    let is_waiting = |file: &Path| {
-        let name = file.file_name().unwrap_or_default();
-        folder.join(WAITING).join(name).exists()
+    let [transcripts, waiting] = [TRANSCRIPTS, WAITING].map(|name| folder.join(name));
+    let is_pending = |mark: &Path| {
+        let name = mark.file_name().unwrap_or_default();
+        // A hook that was ended while it wrote a mark leaves a file with such a name.
+        let is_draft = name.as_encoded_bytes().starts_with(b".");
+        let found = Mark::read(mark, &transcripts.join(name)).transcript;
+        !is_draft && found.is_some_and(|transcript| transcript.exists())
     };
-    state::forget_old(&folder.join(TRANSCRIPTS), now, is_waiting);
+    state::forget_old(&waiting, now, is_pending);
+    let is_waiting = |file: &Path| waiting.join(file.file_name().unwrap_or_default()).exists();
+    state::forget_old(&transcripts, now, is_waiting);
 }

@@ -1360,6 +1360,34 @@ fn spec_2_6_a_turn_in_which_its_program_was_ended_is_taken_up_when_another_sessi
 }
 
 #[test]
+fn spec_2_6_only_an_old_mark_of_a_transcript_that_is_gone_is_deleted() {
+    let installation = Installation::with_agent();
+    let there = installation.write("there.jsonl", transcript(1));
+    let gone = "/gone.jsonl".to_owned();
+    for (name, transcript, is_old) in [
+        ("there.json", &there, true),
+        ("new.json", &gone, false),
+        ("gone.json", &gone, true),
+        // Of a hook that was ended while it wrote.
+        (".tmp0", &there, true),
+    ] {
+        let mark = json!({"session": "s-1", "transcript": transcript});
+        let path = format!(".local/state/memoir/waiting/{name}");
+        let path = installation.write(&path, mark.to_string());
+        if is_old {
+            let file = fs::File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+    }
+    let said = json!({"id": "m-1", "speaker": "user", "text": "Tea at four."});
+    let told = json!({"session_id": "oc-1", "cwd": "/", "messages": [said]});
+    send_with(&installation, "opencode", "stop", &told, &["--hand-over"]);
+    let left = names_in(&installation.path(".local/state/memoir/waiting"));
+    let left: BTreeSet<&str> = left.iter().map(String::as_str).collect();
+    assert_eq!(left, BTreeSet::from(["new.json", "there.json"]));
+}
+
+#[test]
 fn spec_6_2_no_input_of_a_program_stops_it_or_is_a_fault() {
     let installation = Installation::with_agent();
     installation.remember(&["Ines prefers small functions.", "The greenhouse has bees."]);
