@@ -313,8 +313,7 @@ impl Sessions<'_> {
         })
     }
 
-    /// Writes a decision on a rehearsal's copy, and the figures of the breaker after it. The agent itself stays as it
-    /// is.
+    /// Writes a decision on a rehearsal's copy, and the breaker's figures after it. The agent itself stays as it is.
     async fn write_rehearsed(
         self,
         base: &codec::Base,

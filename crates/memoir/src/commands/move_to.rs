@@ -234,6 +234,7 @@ async fn at_rest(global: &Global) -> Result<bool, Failure> {
 /// The target database, and whether an earlier attempt began there.
 async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
     let (draft, key_store) = (draft(path), keys::store_path(path));
+    let is_there = |end| keys::beside(path, end).exists();
     let url = database::postgres(to.database.as_deref());
     let postgres = url.map(PostgresStore::at).transpose()?;
     let (is_begun, is_taken) = match &postgres {
@@ -242,11 +243,12 @@ async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
             let is_begun = store.is_being_filled().await?;
             (is_begun, !is_begun && !is_empty(store).await?)
         }
-        None => (draft.exists(), path.exists()),
+        // SQLite would apply the log of a file that is gone to the moved one, whose name it has.
+        None => (draft.exists(), is_there("") || is_there("-wal")),
     };
     if is_taken {
         return Err(Failure::new("the database to move into is not empty")
-            .hint("name one that is empty or not there"));
+            .hint("name one that is empty or not there, without a file `-wal` beside it"));
     }
     // Before the draft is made: by it, a repeated command takes any key store there for one of its own.
     if !is_begun && key_store.exists() {

@@ -64,6 +64,19 @@ fn spec_6_2_a_repeated_move_replaces_no_key_store_of_another_installation() {
     }
 }
 
+/// SPEC 6.2: SQLite applies a log that it finds beside a file to that file, also where the log is of another one.
+#[test]
+fn spec_6_2_nothing_is_moved_beside_the_log_of_a_database_that_is_gone() {
+    let installation = Installation::with_agent();
+    installation.remember(&["The kettle is blue."]);
+    let log = installation.write("moved.db-wal", "the log of another database");
+    let target = installation.path("moved.db");
+    let arguments = ["move", "--to", target.to_str().unwrap()];
+    refused(installation.run(&arguments), "is not empty");
+    std::fs::remove_file(log).unwrap();
+    installation.ok(&arguments);
+}
+
 /// SPEC 5.5: the agents of projects and the tokens of programs belong to the moved copy too, and the programs that still
 /// call the old one are named.
 #[test]

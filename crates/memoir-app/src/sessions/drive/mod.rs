@@ -194,8 +194,7 @@ impl<'a> Drive<'a> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
-            // The usage is noted at each step, so that an interrupted worker releases the session with the usage so
-            // far.
+            // The usage is noted at each step: an interrupted worker releases the session with the usage so far.
             self.hold.note(self.machine.usage);
             let mut next = None;
             for effect in effects {
