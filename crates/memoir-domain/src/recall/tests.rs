@@ -1085,6 +1085,6 @@ fn lists_in_one_place_are_as_lists_apart() {
         }
     }
     assert!(lists.iter().eq(apart.iter().map(Vec::as_slice)));
-    assert_eq!(lists.count(), apart.iter().map(Vec::len).sum());
+    assert_eq!(lists.count(), apart.iter().map(Vec::len).sum::<usize>());
     assert!(lists.bytes() < 3 * (lists.count() * 4 + lists.len() * 12));
 }
