@@ -742,7 +742,10 @@ impl RecallIndex {
                     looked.push(self.of_postings(text, found, FoundAs::Word));
                 }
                 SoughtForm::Sequence { keys, words, must } => {
-                    let found = self.with_sequence(&keys);
+                    let found = match must {
+                        true => self.with_phrase(&text, &keys),
+                        false => self.with_sequence(&keys),
+                    };
                     if found.is_empty() && !must {
                         // A name without a match may be written with other signs.
                         let words = words.into_iter();
@@ -911,6 +914,48 @@ impl RecallIndex {
         let lives = slots.filter(|(_, slot)| slot.lives);
         let found = lives.map(|(at, slot)| (at, times(slot) as f32));
         found.filter(|(_, times)| *times > 0.0).collect()
+    }
+
+    /// As [`RecallIndex::with_sequence`], for a folded phrase with those keys, wherever phrase and memory have capitals:
+    /// a name such as "GitHub" is two units, and "github" is one.
+    fn with_phrase(&self, phrase: &str, keys: &[u64]) -> Vec<(u32, f32)> {
+        let mut found = self.with_sequence(keys);
+        let mut terms: Vec<(String, u64, TermKind)> = Vec::new();
+        Cut::of(phrase).each(|term| terms.push((term.word.to_owned(), term.key, term.kind)));
+        let is_cut = !terms.iter().map(|(_, key, _)| key).eq(keys);
+        let words = terms.iter().filter(|(.., kind)| *kind == TermKind::Word);
+        let looked = words.map(|(word, key, _)| self.look_up_word(word.clone(), *key, false));
+        let looked: Vec<LookedUp> = looked.collect();
+        let mut slots = Vec::new();
+        if let Some(rarest) = looked.iter().min_by_key(|one| one.postings.count(self)) {
+            rarest.each(self, |at, _| slots.push(at));
+        }
+        slots.retain(|at| {
+            let slot = &self.slots[*at as usize];
+            let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
+            // Without a name as a whole behind its run, a memory has the phrase as it is cut here or not at all.
+            (is_cut || slot.to < slot.end)
+                && found.binary_search_by_key(at, |(at, _)| *at).is_err()
+                && looked.iter().all(|one| one.times(self, *at).is_some())
+                && (0..run.len()).any(|from| self.begins_with(&run[from..], &terms))
+        });
+        found.extend(slots.into_iter().map(|at| (at, 1.0)));
+        found.sort_unstable_by_key(|(at, _)| *at);
+        found
+    }
+
+    /// Whether the units begin with these terms, of which each may be several units.
+    fn begins_with(&self, units: &[u32], terms: &[(String, u64, TermKind)]) -> bool {
+        let key = |unit: &u32| self.units.as_slice()[*unit as usize].key;
+        let mut keys = units.iter().map(key).peekable();
+        terms.iter().all(|(word, ..)| {
+            let mut from = 0;
+            for end in word.char_indices().map(|(at, last)| at + last.len_utf8()) {
+                let part = memoir_text::key(&word[from..end]);
+                from = keys.next_if_eq(&part).map_or(from, |_| end);
+            }
+            from == word.len()
+        })
     }
 
     /// The slots of the rarest of these terms: none where one of them is in no memory, and all where no list knows (a

@@ -256,3 +256,94 @@ fn spec_2_8_recall_finds_no_less_than_plain_bm25_with_stems() {
     let stale: usize = corrections.iter().map(|(_, stale)| stale).sum();
     assert!(stale * 10 <= asked, "{stale} of {asked}");
 }
+
+/// The numbers of the memories found, the best match first.
+fn search(texts: &[&str], query: &RecallQuery) -> Vec<u64> {
+    let memories: Vec<Memory> = texts
+        .iter()
+        .zip(1..)
+        .map(|(text, number)| memory(number, text))
+        .collect();
+    let found = RecallIndex::of(&memories).search(query, None);
+    found.iter().map(|found| found.number.0).collect()
+}
+
+fn find(texts: &[&str], question: &str) -> Vec<u64> {
+    let query = RecallQuery {
+        text: question.into(),
+        limit: 10,
+        ..RecallQuery::default()
+    };
+    search(texts, &query)
+}
+
+#[test]
+fn spec_2_8_a_phrase_stands_in_quotation_marks_of_any_form() {
+    let texts = ["Linen thread for spines", "Thread of linen"];
+    for quoted in [
+        "“linen thread”",
+        "„linen thread“",
+        "”linen thread”",
+        "«\u{a0}linen thread\u{a0}»",
+        "»linen thread«",
+        "＂linen thread＂",
+    ] {
+        assert_eq!(find(&texts, quoted), [1], "{quoted}");
+    }
+    assert_eq!(find(&texts, "an open “spines"), [1]);
+    // What a prompt quotes is not required.
+    let prompt = RecallQuery::of_prompt("“linen thread”", 100, 10);
+    assert_eq!(search(&texts, &prompt), [1, 2]);
+}
+
+#[test]
+fn spec_2_8_a_phrase_occurs_wherever_it_and_the_memory_have_capitals() {
+    let texts = [
+        "The build runs on GitHub Actions since May",
+        "The build runs on github actions since May",
+        "The git hub has actions",
+        "Call getUserById first",
+    ];
+    let cases: [(&str, &[u64]); 7] = [
+        ("\"github actions\"", &[1, 2]),
+        ("\"GitHub Actions\"", &[1, 2]),
+        ("\"GITHUB\"", &[1, 2]),
+        ("\"on github\" build", &[1, 2]),
+        ("\"getuserbyid first\"", &[4]),
+        ("\"github has\"", &[]),
+        ("\"hubactions\"", &[]),
+    ];
+    for (phrase, numbers) in cases {
+        let mut found = find(&texts, phrase);
+        found.sort_unstable();
+        assert_eq!(found, numbers, "{phrase}");
+    }
+}
+
+#[test]
+fn spec_2_8_a_rare_word_tells_more_than_a_common_one() {
+    let mut texts = vec!["Mia broke her wrist at the kiln"];
+    texts.extend(["The kiln is hot", "The kiln is cold", "The kiln is new"]);
+    assert_eq!(find(&texts, "kiln wrist")[0], 1);
+    assert_eq!(find(&texts, "Which kiln did Mia break her wrist at?")[0], 1);
+}
+
+#[test]
+fn spec_2_8_the_frame_words_of_a_question_weigh_little() {
+    let texts = ["What is it that she did?", "Rosa keeps bees"];
+    assert_eq!(find(&texts, "What is it that Rosa keeps?"), [2]);
+    // Where there is nothing else they count.
+    assert_eq!(find(&texts, "what is it"), [1]);
+    assert_eq!(find(&texts, "What is the Zeppelin?"), [1]);
+}
+
+#[test]
+fn spec_2_8_a_compound_is_found_by_its_parts_and_its_parts_by_it() {
+    let texts = [
+        "Wir haben den Schlüssel für die Haustür verloren",
+        "Die Katze schläft auf dem Sofa",
+        "Der Arbeitsplatz ist am Fenster",
+    ];
+    assert_eq!(find(&texts, "Haustürschlüssel").first(), Some(&1));
+    assert_eq!(find(&texts, "Platz"), [3]);
+}
