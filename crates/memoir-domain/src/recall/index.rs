@@ -37,7 +37,8 @@ use crate::{
 const K1: f32 = 0.9;
 /// How much a memory's length counts against it, of BM25.
 const B: f32 = 0.25;
-/// Most elements of a question that count: the rarest ones. A prompt of 20,000 characters has thousands.
+/// Most elements of a question that count: those that must occur, and the rarest. A prompt of 20,000 characters has
+/// thousands.
 // Each element that counts reads a list as long as the memories that have it.
 const MOST: usize = 32;
 /// Most elements of a question with tolerance for typing errors: each is compared with all words.
@@ -769,7 +770,8 @@ impl RecallIndex {
             // Required terms stay even without a match: then nothing is found, as requested.
             looked.retain(|one| one.must || one.postings.count(self) > 0);
             looked.sort_by_key(|one| (!one.must, one.postings.count(self)));
-            looked.truncate(MOST);
+            let musts = looked.iter().filter(|one| one.must).count();
+            looked.truncate(MOST.max(musts));
         }
         looked
     }
@@ -916,8 +918,8 @@ impl RecallIndex {
         found.filter(|(_, times)| *times > 0.0).collect()
     }
 
-    /// As [`RecallIndex::with_sequence`], for a folded phrase with those keys, wherever phrase and memory have capitals:
-    /// a name such as "GitHub" is two units, and "github" is one.
+    /// As [`RecallIndex::with_sequence`], for a folded phrase with those keys, wherever it and a memory have capitals: a
+    /// name such as "GitHub" is two units, and "github" is one.
     fn with_phrase(&self, phrase: &str, keys: &[u64]) -> Vec<(u32, f32)> {
         let mut found = self.with_sequence(keys);
         let mut terms: Vec<(String, u64, TermKind)> = Vec::new();
@@ -1033,18 +1035,17 @@ impl RecallIndex {
             .collect()
     }
 
-    /// For each required element, the slots that have it.
-    fn musts(&self, looked: &[LookedUp]) -> Vec<HashSet<u32>> {
-        let musts = looked.iter().filter(|one| one.must);
-        musts
-            .map(|one| {
-                let mut slots = HashSet::new();
-                one.each(self, |slot, _| {
-                    slots.insert(slot);
-                });
-                slots
-            })
-            .collect()
+    /// The slots that have every required element; `None` where none is required.
+    fn musts(&self, looked: &[LookedUp]) -> Option<HashSet<u32>> {
+        let slots = |one: &LookedUp| {
+            let mut slots = HashSet::new();
+            one.each(self, |slot, _| {
+                slots.insert(slot);
+            });
+            slots
+        };
+        let musts = looked.iter().filter(|one| one.must).map(slots);
+        musts.reduce(|all, others| &all & &others)
     }
 
     fn average(&self) -> f32 {

@@ -321,6 +321,16 @@ fn spec_2_8_a_phrase_occurs_wherever_it_and_the_memory_have_capitals() {
 }
 
 #[test]
+fn spec_2_8_each_of_many_phrases_must_occur() {
+    let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
+    let most = words.join(" ");
+    let all = format!("{most} kiln");
+    let texts = [all.as_str(), &most, "The kiln is hot", "The kiln is cold"];
+    let phrases: String = words.iter().map(|word| format!("\"{word}\" ")).collect();
+    assert_eq!(find(&texts, &format!("{phrases} \"kiln\"")), [1]);
+}
+
+#[test]
 fn spec_2_8_a_rare_word_tells_more_than_a_common_one() {
     let mut texts = vec!["Mia broke her wrist at the kiln"];
     texts.extend(["The kiln is hot", "The kiln is cold", "The kiln is new"]);
