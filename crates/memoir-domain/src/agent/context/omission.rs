@@ -6,7 +6,7 @@
 //! and what was cut stays omitted. So a context only gains entries at its end until the bound is reached again, and a
 //! save rarely changes the beginning of its text.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Serialize;
 
@@ -136,6 +136,16 @@ pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omissi
         }
     }
     shown.omitted
+}
+
+/// Characters of the constitutional memories up to a size each, with the headings of their days.
+pub(super) fn constitutional_size(entries: &[Sized], largest: u64) -> u64 {
+    let is_counted =
+        |entry: &&Sized| entry.class == Class::Constitutional && entry.characters <= largest;
+    let entries = entries.iter().filter(is_counted);
+    let day = |entry: &Sized| entry.created_at.day_number();
+    let days: HashSet<i64> = entries.clone().map(day).collect();
+    entries.map(|entry| entry.characters).sum::<u64>() + days.len() as u64 * DAY_HEADING
 }
 
 /// Which constitutional memories a client's limit omits: none where they fit without the others. First those that fit

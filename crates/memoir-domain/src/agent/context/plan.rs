@@ -21,6 +21,8 @@ use crate::{
 const FRAME: u64 = 360;
 /// Most characters of Memoir's own reports (SPEC 2.3).
 const REPORTS: u64 = 300;
+/// Characters of their heading, with its line breaks.
+const REPORTS_HEADING_SIZE: u64 = REPORTS_HEADING.len() as u64 + 2;
 /// Entries with tags of which only these are wanted are opened so many at a time.
 const CLASSIFIED: usize = 500;
 
@@ -226,22 +228,39 @@ impl ContextPlan {
         }
     }
 
-    /// The most characters of Memoir's own reports, without their heading.
+    /// The most characters of Memoir's own reports, without their heading: none where constitutional memories need the
+    /// room.
     fn reports_room(&self) -> u64 {
+        if self.reports.is_empty() {
+            return 0;
+        }
         let parts = [
             Some(REPORTS),
             Some(self.bounds.journal.saturating_mul(4)),
             // An eighth of the whole.
             self.bounds.total.map(|total| total.saturating_mul(4) / 8),
         ];
-        parts.into_iter().flatten().min().unwrap_or(0)
+        let room = parts.into_iter().flatten().min().unwrap_or(0);
+        let Some(total) = self.bounds.total.map(|total| total.saturating_mul(4)) else {
+            return room;
+        };
+        // A client's limit omits those that fit alone in no context in any case.
+        let largest = match self.bounds.is_hard {
+            true => total.saturating_sub(FRAME),
+            false => u64::MAX,
+        };
+        let constitutional = omission::constitutional_size(&self.sizes(), largest);
+        match FRAME + constitutional + REPORTS_HEADING_SIZE + room <= total {
+            true => room,
+            false => 0,
+        }
     }
 
     fn limits(&self) -> Limits {
         // Fixed while there are any, so that a new report does not change what else is shown.
-        let reports = match self.reports.is_empty() {
-            true => 0,
-            false => self.reports_room() + REPORTS_HEADING.len() as u64 + 2,
+        let reports = match self.reports_room() {
+            0 => 0,
+            room => room + REPORTS_HEADING_SIZE,
         };
         let limit = |bound: u64, taken: u64| Limit {
             bound,
@@ -274,7 +293,7 @@ impl ContextPlan {
     }
 
     /// By how many sixteenths lines are longer than they were taken to be, where the shown ones exceed the bound of the
-    /// whole; `None` where they fit, or no other may be omitted.
+    /// whole; `None` where they fit, or nothing else may be omitted.
     fn longer(&self) -> Option<u64> {
         let limit = self.limits().total?;
         let lists = Lists::new(self);
@@ -285,7 +304,8 @@ impl ContextPlan {
         let may_leave = |entry: &PlannedEntry| {
             entry.is_shown() && (self.bounds.is_hard || entry.class() != Class::Constitutional)
         };
-        if size <= limit.room || !self.originals().any(may_leave) {
+        let has_reports = self.reports_room() > 0;
+        if size <= limit.room || !has_reports && !self.originals().any(may_leave) {
             return None;
         }
         let shown = self.originals().filter(|entry| entry.is_shown());

@@ -487,6 +487,30 @@ fn spec_2_3_a_large_constitutional_memory_empties_no_hard_context() {
 }
 
 #[test]
+fn spec_2_3_a_report_takes_no_room_that_a_constitutional_memory_needs() {
+    let memories = [
+        vow(1, &"v".repeat(500)),
+        report(2, ReportKind::Access, "I let Ada read."),
+    ];
+    for (bounds, shows_report) in [
+        (of_client(230), false),
+        (of_client(300), true),
+        (of_total(100), false),
+    ] {
+        let context = built(&memories, bounds.clone());
+        assert_eq!(numbers(&context.left_out), [0; 0], "{bounds:?}");
+        let text = context.text.expose();
+        assert_eq!(text.contains("Ada"), shows_report, "{bounds:?}");
+    }
+    // One that fits in no context takes none either.
+    let [vowed, reported] = memories;
+    let memories = [vowed, reported, vow(3, &"w".repeat(9_900))];
+    let context = built(&memories, of_client(300));
+    assert_eq!(numbers(&context.left_out), [3]);
+    assert!(context.text.expose().contains("Ada"));
+}
+
+#[test]
 fn spec_2_3_what_is_omitted_for_a_bound_follows_its_order() {
     let filler = |at: u64| format!("{at:03} {}", "w".repeat(90));
     let mut memories = vec![
