@@ -59,13 +59,15 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, keys: &[&str]) -> Result<T
     // Some models write the whole object as a text.
     let unquoted = serde_json::from_str::<String>(&said);
     let said = unquoted.as_deref().unwrap_or(&said);
-    let found = one_with(said, keys).or_else(|unreadable| match unreadable.code {
-        "no_json" | "broken_off" => {
-            let object = said.find('{').map_or("", |start| &said[start..]);
-            one_with(&mend::lenient(object), keys).map_err(|_| unreadable)
-        }
-        _ => Err(unreadable),
-    })?;
+    let object = said.find('{').map_or("", |start| &said[start..]);
+    let mended = one_with(&mend::lenient(object), keys);
+    let found = match (one_with(said, keys), mended) {
+        // A draft may be whole beside a response that is read only mended.
+        (Ok(found), Ok(other)) if found != other => return Err(two_answers(keys)),
+        (Ok(_), Err(two)) if two.code == TWO_ANSWERS => return Err(two),
+        (Err(fault), Ok(found)) if matches!(fault.code, "no_json" | "broken_off") => found,
+        (found, _) => found?,
+    };
     // The error of serde can quote the value.
     serde_json::from_value(found).map_err(|_| {
         Unreadable::new(
@@ -83,6 +85,13 @@ fn any_of(keys: &[&str]) -> String {
     keys.join(" or ")
 }
 
+const TWO_ANSWERS: &str = "two_answers";
+
+fn two_answers(keys: &[&str]) -> Unreadable {
+    let objects = format!("two different JSON objects with {}", any_of(keys));
+    Unreadable::new(TWO_ANSWERS, format!("there are {objects}; give one"))
+}
+
 /// The one JSON object in the text that has one of `keys`.
 fn one_with(said: &str, keys: &[&str]) -> Result<Value, Unreadable> {
     let has_one = |value: &Value| keys.iter().any(|key| value.get(key).is_some());
@@ -94,13 +103,7 @@ fn one_with(said: &str, keys: &[&str]) -> Result<Value, Unreadable> {
         match object(rest) {
             Ok((value, length)) if has_one(&value) => {
                 if found.as_ref().is_some_and(|other| *other != value) {
-                    return Err(Unreadable::new(
-                        "two_answers",
-                        format!(
-                            "there are two different JSON objects with {}; give one",
-                            any_of(keys)
-                        ),
-                    ));
+                    return Err(two_answers(keys));
                 }
                 found = Some(value);
                 rest = &rest[length..];

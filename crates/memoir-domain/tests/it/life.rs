@@ -309,6 +309,17 @@ fn spec_2_6_two_different_answers_are_none_whatever_lists_they_have() {
         let answer = format!("First: {first}\nOn reflection: {second}");
         assert_eq!(code(&answer), Err("two_answers"), "{answer}");
     }
+    // Nor where one of them is read only without its comments and commas.
+    let second = r#"{"core": ["Ann keeps hens.",]}"#;
+    assert_eq!(code(second), Ok(1));
+    for answer in [
+        format!("First: {journal}\nOn reflection: {second}"),
+        format!("{second}\nAt first I wrote: {journal}"),
+        format!(r#"{{"core": ["Ann keeps hens."] /* or {journal} */}}"#),
+    ] {
+        assert_eq!(code(&answer), Err("two_answers"), "{answer}");
+    }
+    assert_eq!(code(&format!("{core} Again: {second}")), Ok(1));
 }
 
 #[test]
