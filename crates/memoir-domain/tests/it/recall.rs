@@ -11,7 +11,7 @@ use memoir_domain::{
     Timestamp,
     memory::{Kind, Memory, NewMemory, Number},
     origin::SavedBy,
-    recall::{RecallIndex, RecallQuery},
+    recall::{FoundAs, RecallIndex, RecallMatch, RecallQuery},
 };
 
 const LABELLED: &str = include_str!("../recall/labelled.txt");
@@ -257,24 +257,48 @@ fn spec_2_8_recall_finds_no_less_than_plain_bm25_with_stems() {
     assert!(stale * 10 <= asked, "{stale} of {asked}");
 }
 
-/// The numbers of the memories found, the best match first.
-fn search(texts: &[&str], query: &RecallQuery) -> Vec<u64> {
-    let memories: Vec<Memory> = texts
-        .iter()
-        .zip(1..)
-        .map(|(text, number)| memory(number, text))
-        .collect();
-    let found = RecallIndex::of(&memories).search(query, None);
-    found.iter().map(|found| found.number.0).collect()
-}
+const NOTHING: [u64; 0] = [];
 
-fn find(texts: &[&str], question: &str) -> Vec<u64> {
-    let query = RecallQuery {
+fn query_of(question: &str) -> RecallQuery {
+    RecallQuery {
         text: question.into(),
         limit: 10,
         ..RecallQuery::default()
-    };
-    search(texts, &query)
+    }
+}
+
+fn recalled(texts: &[impl AsRef<str>], query: &RecallQuery) -> Vec<RecallMatch> {
+    let texts = texts.iter().zip(1..);
+    let memories = texts.map(|(text, number)| memory(number, text.as_ref()));
+    let memories: Vec<Memory> = memories.collect();
+    RecallIndex::of(&memories).search(query, None)
+}
+
+/// The numbers of the memories found, the best match first.
+fn search(texts: &[impl AsRef<str>], query: &RecallQuery) -> Vec<u64> {
+    let found = recalled(texts, query).into_iter();
+    found.map(|found| found.number.0).collect()
+}
+
+fn find(texts: &[impl AsRef<str>], question: &str) -> Vec<u64> {
+    search(texts, &query_of(question))
+}
+
+#[test]
+fn spec_2_8_words_and_phrases_best_match_first() {
+    let texts = [
+        "Linen thread for spines",
+        "Thread of linen",
+        "A threadbare coat",
+        "Wool",
+    ];
+    assert_eq!(find(&texts, "linen thread"), [1, 2], "as it stands");
+    assert_eq!(find(&texts, "\"linen thread\""), [1]);
+    assert_eq!(find(&texts, "LINEN"), [2, 1]);
+    assert_eq!(find(&texts, "silk"), NOTHING);
+    assert_eq!(find(&texts, ""), [4, 3, 2, 1]);
+    assert_eq!(find(&texts, "coat \"linen thread\""), [1]);
+    assert_eq!(find(&texts, "an open \"coat"), [3]);
 }
 
 #[test]
@@ -356,4 +380,36 @@ fn spec_2_8_a_compound_is_found_by_its_parts_and_its_parts_by_it() {
     ];
     assert_eq!(find(&texts, "Haustürschlüssel").first(), Some(&1));
     assert_eq!(find(&texts, "Platz"), [3]);
+}
+
+#[test]
+fn spec_2_8_one_slip_of_the_pen_is_forgiven_where_the_word_is_nowhere() {
+    let texts = [
+        "The calendar hangs in the hall",
+        "Calender rolls press paper",
+        "A cat",
+    ];
+    for slip in ["calandar", "caledar", "calenndar", "clendar", "calednar"] {
+        assert!(find(&texts, slip).contains(&1), "{slip}");
+    }
+    assert_eq!(find(&texts, "calender"), [2], "the word itself is there");
+    assert_eq!(find(&texts, "cta"), NOTHING, "too short to be sure");
+    assert_eq!(find(&texts, "kalander"), NOTHING, "two slips");
+    assert_eq!(find(&["Ольга живёт в Казани"], "Козани"), [1]);
+    let found = recalled(&texts, &query_of("caledar"));
+    assert_eq!(found[0].terms[0].found, FoundAs::Slip);
+}
+
+#[test]
+fn spec_2_8_a_prompt_of_twenty_thousand_characters_is_looked_for_by_its_rarest_words() {
+    let texts: Vec<String> = (0..400)
+        .map(|number| format!("Note {number}: the meeting about topic {}", number % 9))
+        .chain(["The theodolite is in the blue crate".to_owned()])
+        .collect();
+    let mut prompt = "the meeting about a topic and a note ".repeat(530);
+    prompt.push_str("where is the theodolite now, that was in a crate");
+    assert!(prompt.chars().count() > 19_000);
+    assert_eq!(find(&texts, &prompt).first(), Some(&401));
+    let words: String = (0..3_000).map(|number| format!("word{number} ")).collect();
+    assert_eq!(find(&texts, &words), NOTHING);
 }
