@@ -55,33 +55,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Failures that stop other commands are findings here, and the remaining checks still run.
 async fn examine(global: &Global, call: bool) -> Vec<Examination> {
-    let mut found = Vec::new();
-    let config = match Config::read(global.config.as_deref()) {
-        Ok(config) => {
-            let finding = match (&config.path, crate::config::default_path()) {
-                (Some(path), _) => format!("`{}` can be read", path.display()),
-                (None, Some(path)) => {
-                    format!("there is no `{}`; the defaults count", path.display())
-                }
-                (None, None) => "there is none; the defaults count".to_owned(),
-            };
-            found.push(Examination::fine("configuration", finding));
-            config
-        }
+    let mut found = match Config::read(global.config.as_deref()) {
+        Ok(config) => configured(global, config, call).await,
+        // By the defaults, other keys, models and limits than those of this installation would be examined.
         Err(failure) => {
-            found.push(failure.into_finding("configuration"));
-            Config::default()
+            let found = failure.into_finding("configuration");
+            let advice = "correct it; the keys, the database and the models are examined then";
+            vec![Examination {
+                advice: Some(advice.to_owned()),
+                ..found
+            }]
         }
     };
-    let paths = config::installation_paths(global, &config).map(|paths| {
-        paths.map(|(name, path)| Examination::fine("paths", format!("{name}: `{path}`")))
-    });
-    match paths {
-        Ok(paths) => found.splice(0..0, paths).for_each(drop),
-        Err(failure) => found.push(failure.into_finding("paths")),
-    }
-    found.extend(webhooks::examine(&config.webhooks));
-    found.extend(findings("database", look(global, config, call).await));
     found.extend(findings("programs", setup::examine(global)));
     // What is wrong comes last, where a person looks first.
     found.sort_by_key(|finding| match finding.severity {
@@ -89,6 +74,27 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Severity::Warning => 1,
         Severity::Problem => 2,
     });
+    found
+}
+
+/// What is found with a configuration that can be read.
+async fn configured(global: &Global, config: Config, call: bool) -> Vec<Examination> {
+    let mut found = Vec::new();
+    let paths = config::installation_paths(global, &config).map(|paths| {
+        paths
+            .into_iter()
+            .map(|(name, path)| Examination::fine("paths", format!("{name}: `{path}`")))
+            .collect()
+    });
+    found.extend(findings("paths", paths));
+    let finding = match (&config.path, crate::config::default_path()) {
+        (Some(path), _) => format!("`{}` can be read", path.display()),
+        (None, Some(path)) => format!("there is no `{}`; the defaults count", path.display()),
+        (None, None) => "there is none; the defaults count".to_owned(),
+    };
+    found.push(Examination::fine("configuration", finding));
+    found.extend(webhooks::examine(&config.webhooks));
+    found.extend(findings("database", look(global, config, call).await));
     found
 }
 
@@ -107,7 +113,10 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         let finding = format!("there is none yet; `{path}` is made on first use");
         found.push(Examination::fine("database", finding));
         found.push(access(closed));
-        found.extend(examine_memoir(&memoir, global, call).await?);
+        found.extend(findings(
+            "database",
+            examine_memoir(&memoir, global, call).await,
+        ));
         return Ok(found);
     }
     database::prepare(global.database.as_deref())?;
@@ -135,7 +144,10 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     let memoir = installation::on(store, keys, &config, providers, is_shared);
     memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
-    found.extend(examine_memoir(&memoir, global, call).await?);
+    found.extend(findings(
+        "database",
+        examine_memoir(&memoir, global, call).await,
+    ));
     found.extend(by_words);
     Ok(found)
 }

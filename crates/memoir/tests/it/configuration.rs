@@ -48,6 +48,43 @@ fn an_error_names_file_key_and_limit() {
     refused.tells("cannot read the configuration `nowhere.toml`");
 }
 
+/// The contract: `memoir doctor` says what to do about each finding. By the defaults it would report a lost master key,
+/// and an open installation.
+#[test]
+fn spec_6_7_doctor_examines_nothing_by_the_defaults_of_a_wrong_configuration() {
+    let installation = Installation::with_agent();
+    let master = installation.path("elsewhere.key");
+    std::fs::rename(installation.path(".config/memoir/master.key"), &master).unwrap();
+    let configure = |lease_seconds: u64| {
+        let file = format!(
+            "closed = true\nmaster_key_file = {master:?}\nlease_seconds = {lease_seconds}\n"
+        );
+        installation.write(".config/memoir/config.toml", file);
+    };
+    configure(1);
+    let doctor = installation.run(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    doctor.prints("`lease_seconds` is 1; it must be 5 to 3600");
+    doctor.prints("hint: correct it");
+    doctor.stdout.omits("the master key is lost");
+    doctor.stdout.omits("open: every user");
+    configure(5);
+    let doctor = installation.ok(&["doctor"]);
+    doctor.tells("elsewhere.key` opens the key store");
+    doctor.tells("closed: commands show");
+}
+
+/// The contract: `memoir doctor` checks the database and the key, whatever else fails.
+#[test]
+fn doctor_examines_the_key_where_there_is_no_such_account() {
+    let installation = Installation::with_agent();
+    let doctor = installation.run(&["--account", "nowhere", "doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    doctor.prints("there is no account `nowhere`");
+    doctor.prints("hint: `memoir account list`");
+    doctor.prints("opens the key store");
+}
+
 #[test]
 fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
     let installation = Installation::new();
