@@ -17,6 +17,9 @@ use crate::{
     private_file::{folder_of, make_private_folder},
 };
 
+/// What separates the account from the database in the name of an installation.
+const ACCOUNT: &str = ", account ";
+
 /// Opens the named database, or the user's own, which is created on first use.
 ///
 /// # Errors
@@ -145,8 +148,16 @@ pub(crate) fn place(global: &Global) -> Result<String, Failure> {
     };
     Ok(match global.account == memoir_app::DEFAULT_ACCOUNT {
         true => location,
-        false => format!("{location}, account {}", global.account),
+        false => format!("{location}{ACCOUNT}{}", global.account),
     })
+}
+
+/// The options that name the installation of that name, as a shell takes them.
+pub(crate) fn options_of(place: &str) -> String {
+    match place.rsplit_once(ACCOUNT) {
+        Some((location, account)) => format!("--database '{location}' --account '{account}'"),
+        None => format!("--database '{place}'"),
+    }
 }
 
 /// The same of a service that has that address, else of the installation on this machine.

@@ -198,7 +198,8 @@ fn examined(
         return warning(
             format!("works with {memory} in `{place}`, and this command opens `{own}`"),
             format!(
-                "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
+                "`memoir {} …` opens that one; {again} sets the program up with this one",
+                database::options_of(&place)
             ),
         );
     }

@@ -1018,6 +1018,12 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_another_database_is_called() {
         "`memoir setup claude-code` sets the program up with this one",
     ];
     both_say_with(&installation, &["--database", &other], &told);
+    // With the account, where that is not the default one.
+    let installation = Installation::with_agent();
+    installation.ok(&["account", "create", "team"]);
+    installation.ok(&["--account", "team", "setup", "claude-code", "--yes"]);
+    let told = ["memoir.db' --account 'team' …` opens that one"];
+    both_say_with(&installation, &[], &told);
 }
 
 /// The response of a service to the form by which the first administrator is made.
