@@ -231,9 +231,10 @@ impl Config {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
+        // The numbers first: the parser of the types names none of their limits.
         let table: toml::Table = toml::from_str(text).map_err(|error| located(&error, text))?;
         check_numbers("", &table)?;
+        let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
@@ -573,7 +574,7 @@ mod tests {
     use super::*;
 
     /// Parts of the messages that repeat a name or a value.
-    const REPEATED: [&str; 9] = [
+    const REPEATED: [&str; 11] = [
         "unknown field `",
         "duplicate key",
         "is no quota",
@@ -583,6 +584,8 @@ mod tests {
         "give an absolute path",
         "names no provider",
         "cannot name a provider",
+        "`prices.",
+        "`providers.",
     ];
 
     static CORPUS: LazyLock<Corpus> =
@@ -774,6 +777,10 @@ mod tests {
             lease_seconds = 1 | `lease_seconds` is 1; it must be 5 to 3600
             context_tokens = 10 | `context_tokens` is 10; it must be 1000
             [limits]; turns = 0 | `limits.turns` is 0; it must be 1
+            [limits]; turns = -1 | `limits.turns` is -1; it must be 1 to 10000
+            context_tokens = 5000000000 | `context_tokens` is 5000000000; it must be 1000 to 100000000
+            [providers.lab]; concurrency = -2 | `providers.lab.concurrency` is -2; it must be 1 to 10000
+            [providers.lab]; request_timeout_seconds = 3601 | is 3601; it must be 1 to 3600
             [recall]; question_seconds = 0 | `recall.question_seconds` is 0; it must be 0.01
             [recall]; before_memories = "a\nb" | `recall.before_memories` must be at most 200 characters without line breaks
             [recall]; model_file = 'models/e5.bin' | `recall.model_file` is `models/e5.bin`; give an absolute path
