@@ -304,7 +304,8 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
     Ok(())
 }
 
-/// Copies the key store, and a master key in a file, to their paths beside the target.
+/// Copies the key store, and a master key in a file, to their paths beside the target. A key store in PostgreSQL is that
+/// of the target too, as the configuration names it: a copy would keep the keys that are destroyed later (SPEC 5.4).
 async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Failure> {
     let keys = keys::open(from, config).await?;
     if let MasterSource::File(file) = keys::source(from, config)? {
@@ -323,6 +324,9 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
             let message = format!("there is another master key in `{}`", place.display());
             return Err(Failure::new(message).hint("it belongs to another installation; remove it"));
         }
+    }
+    if !keys::is_file(config)? {
+        return Ok(());
     }
     let place = keys::store_path(&database::path(to.database.as_deref())?);
     let folder = private_file::folder_of(&place);

@@ -505,6 +505,28 @@ fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
 }
 
 #[test]
+fn spec_5_4_a_move_leaves_no_copy_of_a_key_store_that_is_in_a_database() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let wren = fleet.agent("wren", "Zwitscher");
+    let target = fleet.homes[0].path("moved.db");
+    let target = target.to_str().unwrap();
+    fleet.ok(0, &["move", "--to", target]);
+    assert!(!fleet.homes[0].path("moved.db.keys").exists());
+    let on_target = |arguments: &[&str]| {
+        let arguments = [&["--database", target], arguments].concat();
+        fleet.run(0, &arguments, &[("MEMOIR_TOKEN", wren.as_str())])
+    };
+    let shown = on_target(&["ledger", "wren"]);
+    shown.prints("Zwitscher");
+    // What is erased in the target has no key anywhere.
+    on_target(&["agent", "erase", "wren", "--yes"]).ok("agent erase");
+    let keys = fleet.query_keys("SELECT count(*) FROM agent_keys WHERE destroyed_at IS NOT NULL");
+    assert_eq!(keys.trim(), "1");
+}
+
+#[test]
 fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() {
     let (Some(data), Some(keys)) = (server(), Postgres::start("silent-keys").unwrap()) else {
         return skip();
