@@ -419,7 +419,9 @@ pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Err
     let mut archive = Archive::open(file, limits)?;
     let mut files = Vec::new();
     for index in 0..archive.len() {
-        if !is_of_conversations(archive.name(index)) || archive.refusal(index).is_some() {
+        let name = archive.name(index);
+        let is_such = is_of_conversations(name) || is_of_gemini(name);
+        if !is_such || archive.refusal(index).is_some() {
             continue;
         }
         let mut copy = tempfile::tempfile()?;
@@ -442,6 +444,12 @@ pub(crate) fn file_name(name: &str) -> &str {
 pub(crate) fn is_of_conversations(name: &str) -> bool {
     let file = file_name(name);
     file.starts_with("conversations") && file.ends_with(".json")
+}
+
+/// Whether a file of that name is Gemini's activity in an archive of Google Takeout, which has other products' too.
+fn is_of_gemini(name: &str) -> bool {
+    let is_activity = matches!(file_name(name), "My Activity.json" | "MyActivity.json");
+    is_activity && name.contains("Gemini")
 }
 
 /// Whether a file begins as an SQLite database does.

@@ -7,7 +7,7 @@
 
 use crate::{
     NoMessageReason,
-    gather::{FoundMessage, hex, optional, string, time},
+    gather::{FoundMessage, identifier_of, optional, string, time},
     raw::Raw,
 };
 
@@ -32,13 +32,8 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     if text.is_empty() {
         return Err(NoMessageReason::Empty);
     }
-    let written_at = optional(at);
     Ok(FoundMessage {
-        // By the time as written, which does not depend on its parsing, and by the text, since two messages may have
-        // one time.
-        id: (!written_at.is_empty())
-            // Sixteen digits of the digest suffice: it distinguishes only one speaker's messages of one time.
-            .then(|| format!("{written_at} {speaker} {}", &hex(&[&text])[..16])),
+        id: identifier_of(&optional(at), speaker, &text),
         at: time(at),
         speaker: speaker.to_owned(),
         text,

@@ -27,10 +27,14 @@ pub(crate) struct FoundMessage {
 }
 
 /// The items that were found and not returned yet.
-#[derive(Debug)]
+#[derive(derive_more::Debug)]
 pub(crate) struct Gathered {
     limits: TranscriptLimits,
     items: VecDeque<Item>,
+    /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes of their texts.
+    #[debug(skip)]
+    held: Vec<(FoundMessage, FilePosition)>,
+    held_bytes: usize,
     /// Digests of the returned identifiers: 16 bytes a message, whatever the file's identifiers are.
     seen: HashSet<u128>,
     /// Messages without an identifier so far.
@@ -42,6 +46,8 @@ impl Gathered {
         Self {
             limits,
             items: VecDeque::new(),
+            held: Vec::new(),
+            held_bytes: 0,
             seen: HashSet::new(),
             nameless: 0,
         }
@@ -57,6 +63,34 @@ impl Gathered {
 
     pub(crate) fn skip(&mut self, place: FilePosition, reason: NoMessageReason) {
         self.items.push_back(Item::Skipped { place, reason });
+    }
+
+    /// Holds the messages of an entry, or reports why it has none.
+    pub(crate) fn hold(
+        &mut self,
+        said: Result<Vec<FoundMessage>, NoMessageReason>,
+        place: FilePosition,
+    ) {
+        match said {
+            Err(reason) => self.skip(place, reason),
+            Ok(said) => {
+                self.held_bytes += said.iter().map(|said| said.text.len()).sum::<usize>();
+                let said = said.into_iter().rev();
+                self.held.extend(said.map(|said| (said, place.clone())));
+            }
+        }
+        // Of more text than that, the later half comes before the earlier one.
+        if self.held_bytes > self.limits.conversation_bytes {
+            self.release();
+        }
+    }
+
+    /// Returns the held messages, the oldest first.
+    pub(crate) fn release(&mut self) {
+        self.held_bytes = 0;
+        for (said, place) in std::mem::take(&mut self.held).into_iter().rev() {
+            self.take(Ok(said), place);
+        }
     }
 
     /// Returns `said` as a message, or reports it.
@@ -124,6 +158,13 @@ impl Gathered {
             }
         }
     }
+}
+
+/// The identifier of a message in a file that has none: by the time as written, which does not depend on its parsing, and
+/// by the text, since two messages may have one time. `None` without a time.
+pub(crate) fn identifier_of(written_at: &str, speaker: &str, text: &str) -> Option<String> {
+    // Sixteen digits of the digest suffice: it distinguishes only one speaker's messages of one time.
+    (!written_at.is_empty()).then(|| format!("{written_at} {speaker} {}", &hex(&[text])[..16]))
 }
 
 /// An identifier of the file, or its digest where it is unsuitable.

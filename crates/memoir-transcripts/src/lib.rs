@@ -1,8 +1,8 @@
 //! Reads conversations for absorption (SPEC 2.6), in the formats of other programs.
 //!
 //! This crate owns the conversion of a file into [`TranscriptMessage`]s, as a stream. It holds at most one conversation
-//! of an export, or one message of a single conversation, and 16 bytes for each returned message. It knows nothing of
-//! agents, memories, models or stores.
+//! of an export, or one message of a single conversation, and 16 bytes for each returned message; of Gemini's activity,
+//! whose newest entries come first, it holds the texts. It knows nothing of agents, memories, models or stores.
 //!
 //! **Every message is accounted for.** It is either returned once, as [`Item::Message`], or reported with its position
 //! and the reason, as [`Item::Skipped`]. A broken part does not affect the parts beside it. Where a file cannot be read
@@ -29,6 +29,7 @@ mod codex;
 mod copilot;
 mod gather;
 mod gemini;
+mod gemini_takeout;
 mod kind;
 mod messages;
 mod packed;
@@ -73,6 +74,8 @@ wire_names! {
         Copilot = "copilot",
         /// A session file of Gemini CLI (`session-*.jsonl`).
         Gemini = "gemini",
+        /// Gemini's activity in an export of Google Takeout (`My Activity.json`).
+        GeminiTakeout = "gemini-takeout",
     }
 }
 

@@ -24,7 +24,10 @@ pub(crate) fn recognise(
     let state = match (format, begin) {
         (TranscriptFormat::Text, _) => TranscriptState::Text,
         (
-            TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages,
+            TranscriptFormat::ChatGpt
+            | TranscriptFormat::Claude
+            | TranscriptFormat::GeminiTakeout
+            | TranscriptFormat::Messages,
             Begin::Array(_),
         ) => TranscriptState::ARRAY,
         (TranscriptFormat::Messages, Begin::Object(keys))
@@ -33,7 +36,7 @@ pub(crate) fn recognise(
             TranscriptState::OBJECT
         }
         (
-            TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
+            TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::GeminiTakeout,
             // An empty file of a given format is empty; it is not of another format.
             Begin::Object(_) | Begin::Nothing,
         ) => TranscriptState::Value,
@@ -98,6 +101,8 @@ impl<'a> Begin<'a> {
             Some(TranscriptFormat::ChatGpt)
         } else if has(&["chat_messages"]) {
             Some(TranscriptFormat::Claude)
+        } else if has(&["header"]) && has(&["title"]) && has(&["products"]) {
+            Some(TranscriptFormat::GeminiTakeout)
         } else if !is_array && has(&["payload"]) {
             Some(TranscriptFormat::Codex)
         } else if !is_array && has(&["projectHash"]) && !has(&["messages"]) {
@@ -204,6 +209,11 @@ mod tests {
                 &[r#"{"type":"session.start","data":{"sessionId":"#],
             ),
             (Gemini, Line, &[r#"{"sessionId":"a","projectHash":"b","#]),
+            (
+                GeminiTakeout,
+                ARRAY,
+                &[r#"[{"header": "Gemini Apps", "title": "Prompted x", "products": ["#],
+            ),
         ] {
             for head in heads {
                 let found = recognise(head.as_bytes(), None);

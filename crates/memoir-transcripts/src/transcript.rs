@@ -8,7 +8,7 @@ use crate::{
     Error, FilePosition, Item, NoMessageReason, TranscriptFormat, TranscriptLimits, chatgpt,
     claude, claude_code, codex, copilot,
     gather::{ExportedConversation, Gathered},
-    gemini, messages,
+    gemini, gemini_takeout, messages,
     raw::{Raw, is_space},
     recognise::recognise,
     source::{FileSource, PieceRead},
@@ -261,6 +261,9 @@ impl<R: Read> TranscriptReader<R> {
             return gathered.skip(place, NoMessageReason::Malformed);
         };
         let read = match self.format {
+            TranscriptFormat::GeminiTakeout => {
+                return gathered.hold(gemini_takeout::read(raw), place);
+            }
             TranscriptFormat::ClaudeCode => claude_code::read,
             TranscriptFormat::Codex => codex::read,
             TranscriptFormat::Copilot => copilot::read,
@@ -296,6 +299,9 @@ impl<R: Read> Iterator for TranscriptReader<R> {
             if let Err(failure) = self.advance() {
                 self.state = TranscriptState::Over;
                 self.failure = Some(failure);
+            }
+            if self.state == TranscriptState::Over {
+                self.gathered.release();
             }
         }
     }

@@ -742,6 +742,8 @@ fn the_conversations_of_an_export_are_found_in_its_archive() {
         ("export/conversations.json", b"[2]"),
         ("../conversations.json", b"[3]"),
         ("users.json", b"[4]"),
+        ("Takeout/My Activity/Gemini Apps/MyActivity.json", b"[5]"),
+        ("Takeout/My Activity/Search/MyActivity.json", b"[6]"),
     ]);
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("export.zip");
@@ -753,7 +755,7 @@ fn the_conversations_of_an_export_are_found_in_its_archive() {
         file.read_to_string(&mut text).unwrap();
         text
     });
-    assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]"]);
+    assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]", "[5]"]);
     std::fs::write(&path, archive(&[("users.json", b"[4]")])).unwrap();
     assert!(memoir_import::conversations(open(&path), &options().limits).is_err());
 }

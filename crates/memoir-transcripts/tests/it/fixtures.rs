@@ -233,6 +233,35 @@ fn gemini_gives_each_message_once_without_what_hooks_put_beside_it() {
 }
 
 #[test]
+fn spec_2_6_gemini_s_activity_gives_prompts_and_responses_the_oldest_first() {
+    let entries = [
+        r#"{"header": "Gemini Apps", "title": "Prompted And in winter?", "time": "2026-03-01T10:05:00.123Z", "products": ["Gemini Apps"], "safeHtmlItem": [{"html": "<p>Fern &amp; moss.</p>"}, {"html": "<ul><li>1 &lt; 2</li><li>&#233;</li></ul>"}]}"#,
+        r#"{"header": "Gemini Apps", "title": "Used Gemini Apps", "products": ["Gemini Apps"]}"#,
+        r#"{"header": "Search", "title": "Searched for ferns", "products": ["Search"]}"#,
+        r#"{"header": "Gemini Apps", "title": "Prompted", "imageFile": "a.png"}"#,
+        r#"{"header": "Gemini Apps", "title": 5}"#,
+        r#"{"header": "Gemini-Apps", "title": "Eingabe: Was wächst im Schatten?", "time": "2026-03-01T10:00:00Z", "safeHtmlItem": [{"html": "<p>Hostas.<br>Ferns.</p>"}]}"#,
+    ];
+    let file = format!("[\n{}\n]", entries.join(",\n"));
+    let expected = [
+        "- 3 Bookkeeping",
+        "- 4 Bookkeeping",
+        "- 6 InvalidField(\"title\")",
+        "2026-03-01T10:00:00Z user 1cfdbdd37bbfe31f 7|2026-03-01T10:00:00Z|user|Eingabe: Was wächst im Schatten?",
+        "2026-03-01T10:00:00Z assistant dc59ff68bf3de591 7|2026-03-01T10:00:00Z|assistant|Hostas./Ferns.",
+        "- 5 NotText",
+        "2026-03-01T10:05:00.123Z user 8f2e7682950bed3f 2|2026-03-01T10:05:00.123Z|user|And in winter?",
+        "2026-03-01T10:05:00.123Z assistant 1af3de82aee3807a 2|2026-03-01T10:05:00.123Z|assistant|Fern & moss.//- 1 < 2/- é",
+    ];
+    expect(file.as_bytes(), TranscriptFormat::GeminiTakeout, &expected);
+    // What comes before the place at which a file is cut off is read in the same order.
+    let cut = lines(&read(&file.as_bytes()[..file.len() - 3]));
+    assert_eq!(cut.len(), 8, "{cut:?}");
+    assert_eq!(cut[..2], expected[..2]);
+    assert_eq!(cut[5..7], expected[6..]);
+}
+
+#[test]
 fn claude_code_with_broken_lines_gives_the_others() {
     expect(
         include_bytes!("../fixtures/claude_code_hostile.jsonl"),

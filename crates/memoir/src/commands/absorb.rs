@@ -35,7 +35,8 @@ pub(crate) struct Arguments {
     /// The files; `-` reads stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
+    /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot, gemini or gemini-takeout [default: it is
+    /// recognised]
     #[arg(long, value_parser = format)]
     format: Option<TranscriptFormat>,
     /// Only store the files' messages: the schedule reads them, once nothing was added for six hours
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
 
 fn format(name: &str) -> Result<TranscriptFormat, &'static str> {
     TranscriptFormat::from_name(name).ok_or(
-        "not a format of transcripts: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`",
+        "not a format of transcripts: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot`, `gemini` or `gemini-takeout`",
     )
 }
 
