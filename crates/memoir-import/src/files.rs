@@ -16,6 +16,7 @@ use memoir_transcripts::{ByteStream, source::HEAD_BYTES, unpacked};
 
 use crate::{
     EntryPosition, Error, ImportLimits, Input, NoMemoryReason,
+    copied::Undoubled,
     folder::{EntryKind, Folder},
     git,
     out::Out,
@@ -342,6 +343,16 @@ impl Files {
                 let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
                 Ok(Box::new(archive.reader(name.index)?))
             }
+        }
+    }
+
+    /// Undoes the doubling of backslashes in the only file. Its beginning is not known any more.
+    pub(crate) fn undouble(&mut self) {
+        if let FileSet::One { head, rest, .. } = &mut self.store
+            && let Some(given) = rest.take()
+        {
+            let whole = Cursor::new(std::mem::take(head)).chain(given);
+            *rest = Some(Box::new(Undoubled::new(whole)));
         }
     }
 

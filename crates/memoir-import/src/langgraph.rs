@@ -7,7 +7,9 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, NoMemoryReason, ReadResult, date,
+    EntryPosition, NoMemoryReason, ReadResult,
+    copied::is_copied,
+    date,
     files::{Files, is_database},
     json::{self, Lists, fields},
     out::{FoundEntry, Out},
@@ -25,6 +27,11 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         if is_database(&files.head(index)) {
             database(&files, index, out)?;
             continue;
+        }
+        if files.is_one() && is_copied(&files.head(index)) {
+            files.undouble();
+            let notice = "`COPY … TO` of PostgreSQL doubled the backslashes; this was undone";
+            out.notice("doubled_backslashes", notice);
         }
         json::elements(&mut files, index, &LISTS, out, element)?;
     }

@@ -17,6 +17,7 @@
 
 mod chatgpt;
 mod claude;
+mod copied;
 mod date;
 mod files;
 mod folder;

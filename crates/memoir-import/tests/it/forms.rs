@@ -561,6 +561,41 @@ fn a_store_of_langgraph_is_read_as_lines_as_a_list_and_from_its_database() {
 }
 
 #[test]
+fn rows_of_langgraph_that_postgres_copied_have_their_own_backslashes() {
+    let row = |key: &str, text: &str| {
+        json!({"prefix": "memories.kai", "key": key, "value": {"text": text}}).to_string()
+    };
+    let said = row("k1", "Said \"tea\".\nOr C:\\temp.");
+    let plain = row("k2", "Prefers tea.");
+    let paragraphs = row("k3", "One.\n\nTwo.");
+    // In a file of its own such a path is not certainly a doubled one.
+    let path = row("k4", r"Saves to C:\temp.");
+    for lines in [
+        vec![said, plain.clone()],
+        vec![plain.clone(), paragraphs],
+        vec![plain, path.clone()],
+    ] {
+        let file = lines.join("\n");
+        let found = read(&file);
+        assert_eq!(found.notices(), Vec::<&str>::new());
+        let is_certain = !file.contains(&path);
+        let copied = match is_certain {
+            true => file.replace('\\', r"\\"),
+            false => file,
+        };
+        let home = tempfile::tempdir().unwrap();
+        let on_disk = home.path().join("store.jsonl");
+        std::fs::write(&on_disk, &copied).unwrap();
+        for again in [read(&copied), read_path(&on_disk)] {
+            assert_eq!(again.format, ImportFormat::LangGraph);
+            assert_eq!(again.texts(), found.texts());
+            assert!(!again.report.is_broken);
+            assert_eq!(again.notices() == ["doubled_backslashes"], is_certain);
+        }
+    }
+}
+
+#[test]
 fn junk_is_counted_by_its_kind() {
     let rows = json!([
         {"id": "1", "memory": "ok", "hash": "x"}, {"id": "2", "memory": "{\"a\": [1]}", "hash": "x"},
