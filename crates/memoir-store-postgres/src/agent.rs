@@ -84,7 +84,11 @@ const PAGE: &str = "number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR
 
 /// The values of [`PAGE`]'s parameters; `None` if no row can have such a number.
 fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
-    let after = count(page.after, "memories", "number").ok()?;
+    // From the beginning on no row is passed over, even one of an impossible number.
+    let after = match page.after {
+        0 => i64::MIN,
+        after => count(after, "memories", "number").ok()?,
+    };
     let under = page.under.map(|under| count(under.0, "memories", "under"));
     Some(values![
         after,

@@ -1,7 +1,7 @@
 //! Migrations, and whether a database is one that will do.
 
 use memoir_store::{
-    Access, AgentQuery, CountAndTokens, Error, Fleet, Store, StoredText,
+    Access, AgentQuery, CountAndTokens, Error, Fleet, MemoryPage, Store, StoredText,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
@@ -155,6 +155,24 @@ async fn the_check_reads_the_rows_of_every_table() {
             "{table}: {findings:#?}"
         );
     }
+}
+
+/// As in the embedded store: a row that Memoir never wrote is reported, and not passed over.
+#[tokio::test]
+async fn spec_6_1_the_first_page_of_memories_has_a_row_of_an_impossible_number() {
+    let (database, store) = or_skip!(common::begin().await);
+    let mut commit = common::decision(0);
+    commit.memories = vec![common::memory(1)];
+    store.commit(commit).await.unwrap();
+    let page = MemoryPage {
+        limit: 10,
+        ..MemoryPage::default()
+    };
+    let found = store.memory_page(common::scope(), &page).await.unwrap();
+    assert_eq!(found.len(), 1);
+    database.query("UPDATE memories SET number = -1");
+    let found = store.memory_page(common::scope(), &page).await;
+    assert!(matches!(found, Err(Error::Inconsistent { .. })), "{found:?}");
 }
 
 /// The totals show that a row is missing or exchanged, without reading any row.
