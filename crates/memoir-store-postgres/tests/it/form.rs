@@ -172,7 +172,10 @@ async fn spec_6_1_the_first_page_of_memories_has_a_row_of_an_impossible_number()
     assert_eq!(found.len(), 1);
     database.query("UPDATE memories SET number = -1");
     let found = store.memory_page(common::scope(), &page).await;
-    assert!(matches!(found, Err(Error::Inconsistent { .. })), "{found:?}");
+    assert!(
+        matches!(found, Err(Error::Inconsistent { .. })),
+        "{found:?}"
+    );
 }
 
 /// The totals show that a row is missing or exchanged, without reading any row.
