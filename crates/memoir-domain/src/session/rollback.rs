@@ -16,7 +16,10 @@ use crate::{
         effective::EffectiveRecords,
     },
     memory::{Memory, NewMemory, Number, ReportKind, origin::ActorKind},
-    session::{EndReason, Session, State, Stats, breaker::Gauge, session_entry},
+    session::{
+        EndReason, Session, State, Stats, breaker::Gauge, lifecycle::fresh_gauge, session_entry,
+        tools::session_gauge,
+    },
     time::Timestamp,
 };
 
@@ -188,7 +191,7 @@ pub(crate) fn end_session(
     draft.note_refinement();
     if let Some(mut session) = draft.session().cloned() {
         session.end(State::RolledBack, Some(limit), now);
-        session.post_session_tokens = Some(core_tokens);
+        session.post_session_tokens = session.pre_session_tokens.map(|_| core_tokens);
         draft.put_session(session);
     }
     let facts = draft
@@ -226,7 +229,11 @@ pub fn roll_back_running(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let gauge = crate::session::tools::session_gauge(&agent, &session);
+    let gauge = match session.pre_session_tokens {
+        Some(_) => session_gauge(&agent, &session),
+        // It has no tools yet: nothing was measured, and nothing has changed since.
+        None => fresh_gauge(&agent),
+    };
     let draft = Draft::for_session(agent, session, now);
     end_session(
         draft,

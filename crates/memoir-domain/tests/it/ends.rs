@@ -290,6 +290,30 @@ fn spec_3_16_an_end_that_left_nothing_behind_writes_no_entry() {
 }
 
 #[test]
+fn spec_3_15_the_rollback_of_a_session_without_tools_yet_reports_no_change_of_the_core_size() {
+    let mut world = World::with(&["tea at dawn", "wool"]);
+    world.begin(Mode::Full).unwrap();
+    world.roll_back();
+    let entry = world.last_entry();
+    assert!(
+        entry.contains("Your core memories are at 4 tokens again, as before the session."),
+        "{entry}"
+    );
+    let session = world.last_session();
+    assert_eq!(session.state, State::RolledBack);
+    assert_eq!(
+        (session.pre_session_tokens, session.post_session_tokens),
+        (None, None)
+    );
+    let facts = world.last_record().facts.as_map();
+    assert_eq!(
+        (&facts["pre_session_tokens"], &facts["post_session_tokens"]),
+        (&json!(4), &json!(4))
+    );
+    world.check_replay();
+}
+
+#[test]
 fn spec_3_16_every_end_has_its_wire_name() {
     for state in State::ALL {
         assert_eq!(json!(state), state.as_str());
