@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::Agent,
+    agent::{Agent, LossGuard},
     audit::Actor,
     context,
     ledger::LedgerRoom,
@@ -175,12 +175,12 @@ impl Sessions<'_> {
     }
 
     /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
-    /// an agent that outgrew it could never be asked.
+    /// an agent that outgrew it could never be asked. With the loss guard that it states.
     pub(crate) async fn consent_prompt(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-    ) -> Result<Prompt> {
+    ) -> Result<(Prompt, LossGuard)> {
         let now = self.memoir.now();
         let query = AgentQuery {
             memories: Selection::Context {
@@ -204,20 +204,24 @@ impl Sessions<'_> {
                 .retain(|memory| memory.side() == Side::Agent);
         }
         let context = self.memories().built_context(&loaded, now, bounds).await?;
-        Ok(prompt::consent(&loaded.agent, &session, &context))
+        let guard = loaded.agent.settings.effective_loss_guard();
+        Ok((prompt::consent(&loaded.agent, &session, &context), guard))
     }
 
-    /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt.
+    /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt. A loss guard
+    /// laxer than `agreed` does not count: the agent did not consent to it (SPEC 3.3).
     pub(crate) async fn open(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
+        agreed: Option<LossGuard>,
     ) -> Result<OpenedSession> {
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         let query = as_it_stands(id);
         let opened = self.decide(&query, |mut loaded, now| {
-            let session = running(loaded.take_session(id)?)?;
+            let mut session = running(loaded.take_session(id)?)?;
+            session.loss_guard = agreed;
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
             let opening = lifecycle::open(

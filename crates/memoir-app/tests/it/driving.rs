@@ -7,7 +7,7 @@ use memoir_app::{
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
-    agent::Field,
+    agent::{Field, LossGuard},
     audit::Actor,
     lifecycle::{NothingToRefine, StartRefusal},
     session::{FailureClass, Mode, State},
@@ -18,7 +18,8 @@ use memoir_testkit::{ModelScript, TestedText, Turn, input};
 use serde_json::json;
 
 use crate::installation::{
-    TestAgent, assert_ended, cancel_by, complete, delete, lens, person, save_by, settings, sweep,
+    TestAgent, assert_ended, cancel_by, complete, configure_by, delete, lens, new_folder, person,
+    save_by, settings, sweep,
 };
 
 /// How often a kind of progress was seen.
@@ -103,6 +104,44 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     wren.script([Turn::text("not now")]);
     assert_eq!(sweep(&account).await, 1);
     assert_eq!(sweep(&account).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_3_3_a_guard_that_is_made_laxer_while_the_agent_is_asked_does_not_count() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    for memory in DUPLICATES {
+        wren.remember(memory).await;
+    }
+    let archive = [(Field::LossGuard, Some("archive"))];
+    wren.configure(&archive).await;
+    let agent = wren.agent.clone();
+    let runtime = tokio::runtime::Handle::current();
+    let asked = Turn::respond(move |_| {
+        let (agent, runtime) = (agent.clone(), runtime.clone());
+        // A thread of its own: this one is in the middle of the session.
+        let thread = std::thread::spawn(move || {
+            let off = [(Field::LossGuard, Some("off"))];
+            runtime.block_on(configure_by(&agent, &off, &person()));
+        });
+        thread.join().unwrap();
+        Turn::text("YES")
+    });
+    let script = wren.script([asked, delete(2), complete()]);
+    let driven = wren.drive().await;
+    assert_eq!(driven.state, State::Completed);
+    assert_eq!(
+        (driven.loss_guard, driven.archived),
+        (Some(LossGuard::Archive), 1)
+    );
+    let memory = wren.facts(2).await;
+    assert_eq!(
+        (memory.kind.as_str(), memory.discarded_at),
+        ("archival", None)
+    );
+    let prompt = script.requests()[1].system.clone();
+    assert!(!prompt.expose().contains("loss guard is `off`"));
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ use crate::{
         ledger::{self, Ledger, LedgerRoom},
         prompt::{self, Prompt},
         session_entry,
-        tools::SessionLimits,
+        tools::{SessionLimits, session_guard},
     },
     text::{Digester, answer::Usage, private::PrivateText},
     time::Timestamp,
@@ -316,7 +316,8 @@ pub struct SessionOpening {
 }
 
 /// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
-/// of the agent, `room` is the room for the ledger.
+/// of the agent, `room` is the room for the ledger. A loss guard of `session` is the one that the agent consented to:
+/// the stricter of it and the present one holds.
 pub fn open(
     agent: Agent,
     mut session: Session,
@@ -339,8 +340,8 @@ pub fn open(
     // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
     let settings = &draft.agent().settings;
     session.core_token_budget = Some(settings.effective_core_token_budget());
-    session.loss_guard = Some(settings.effective_loss_guard());
     session.immutable_tags = Some(settings.effective_immutable_tags());
+    session.loss_guard = Some(session_guard(draft.agent(), session.loss_guard));
     let limits = SessionLimits::of(draft.agent(), &session);
     let ledger = list(draft.agent(), &limits, &memories, position, room);
     draft.set_ledger_position(ledger.next_position);

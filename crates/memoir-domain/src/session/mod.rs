@@ -256,7 +256,8 @@ pub struct Session {
     /// The agent's `core_token_budget` when it was opened; `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_token_budget: Option<u64>,
-    /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
+    /// The loss guard when it was opened, or the stricter one that the agent consented to: the stricter of it and the
+    /// present one holds. `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "stored_guard")]
     pub loss_guard: Option<LossGuard>,

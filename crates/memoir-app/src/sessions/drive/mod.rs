@@ -12,6 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_domain::{
     PrivateText, SessionId,
+    agent::LossGuard,
     audit::Actor,
     session::{EndReason, Usage},
     tools::{RefusalCode, ToolRequest},
@@ -133,6 +134,8 @@ pub(crate) struct Drive<'a> {
     model: Arc<dyn Model>,
     machine: Machine,
     started: Instant,
+    /// The loss guard that the request for consent stated; `None` before.
+    agreed: Option<LossGuard>,
 }
 
 impl<'a> Drive<'a> {
@@ -147,6 +150,7 @@ impl<'a> Drive<'a> {
             model,
             machine,
             started: Instant::now(),
+            agreed: None,
         }
     }
 
@@ -163,8 +167,9 @@ impl<'a> Drive<'a> {
                 None => {
                     let context = self.model.context_tokens();
                     let sessions = self.hold.agent.sessions();
-                    let consent = sessions.consent_prompt(self.hold.id, context).await?;
-                    SessionEvent::Begun { consent }
+                    let asked = sessions.consent_prompt(self.hold.id, context).await?;
+                    self.agreed = Some(asked.1);
+                    SessionEvent::Begun { consent: asked.0 }
                 }
             };
             self.follow(event, observer).await
@@ -247,8 +252,8 @@ impl<'a> Drive<'a> {
             }
             SessionAction::Open => {
                 let sessions = agent.sessions();
-                let opened = sessions.open(id, self.model.context_tokens()).await?;
-                return Ok(self.opened(opened, observer).await?.into());
+                let opened = sessions.open(id, self.model.context_tokens(), self.agreed);
+                return Ok(self.opened(opened.await?, observer).await?.into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
             SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
