@@ -406,6 +406,33 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
 }
 
 #[tokio::test]
+async fn spec_3_14_a_guard_made_laxer_since_lets_an_edit_take_no_more_than_it_was_shown_to_take() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let archive = [(Field::LossGuard, Some("archive"))];
+    wren.configure(&archive).await;
+    let id = rehearsing(&wren).await;
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 6})),
+        ("complete_refinement", json!({"summary": "Less press."})),
+    ] {
+        let result = call(&wren.agent, id, tool, arguments).await;
+        assert_ne!(result["type"], "error", "{result}");
+    }
+    wren.configure(&[(Field::LossGuard, Some("off"))]).await;
+    let applied = wren.apply(id).await;
+    assert_eq!(applied.not_applied, []);
+    assert_eq!(applied.session.archived, 1);
+    let memory = wren.facts(6).await;
+    assert_eq!(
+        (memory.kind.as_str(), memory.discarded_at),
+        ("archival", None)
+    );
+    let verified = wren.agent.log().verify().await.unwrap();
+    assert_eq!(verified.mismatches, []);
+    wren.check().await;
+}
+
+#[tokio::test]
 async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = rehearsing(&wren).await;
