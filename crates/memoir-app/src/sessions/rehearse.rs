@@ -356,6 +356,7 @@ impl Sessions<'_> {
         };
         let digester = loaded.digester();
         let system_prompt = loaded.agent.settings.system_prompt.clone();
+        let ledger_position = loaded.agent.ledger_position;
         // Whether anything could be done is judged edit by edit.
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, None, now)?;
         let session = begun.sessions.first().cloned();
@@ -379,7 +380,11 @@ impl Sessions<'_> {
         );
         let session = opened.decision.sessions.first().cloned();
         let mut applying = Applying {
-            agent: opened.decision.agent.clone(),
+            agent: Agent {
+                // Where the last ledger that a model read stopped (SPEC 3.7).
+                ledger_position,
+                ..opened.decision.agent.clone()
+            },
             session: session.ok_or(Error::SessionLost(applied))?,
             system_prompt,
             memories: opened.memories,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    Error, Handling,
+    Error, Handling, InstallationSettings,
     sessions::{NotApplied, RehearsedMemory},
 };
 use memoir_domain::{
@@ -17,7 +17,7 @@ use memoir_testkit::tagged;
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, assert_ended, call, check_cap, person, save_by},
+    installation::{TestAgent, assert_ended, call, check_cap, person, save_by, settings},
     rehearsing::MEMORIES,
 };
 
@@ -430,6 +430,45 @@ async fn spec_3_14_a_guard_made_laxer_since_lets_an_edit_take_no_more_than_it_wa
     let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.mismatches, []);
     wren.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_7_the_ledger_after_a_rehearsal_was_applied_begins_where_the_last_one_stopped() {
+    let notes: Vec<String> = (0..12)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
+        .collect();
+    let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
+    // Room for a few rows.
+    let settings = InstallationSettings {
+        context_tokens: 4_000,
+        ..settings()
+    };
+    let wren = TestAgent::with(&notes, settings).await;
+    let report = json!({"summary": "Less to carry."});
+    let (session, opened) = wren.agent.open_own(Mode::Full).await.unwrap();
+    let (before, after) = opened.ledger.left_out;
+    assert!(before == 0 && after > 1, "{before}, {after}");
+    let shown = opened.ledger.listed;
+    call(
+        &wren.agent,
+        session.id,
+        "complete_refinement",
+        report.clone(),
+    )
+    .await;
+    let (session, opened) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
+    assert_eq!(opened.ledger.left_out.0, shown);
+    call(
+        &wren.agent,
+        session.id,
+        "delete_memory",
+        json!({"ids": [12]}),
+    )
+    .await;
+    call(&wren.agent, session.id, "complete_refinement", report).await;
+    assert_eq!(wren.apply(session.id).await.not_applied, []);
+    let (_, opened) = wren.agent.open_own(Mode::Full).await.unwrap();
+    assert_eq!(opened.ledger.left_out.0, shown);
 }
 
 #[tokio::test]
