@@ -228,6 +228,29 @@ fn spec_3_5_the_status_states_how_many_may_leave_by_age_and_marks_those_that_sta
 }
 
 #[test]
+fn spec_3_14_the_status_does_not_exclude_summaries_which_the_age_rule_does_not_hold() {
+    let vow = format!("!{}", padding(BALLAST));
+    let mut world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]);
+    world = world.saving(&[&vow, "tea at dawn", "warm wool"]);
+    world.open(Mode::Full);
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.complete();
+    world.open(Mode::Full);
+    let line = |world: &World| {
+        let (session, all) = (world.last_session(), world.all());
+        let resumed = lifecycle::resume(&world.agent, session, &all, world.room());
+        let status = resumed.prompt.user;
+        let mut lines = status.expose().lines();
+        let line = lines.find_map(|line| line.strip_prefix("- Age rule: no memory"));
+        line.unwrap().to_owned()
+    };
+    let rest = " may leave or get other words: earlier sessions moved enough of every age";
+    assert_eq!(line(&world), format!(" but summaries{rest}"));
+    assert_eq!(world.delete(summary)["type"], "deleted");
+    assert_eq!(line(&world), rest);
+}
+
+#[test]
 fn spec_3_14_a_memory_that_must_stay_because_a_free_copy_is_gone_is_marked() {
     let texts = ["a", "A", "c", "d", "e", "f", "g", "h"].map(|letter| letter.repeat(40));
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

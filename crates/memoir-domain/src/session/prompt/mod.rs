@@ -222,7 +222,14 @@ fn status(
     if bound {
         lines.push(match (ledger.may_leave, ledger.has_free) {
             (0, has_free) => {
-                let except = if has_free { " but duplicates" } else { "" };
+                // No rule of ages holds a summary, which only a session over the budget may move.
+                let has_summaries = kind == SessionKind::OverBudget && tally.summary_count > 0;
+                let except = match (has_free, has_summaries) {
+                    (true, true) => " but duplicates and summaries",
+                    (true, false) => " but duplicates",
+                    (false, true) => " but summaries",
+                    (false, false) => "",
+                };
                 format!(
                     "- Age rule: no memory{except} may leave or get other words: earlier sessions moved enough of \
                      every age"
