@@ -175,6 +175,31 @@ fn spec_3_5_a_session_that_is_resumed_states_what_is_left_of_it() {
 }
 
 #[test]
+fn spec_3_5_a_session_that_is_resumed_states_where_it_began_and_where_the_budget_is_now() {
+    for (mut world, budget, began, now) in [
+        (World::over(&["tea"]), "5000", "over", "within budget"),
+        (
+            World::session(&["tea"]),
+            "1000",
+            "within",
+            "over by 201 tokens",
+        ),
+    ] {
+        world.set(Field::CoreTokenBudget, budget);
+        let (session, all) = (world.last_session(), world.all());
+        let resumed = lifecycle::resume(&world.agent, session, &all, world.room());
+        let text = resumed.prompt.text();
+        let text = text.expose();
+        for stated in [
+            format!("\n\nThis session began {began} your budget. "),
+            format!("\n- Budget: {budget} tokens ({now})\n"),
+        ] {
+            assert!(text.contains(&stated), "{text}");
+        }
+    }
+}
+
+#[test]
 fn spec_3_14_a_session_that_is_resumed_marks_the_tags_that_bind_it() {
     let mut world = World::session(&["@hum"]);
     world.set(Field::ImmutableTags, "[]");
