@@ -244,7 +244,8 @@ fn access_tool() -> Tool {
 }
 
 fn session_tools() -> impl Iterator<Item = Tool> {
-    tool_definitions(Mode::Full).into_iter().map(|definition| {
+    let definitions = tool_definitions(Mode::Full, None).into_iter();
+    definitions.map(|definition| {
         let effect = match SessionTool::from_name(&definition.name) {
             Some(SessionTool::Search) => ToolEffect::Reads,
             Some(SessionTool::Protect) => ToolEffect::AddsOnce,

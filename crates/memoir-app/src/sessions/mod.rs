@@ -18,7 +18,7 @@ mod unwritten;
 
 use std::sync::Arc;
 
-use memoir_domain::{PrivateText, tools::Tool};
+use memoir_domain::{PrivateText, agent::LossGuard, session::Mode, tools::Tool};
 use memoir_model::OfferedTool;
 
 use self::listeners::LapsedSessions;
@@ -57,14 +57,14 @@ pub(crate) fn enter(
     states.with(unwritten).with(recent).with(changes)
 }
 
-/// The tools of a session as they are offered to a model.
-pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<OfferedTool> {
+/// The tools of a session under that loss guard as they are offered to a model.
+pub fn tool_definitions(mode: Mode, guard: Option<LossGuard>) -> Vec<OfferedTool> {
     Tool::ALL
         .into_iter()
         .filter(|tool| tool.is_in(mode))
         .map(|tool| OfferedTool {
             name: tool.as_str().to_owned(),
-            description: tool.description().to_owned(),
+            description: tool.description(guard == Some(LossGuard::Off)).to_owned(),
             parameters: tool.parameters(),
         })
         .collect()

@@ -601,6 +601,21 @@ async fn spec_3_16_each_limit_abandons_the_session() {
 }
 
 #[tokio::test]
+async fn spec_3_14_a_model_is_offered_its_tools_as_they_work_under_the_guard() {
+    for (guard, stated) in [("off", "Discard one"), ("archive", "Move one")] {
+        let wren = TestAgent::new(&DUPLICATES).await;
+        wren.configure(&[(Field::LossGuard, Some(guard))]).await;
+        let script = wren.script([Turn::text("YES"), complete()]);
+        assert_eq!(wren.drive().await.state, State::Completed);
+        let requests = script.requests();
+        let mut tools = requests[1].tools.iter();
+        let tool = tools.find(|tool| tool.name == "delete_memory").unwrap();
+        let description = &tool.description;
+        assert!(description.starts_with(stated), "{description}");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
     let wren = TestAgent::new(&DUPLICATES).await;
     let options = RefineOptions {

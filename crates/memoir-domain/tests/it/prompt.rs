@@ -348,7 +348,7 @@ fn spec_3_5_a_style_that_imitates_the_status_does_not_pass_for_it() {
 fn spec_3_8_the_tools_as_a_model_is_sent_them() {
     let tools = Tool::ALL.map(|tool| {
         serde_json::json!({
-            "name": tool.as_str(), "description": tool.description(), "parameters": tool.parameters(),
+            "name": tool.as_str(), "description": tool.description(false), "parameters": tool.parameters(),
         })
     });
     insta::assert_json_snapshot!(tools);
@@ -358,6 +358,15 @@ fn spec_3_8_the_tools_as_a_model_is_sent_them() {
         for (name, property) in parameters["properties"].as_object().unwrap() {
             assert!(property["type"].is_string(), "{name} has one plain type");
         }
+    }
+}
+
+#[test]
+fn spec_3_14_under_off_no_tool_is_said_to_move_to_the_archive() {
+    for tool in [Tool::Consolidate, Tool::Update, Tool::Delete] {
+        assert!(tool.description(false).contains("archive"), "{tool}");
+        let off = tool.description(true);
+        assert!(!off.contains("archive"), "{tool}: {off}");
     }
 }
 

@@ -81,7 +81,7 @@ async fn say(prompt: Prompt, mode: Option<Mode>, more: Vec<ModelMessage>) -> Rep
         .filter(|tool| mode.is_some_and(|mode| tool.is_in(mode)))
         .map(|tool| OfferedTool {
             name: tool.as_str().to_owned(),
-            description: tool.description().to_owned(),
+            description: tool.description(false).to_owned(),
             parameters: tool.parameters(),
         });
     let mut messages = vec![ModelMessage::User(prompt.user)];

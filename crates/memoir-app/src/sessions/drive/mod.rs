@@ -187,7 +187,7 @@ impl<'a> Drive<'a> {
         let session = self.hold.agent.views().session(self.hold.id).await?;
         Ok(SessionEvent::Opened {
             prompt: opened.prompt,
-            tools: super::tool_definitions(session.mode),
+            tools: super::tool_definitions(session.mode, session.loss_guard),
         })
     }
 

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn spec_3_16_a_call_that_was_typed_is_distinguished_from_talk_of_a_tool() {
-        let tools = tool_definitions(Mode::Full);
+        let tools = tool_definitions(Mode::Full, None);
         for text in [
             "delete_memory(id=17)",
             "delete_memory({\"id\": 17})",

@@ -102,9 +102,8 @@ fn attempt(
     check_immutable(&limits, &members)?;
     let plan = Plan::new(view, &limits, edit, members);
     plan.check_origins()?;
-    if in_place.is_some_and(|memory| memory.is_summary) {
-        let number = in_place.map_or(Number(0), |memory| memory.number);
-        return Err(Refusal::SummaryInPlace(number));
+    if let Some(memory) = in_place.filter(|memory| memory.is_summary) {
+        return Err(Refusal::SummaryInPlace(memory.number));
     }
     plan.check_guard()?;
     // Under `off` the core size alone decides (SPEC 3.14).

@@ -47,9 +47,12 @@ impl Tool {
         matches!(self, Self::Consolidate | Self::Update | Self::Delete)
     }
 
-    /// Its description for the model.
-    pub fn description(self) -> &'static str {
+    /// Its description for the model; `is_off` under the loss guard `off`.
+    pub fn description(self, is_off: bool) -> &'static str {
         match self {
+            Self::Consolidate if is_off => "Merge two to ten core memories into one. One edit.",
+            Self::Update if is_off => "Rewrite one core memory in place. One edit.",
+            Self::Delete if is_off => "Discard one to ten core memories. One edit.",
             Self::Search => {
                 "Find your core and archival memories by a piece of text, whatever the case, or by their origin \
                  date, oldest first. Give at least one of the three."
