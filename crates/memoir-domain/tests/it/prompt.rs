@@ -119,6 +119,26 @@ fn spec_3_3_consent_is_requested_with_the_agents_own_prompt_and_context() {
 }
 
 #[test]
+fn spec_3_3_the_request_for_consent_states_which_duplicates_code_joins() {
+    for (how, joined) in [
+        ("exact", "exact duplicates, without"),
+        (
+            "ignore_case",
+            "exact duplicates and those that differ in case alone, without",
+        ),
+    ] {
+        for mode in Mode::ALL {
+            let mut world = example("archive");
+            world.set(Field::DuplicateMatch, how);
+            world.begin(mode).unwrap();
+            let asked = consent(&world).user;
+            let stated = format!("Before you begin, code joins {joined} reading them.");
+            assert!(asked.expose().contains(&stated), "{}", asked.expose());
+        }
+    }
+}
+
+#[test]
 fn spec_3_5_the_frame_takes_at_most_seven_hundred_tokens() {
     let frame = |mut world: World, mode: Mode, rehearsal: bool| {
         world.begin(mode).unwrap();

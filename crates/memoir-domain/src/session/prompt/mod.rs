@@ -282,6 +282,11 @@ pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Promp
     if session.rehearsal {
         what.push(CONSENT_REHEARSAL.trim().to_owned());
     }
+    let case = match agent.settings.effective_duplicate_match() {
+        crate::text::DuplicateMatch::Exact => "",
+        crate::text::DuplicateMatch::IgnoreCase => " and those that differ in case alone",
+    };
+    let what = fill(&what.join("\n\n"), &[("{case}", case.to_owned())]);
     let user = fill(
         CONSENT.trim(),
         &[
@@ -292,7 +297,7 @@ pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Promp
                 agent.settings.effective_core_token_budget().to_string(),
             ),
             ("{over_or_within}", over_or_within(agent)),
-            ("{what}", what.join("\n\n")),
+            ("{what}", what),
         ],
     );
     with_context(agent, context, user)
