@@ -416,6 +416,29 @@ fn spec_3_14_what_was_written_under_off_is_an_original_of_its_record_and_of_the_
 }
 
 #[test]
+fn spec_3_14_the_floor_counts_only_where_more_than_free_memories_can_leave() {
+    for (guard, mode, removable) in [
+        ("archive", Mode::Full, 301),
+        ("archive", Mode::DedupOnly, 600),
+        ("refuse", Mode::Full, 600),
+    ] {
+        let settings = [
+            (Field::LossGuard, Some(guard)),
+            (Field::CoreTokenBudget, Some("1000")),
+            (Field::RefinementThreshold, Some("0.5")),
+        ];
+        let mut world = World::of(&settings).saving(&[&padding(BALLAST), "tea", "TEA"]);
+        world.open(mode);
+        let result = world.delete(3);
+        assert_eq!(
+            (&result["core_tokens"], &result["removable_tokens"]),
+            (&json!(1_201), &json!(removable)),
+            "{guard} {mode:?}"
+        );
+    }
+}
+
+#[test]
 fn spec_3_14_a_session_is_bound_by_the_stricter_guard_of_its_start_and_now() {
     let mut world = World::session(&["tea", "wool"]);
     world.set(Field::LossGuard, "off");

@@ -304,7 +304,9 @@ impl SessionLimits {
     /// The tokens that can still leave before the breaker trips or the floor is reached.
     pub fn removable_tokens(&self, gauge: &Gauge) -> u64 {
         let by_breaker = gauge.removable_tokens();
-        match self.is_over_budget && self.guard != LossGuard::Off {
+        // Where nothing can leave but what is free, no floor binds.
+        let has_floor = self.guard == LossGuard::Archive && self.mode == Mode::Full;
+        match self.is_over_budget && has_floor {
             true => by_breaker.min(gauge.core_tokens.saturating_sub(self.floor())),
             false => by_breaker,
         }
