@@ -592,6 +592,8 @@ fn end(
     // Before the journal entry is drafted, which is no part of the core size in any case.
     session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
     session.end(state, Some(why), now);
+    let agents = agent.settings.effective_refinement_threshold();
+    session.threshold = session.threshold.map(|fixed| fixed.stricter(agents));
     session.reason.clone_from(&reason);
     if !session.rehearsal {
         agent.note_attempt_end();

@@ -237,7 +237,7 @@ pub struct Session {
     pub pre_session_tokens: Option<u64>,
     /// The core size when it ended; `None` before, and where it was never opened.
     pub post_session_tokens: Option<u64>,
-    /// The breaker's threshold, fixed when it was opened; `None` before.
+    /// The breaker's threshold, fixed when it was opened; once it ended, the stricter one that held. `None` before.
     #[serde(default, deserialize_with = "stored_threshold")]
     pub threshold: Option<Threshold>,
     /// Successful edits.

@@ -192,6 +192,7 @@ pub(crate) fn end_session(
     if let Some(mut session) = draft.session().cloned() {
         session.end(State::RolledBack, Some(limit), now);
         session.post_session_tokens = session.pre_session_tokens.map(|_| core_tokens);
+        session.threshold = session.threshold.map(|_| gauge.threshold);
         draft.put_session(session);
     }
     let facts = draft

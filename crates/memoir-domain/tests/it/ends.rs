@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     SessionId,
-    agent::{Attempt, Field},
+    agent::{Attempt, Field, Threshold},
     audit::{Action, Actor},
     lifecycle::{self, NothingToRefine, Start, StartRefusal},
     memory::Kind,
@@ -311,6 +311,30 @@ fn spec_3_15_the_rollback_of_a_session_without_tools_yet_reports_no_change_of_th
         (&json!(4), &json!(4))
     );
     world.check_replay();
+}
+
+#[test]
+fn spec_3_13_an_ended_session_states_the_threshold_that_held() {
+    type End = fn(&mut World);
+    let ends: [End; 3] = [
+        |world| drop(world.complete()),
+        World::roll_back,
+        |world| {
+            let (agent, session) = (world.agent.clone(), world.last_session().clone());
+            let why = EndReason::Cancelled;
+            let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
+            world.apply(decision);
+        },
+    ];
+    for end in ends {
+        for (set, held) in [("0.9", 0.9), ("0.5", 0.75)] {
+            let mut world = World::session(&["tea", "wool"]);
+            world.set(Field::RefinementThreshold, set);
+            end(&mut world);
+            let held = Threshold::new(held).unwrap();
+            assert_eq!(world.last_session().threshold, Some(held));
+        }
+    }
 }
 
 #[test]

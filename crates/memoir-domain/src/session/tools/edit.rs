@@ -983,6 +983,7 @@ fn complete(
     }
     session.summary = Some(summary.clone());
     session.end(State::Completed, None, now);
+    session.threshold = Some(gauge.threshold);
     session.post_session_tokens = Some(gauge.core_tokens);
     draft.note_refinement();
     let entry = session_entry::completed(&session, &gauge, summary.expose());
