@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     agent::{
-        Agent, Attempt, LedgerPosition, LossGuard, Mode,
+        Agent, Attempt, LedgerPosition, LossGuard, Mode, has_placeholder,
         schedule::{self, Trigger},
     },
     change::{
@@ -359,7 +359,8 @@ pub fn open(
     }
 }
 
-/// The ledger, with near duplicates where they are wanted. Both together keep to the room.
+/// The ledger, with near duplicates where they are wanted. Both together keep to the room, with what the agent's own
+/// style repeats.
 fn list(
     agent: &Agent,
     limits: &SessionLimits,
@@ -385,7 +386,11 @@ fn list(
     let tags = &limits.immutable_tags;
     let stays = Stays::of(limits, memories);
     // Pairs first, rows with the remaining room: there are few pairs, and they name what to check.
-    let budget = room.tokens.saturating_sub(taken);
+    let style = agent.settings.refinement_prompt.as_ref();
+    let style = style.map_or("", PrivateText::expose);
+    let repeats = |name: &str| u64::from(has_placeholder(style, name));
+    let identity = repeats("system_prompt") * tokens(&prompt::identity(agent));
+    let budget = room.tokens.saturating_sub(taken + identity) / (1 + repeats("core_memories"));
     Ledger {
         near_duplicates: pairs,
         may_leave: stays.may_leave,

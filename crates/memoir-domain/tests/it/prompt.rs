@@ -551,6 +551,24 @@ fn spec_3_6_pairs_that_look_alike_are_listed_where_wanted_and_quoted() {
 }
 
 #[test]
+fn spec_3_7_a_style_that_repeats_the_list_or_the_system_prompt_leaves_room_for_both() {
+    for (style, listed) in [
+        (None, 4),
+        (Some("Mine: %{system_prompt}"), 3),
+        (Some("Mine: %{core_memories}"), 2),
+    ] {
+        let settings = [
+            (Field::SystemPrompt, Some("I am Wren.")),
+            (Field::RefinementPrompt, style),
+        ];
+        let mut world = World::of(&settings).saving(&["a", "b", "c", "d", "e"]);
+        // Room for four rows.
+        world.ledger_budget = 38;
+        assert_eq!(world.open(Mode::Full).ledger.listed, listed, "{style:?}");
+    }
+}
+
+#[test]
 fn spec_3_7_where_nothing_follows_the_ledger_begins_anew() {
     let mut world = World::with(&["a", "b", "c"]);
     world.ledger_budget = 22;

@@ -201,14 +201,12 @@ fn status(
         format!("- Limit: {}", gauge.allowance()),
     ];
     let bound = matches!(kind, SessionKind::WithinBudget | SessionKind::OverBudget);
-    if kind == SessionKind::OverBudget {
-        // Only the limit that binds: the breaker's may be the higher one.
-        if limits.floor() > gauge.least_allowed() {
-            lines.push(format!(
-                "- Floor: at least {} tokens (nine tenths of the budget) stay in core",
-                limits.floor()
-            ));
-        }
+    // Only the limit that binds: the breaker's may be the higher one.
+    if kind == SessionKind::OverBudget && limits.floor() > gauge.least_allowed() {
+        lines.push(format!(
+            "- Floor: at least {} tokens (nine tenths of the budget) stay in core",
+            limits.floor()
+        ));
     }
     // Within the budget only a rewritten memory becomes a summary: the limit binds where little of it is left.
     let most = limits.most_of_summaries();
