@@ -212,6 +212,23 @@ impl IntoResponse for PageFailure {
     }
 }
 
+/// The response of a handler that ends before its page: of a failure, another page or a redirect.
+pub(crate) struct EarlyResponse(pub(crate) Response);
+
+pub(crate) type EarlyResult = Result<Response, EarlyResponse>;
+
+impl<E: Into<PageFailure>> From<E> for EarlyResponse {
+    fn from(failure: E) -> Self {
+        Self(failure.into().into_response())
+    }
+}
+
+impl IntoResponse for EarlyResponse {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
 fn heading(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 | 413 => "That could not be read",

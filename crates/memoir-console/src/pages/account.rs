@@ -8,7 +8,7 @@ use memoir_domain::{PrivateText, TokenId};
 use super::code::CODE;
 use crate::{
     Console, SignInRefusal,
-    answer::{PageResult, page_of, see_other},
+    answer::{EarlyResponse, PageResult, page_of, see_other},
     browser::Visitor,
     field::LabelledField,
     form::{DoneQuery, PageQuery, SentForm},
@@ -29,11 +29,11 @@ pub(super) async fn prove(
     visitor: &Visitor,
     form: &SentForm,
     again: impl FnOnce(&SignInRefusal) -> Response,
-) -> Result<VerifiedUser, Response> {
+) -> Result<VerifiedUser, EarlyResponse> {
     let password = PrivateText::from(form.field(PASSWORD));
     let code = PrivateText::from(form.field(CODE));
     let proven = console.prove(head, visitor, &password, &code).await;
-    proven.map_err(|refusal| page_of(refusal.status, again(&refusal)))
+    proven.map_err(|refusal| EarlyResponse(page_of(refusal.status, again(&refusal))))
 }
 
 /// The link back.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Console, SignInRefusal,
-    answer::{PageResult, page_of},
+    answer::{EarlyResult, PageResult, page_of},
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
@@ -49,7 +49,7 @@ pub(crate) async fn change(
     visitor: Visitor,
     form: SentForm,
     head: Parts,
-) -> PageResult {
+) -> EarlyResult {
     let mut faults = Faults::default();
     // Before the proof, which would use up a code for a password that is not taken.
     check_new(&form, NEW, AGAIN, &mut faults);
@@ -58,14 +58,11 @@ pub(crate) async fn change(
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
     }
     let again = |refusal: &SignInRefusal| sheet(&visitor, &faults, Some(refusal));
-    let proven = match prove(&console, &head, &visitor, &form, again).await {
-        Ok(proven) => proven,
-        Err(refused) => return Ok(refused),
-    };
+    let proven = prove(&console, &head, &visitor, &form, again).await?;
     let new = PrivateText::from(form.field(NEW.0));
     let made = visitor.change_password(proven, &new).await?;
     // A new sign-in: the one of this browser ended with all the others.
-    browser::enter(&console, &made, "/account?done=password")
+    Ok(browser::enter(&console, &made, "/account?done=password")?)
 }
 
 fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) -> Response {

@@ -1,15 +1,15 @@
 //! `/access/{request}/…`: the text that an access grant covers, under a banner with visitor, scope and purpose (SPEC
 //! 5.2).
 //!
-//! Only these pages show an agent's text, and those of the personal page (`own`). It comes from an [`AgentLens`] under that one grant, which records each read
-//! before it returns anything. A page whose grant ended while it was rendered is not sent.
+//! Only these pages and the personal page (`own`) show an agent's text. It comes from an [`AgentLens`] under that one
+//! grant, which records each read before it returns anything. A page whose grant ended meanwhile is not sent.
 //!
 //! In the open page its script (`assets/access.js`) removes the text at the end. It counts the remaining time from the
 //! server since the page's request, by two clocks of the browser. It asks for the state every three seconds, and hides
 //! the text after ten without a response. A page that is left keeps no text, and is loaded again on return. Without
 //! scripts a `Refresh` header redirects the browser a second before the end.
 
-use axum::{extract::Path, response::Response};
+use axum::extract::Path;
 use maud::{Markup, html};
 use memoir_app::{
     AgentLens, MemoryPage, RecordFilter, ShownAgent, ShownMemory, ShownRecord, ShownSession,
@@ -30,7 +30,7 @@ use super::{
     settings::{fields::label, setting, setting_value},
 };
 use crate::{
-    answer::{PageFailure, PageResult, see_other},
+    answer::{EarlyResponse, EarlyResult, PageFailure, see_other},
     assets::PageScript,
     browser::Visitor,
     form::{self, PageQuery},
@@ -71,18 +71,18 @@ impl AuthorizedRead {
         visitor: Visitor,
         request: &str,
         covers: impl Fn(&ShownRequest) -> bool,
-    ) -> Result<Result<Self, Response>, PageFailure> {
+    ) -> Result<Self, EarlyResponse> {
         let shown_request = ShownRequest::find(visitor, request).await?;
         // For the redirect only: the lens refuses reads without a grant.
         if !(shown_request.is_own() && shown_request.is_granted() && covers(&shown_request)) {
-            return Ok(Err(see_other(&shown_request.path())));
+            return Err(EarlyResponse(see_other(&shown_request.path())));
         }
         let viewer = shown_request.visitor.viewer();
         let viewer = viewer.under(shown_request.request.id);
-        Ok(Ok(Self {
+        Ok(Self {
             shown_request,
             viewer,
-        }))
+        })
     }
 
     /// The agent, under that grant alone.
@@ -95,7 +95,7 @@ impl AuthorizedRead {
         visitor: Visitor,
         request: &str,
         part: ReadingPart,
-    ) -> Result<Result<Self, Response>, PageFailure> {
+    ) -> Result<Self, EarlyResponse> {
         let covers = |shown_request: &ShownRequest| {
             let scope = shown_request.request.scope;
             scope.is_some_and(|scope| part.is_in(scope))
@@ -104,7 +104,7 @@ impl AuthorizedRead {
     }
 
     /// The page with the text. None of it is sent where the grant ended meanwhile.
-    async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> PageResult {
+    async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> EarlyResult {
         // Since the text was read, the agent may have revoked the grant.
         self.shown_request.look_again().await?;
         let path = self.shown_request.path();
@@ -229,11 +229,8 @@ pub(crate) async fn memories(
     visitor: Visitor,
     Path(request): Path<String>,
     PageQuery(query): PageQuery<ReadingQuery>,
-) -> PageResult {
-    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await? {
-        Ok(look) => look,
-        Err(elsewhere) => return Ok(elsewhere),
-    };
+) -> EarlyResult {
+    let look = AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await?;
     let page = query.page(look.shown_request.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
     // Memories outside of the grant come without text, and are not shown.
@@ -322,11 +319,8 @@ pub(crate) async fn sessions(
     visitor: Visitor,
     Path(request): Path<String>,
     PageQuery(query): PageQuery<ReadingQuery>,
-) -> PageResult {
-    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Sessions).await? {
-        Ok(look) => look,
-        Err(elsewhere) => return Ok(elsewhere),
-    };
+) -> EarlyResult {
+    let look = AuthorizedRead::at(visitor, &request, ReadingPart::Sessions).await?;
     let before = form::place(query.at, query.session.as_deref())?;
     // Without text, which is on the pages of the sessions.
     let agent = &look.shown_request.agent;
@@ -354,17 +348,14 @@ pub(crate) async fn session(
     visitor: Visitor,
     Path((request, session)): Path<(String, String)>,
     PageQuery(query): PageQuery<ReadingQuery>,
-) -> PageResult {
+) -> EarlyResult {
     let covers = |shown_request: &ShownRequest| {
         // Identifiers are compared as texts, since the address may hold any text.
         let own = shown_request.request.session_id.map(|id| id.to_string());
         shown_request.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
     };
-    let look = match AuthorizedRead::begin(visitor, &request, covers).await? {
-        Ok(look) => look,
-        Err(elsewhere) => return Ok(elsewhere),
-    };
+    let look = AuthorizedRead::begin(visitor, &request, covers).await?;
     // `own_session_id` fails where the session in the address is of another agent.
     let settings = look.shown_request.agent.settings();
     let id = settings.own_session_id(&session).await?;
@@ -435,11 +426,8 @@ pub(crate) async fn records(
     visitor: Visitor,
     Path(request): Path<String>,
     PageQuery(query): PageQuery<ReadingQuery>,
-) -> PageResult {
-    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Records).await? {
-        Ok(look) => look,
-        Err(elsewhere) => return Ok(elsewhere),
-    };
+) -> EarlyResult {
+    let look = AuthorizedRead::at(visitor, &request, ReadingPart::Records).await?;
     let path = format!("{}/records", look.shown_request.path());
     let records = records_after(&look, &RecordFilter::default(), &query, &path).await?;
     let read = html! { h2.hidden { "Records, the oldest first" } (records) };
@@ -524,11 +512,8 @@ fn side_words(side: &Value) -> Markup {
     }
 }
 
-pub(crate) async fn prompts(visitor: Visitor, Path(request): Path<String>) -> PageResult {
-    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Prompts).await? {
-        Ok(look) => look,
-        Err(elsewhere) => return Ok(elsewhere),
-    };
+pub(crate) async fn prompts(visitor: Visitor, Path(request): Path<String>) -> EarlyResult {
+    let look = AuthorizedRead::at(visitor, &request, ReadingPart::Prompts).await?;
     let view = look.lens().show().await?;
     let heading = format!("Prompts of {}", look.shown_request.agent.name());
     let read = prompt_words(&view);

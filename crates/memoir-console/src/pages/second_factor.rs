@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Console, SignInRefusal,
-    answer::{PageResult, page_of, see_other},
+    answer::{EarlyResult, PageResult, page_of, see_other},
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
@@ -47,7 +47,7 @@ pub(crate) async fn turn_on(
     visitor: Visitor,
     form: SentForm,
     head: Parts,
-) -> PageResult {
+) -> EarlyResult {
     let mut faults = Faults::default();
     let sealed = form.field(OFFERED);
     let Some(offer) = visitor.offered(sealed).await? else {
@@ -63,10 +63,7 @@ pub(crate) async fn turn_on(
         return Ok(wrong_device(&visitor, &offer, faults));
     }
     let again = |refusal: &SignInRefusal| setting_up(&visitor, &offer, &faults, Some(refusal));
-    let proven = match prove(&console, &head, &visitor, &form, again).await {
-        Ok(proven) => proven,
-        Err(refused) => return Ok(refused),
-    };
+    let proven = prove(&console, &head, &visitor, &form, again).await?;
     match visitor
         .turn_on_second_factor(proven, sealed, &fresh)
         .await?
@@ -174,14 +171,11 @@ pub(crate) async fn turn_off(
     visitor: Visitor,
     form: SentForm,
     head: Parts,
-) -> PageResult {
+) -> EarlyResult {
     let again = |refusal: &SignInRefusal| asking(&visitor, &OFF, Some(refusal));
-    let proven = match prove(&console, &head, &visitor, &form, again).await {
-        Ok(proven) => proven,
-        Err(refused) => return Ok(refused),
-    };
+    let proven = prove(&console, &head, &visitor, &form, again).await?;
     let made = visitor.turn_off_second_factor(proven).await?;
-    browser::enter(&console, &made, "/account?done=factor-off")
+    Ok(browser::enter(&console, &made, "/account?done=factor-off")?)
 }
 
 pub(crate) async fn show_codes(visitor: Visitor) -> PageResult {
@@ -193,12 +187,9 @@ pub(crate) async fn renew_codes(
     visitor: Visitor,
     form: SentForm,
     head: Parts,
-) -> PageResult {
+) -> EarlyResult {
     let again = |refusal: &SignInRefusal| asking(&visitor, &CODES, Some(refusal));
-    let proven = match prove(&console, &head, &visitor, &form, again).await {
-        Ok(proven) => proven,
-        Err(refused) => return Ok(refused),
-    };
+    let proven = prove(&console, &head, &visitor, &form, again).await?;
     match visitor.renew_recovery_codes(proven).await? {
         Some(codes) => Ok(shown_once(&visitor, "New recovery codes", &codes)),
         // The second factor was turned off meanwhile.
