@@ -223,10 +223,7 @@ async fn check_session(
     is_covered: bool,
 ) -> Result<(), Failure> {
     let sides = async |viewer: Viewer| -> Result<Vec<(bool, bool)>, Error> {
-        let filter = RecordFilter {
-            session: Some(id),
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::of_session(id);
         let lens = resident.agent.views().seen_by(viewer);
         let records = lens.records(&filter).await?;
         let sides = records.iter().map(|record| {

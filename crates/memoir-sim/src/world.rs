@@ -422,10 +422,7 @@ impl World {
         ensure!(session.edits <= 10, "3.11", "{} edits", session.edits);
         ensure!(session.ended_at.is_some(), "3.16", "an end without a time");
         let lens = resident.agent.lens();
-        let filter = RecordFilter {
-            session: Some(id),
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::of_session(id);
         let records = lens.records(&filter).await?;
         let ends = records.iter().filter(|one| one.action.is_session_end());
         let ends = ends.count();

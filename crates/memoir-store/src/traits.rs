@@ -170,6 +170,32 @@ pub struct RecordFilter {
     pub first: Option<u32>,
 }
 
+impl RecordFilter {
+    /// All of one session.
+    pub fn of_session(id: SessionId) -> Self {
+        Self {
+            session: Some(id),
+            ..Self::default()
+        }
+    }
+
+    /// All of these actions.
+    pub fn of_actions(actions: impl Into<Vec<Action>>) -> Self {
+        Self {
+            actions: actions.into(),
+            ..Self::default()
+        }
+    }
+
+    /// All from this sequence number on.
+    pub fn from_record(seq: u64) -> Self {
+        Self {
+            from_seq: seq,
+            ..Self::default()
+        }
+    }
+}
+
 /// How many days ahead a due time can be: a week of a weekly slot, and a day by which a time may be ahead itself. A
 /// later one was written before the clock was set back, and is proposed as due, so that it is checked again.
 pub const FURTHEST_DAYS: i64 = 9;

@@ -586,10 +586,9 @@ impl AgentHandle {
             }
         }
         let mut filter = RecordFilter {
-            actions: [LIFE_ACTIONS, ACCESS_ACTIONS].concat(),
             since: Some(since),
             first: Some(PAGE),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([LIFE_ACTIONS, ACCESS_ACTIONS].concat())
         };
         loop {
             let _room = self.room_for_records(&filter).await?;

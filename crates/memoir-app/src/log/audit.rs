@@ -65,10 +65,7 @@ impl AgentLog<'_> {
     /// Waits for room for the log from the record at `first` on: before memories are loaded, because a task with room
     /// waits for no more.
     pub(crate) async fn room_from(self, first: u64) -> Result<Option<HeldRoom>> {
-        let filter = RecordFilter {
-            from_seq: first,
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::from_record(first);
         self.room_for_records(&filter).await
     }
 
@@ -108,10 +105,7 @@ impl AgentLog<'_> {
 
     /// One page of at most `most` sealed records from the one at `from_seq` on, oldest first.
     pub(crate) async fn page_from(self, from_seq: u64, most: u32) -> Result<RecordRows> {
-        let filter = RecordFilter {
-            from_seq,
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::from_record(from_seq);
         let page = self.page_of(filter, most).await?;
         let room = self.room_for_sizes(&page.sizes).await?;
         let rows = self.memoir.store.records(self.scope, &page.filter).await?;
@@ -124,10 +118,7 @@ impl AgentLog<'_> {
 
     /// The agent's log from the record at `first` on, without a gap up to its end, in the room of [`Self::room_from`].
     pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
-        let filter = RecordFilter {
-            from_seq: first,
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::from_record(first);
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let next = loaded.agent.next_seq;
         let seqs = rows.iter().map(|row| row.seq);

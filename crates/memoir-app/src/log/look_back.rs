@@ -254,9 +254,8 @@ impl AgentLog<'_> {
     ) -> Result<(Vec<Record>, [u8; 32])> {
         let end = end.min(loaded.agent.next_seq);
         let filter = RecordFilter {
-            from_seq: first,
             before_seq: Some(end),
-            ..RecordFilter::default()
+            ..RecordFilter::from_record(first)
         };
         let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;

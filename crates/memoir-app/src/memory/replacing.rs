@@ -36,11 +36,10 @@ impl Memories<'_> {
     /// is called: a replacement that is written in between makes the decision a conflict.
     pub(crate) async fn replacing(self, memories: &MemoryList) -> Result<Replacing> {
         let filter = RecordFilter {
-            actions: vec![Action::MemoryReplaced],
             since: Some(self.memoir.now().plus_days(-WEEK_DAYS)),
             // Beyond the limit the count is irrelevant.
             last: Some(WEEK_LIMIT),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::MemoryReplaced])
         };
         let replaced = self.memoir.store.record_sizes(self.scope, &filter).await?;
         Ok(Replacing::new(

@@ -314,9 +314,8 @@ impl Memories<'_> {
             };
         }
         let filter = RecordFilter {
-            from_seq: of.last_seq,
             before_seq: Some(loaded.agent.next_seq),
-            ..RecordFilter::default()
+            ..RecordFilter::from_record(of.last_seq)
         };
         let _room = self.room_for_records(&filter).await?;
         let mut records = self.memoir.store.records(self.scope, &filter).await?;

@@ -180,10 +180,7 @@ impl Memories<'_> {
     }
 
     async fn imports(self) -> Result<(Vec<Extent>, Vec<Extent>)> {
-        let filter = RecordFilter {
-            actions: vec![Action::MemoriesImported, Action::ImportUndone],
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::of_actions([Action::MemoriesImported, Action::ImportUndone]);
         let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         // The facts are not sealed and list the numbers that an import gave, so no record has to be opened.

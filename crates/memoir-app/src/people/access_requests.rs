@@ -183,10 +183,9 @@ impl Grants<'_> {
             return Ok(None);
         }
         let filter = RecordFilter {
-            actions: vec![Action::AccessRevoked],
             since: request.ended_at,
             until: request.ended_at,
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::AccessRevoked])
         };
         for row in self.memoir.store.records(self.scope, &filter).await? {
             let record = codec::record(None, row)?;

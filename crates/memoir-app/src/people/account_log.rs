@@ -162,9 +162,8 @@ impl Account {
     pub(crate) async fn is_put_back(&self, user: &User) -> Result<bool> {
         let actions = Action::ALL.into_iter();
         let filter = RecordFilter {
-            from_seq: user.open.seq + 1,
             actions: actions.filter(|action| action.changes_user()).collect(),
-            ..RecordFilter::default()
+            ..RecordFilter::from_record(user.open.seq + 1)
         };
         let scope = AgentScope::of_account(self.id);
         let rows = self.memoir.store.records(scope, &filter).await?;
@@ -207,9 +206,8 @@ impl Memoir {
     /// Whether the logs of the accounts show that there ever was an administrator with a name.
     pub(crate) async fn logs_tell_of_users(&self) -> Result<bool> {
         let filter = RecordFilter {
-            actions: vec![Action::UserCreated],
             first: Some(1),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::UserCreated])
         };
         for account in self.store.accounts().await? {
             let scope = AgentScope::of_account(account.id);
@@ -231,9 +229,8 @@ impl Memoir {
             Some(closing) => closing,
         };
         let filter = RecordFilter {
-            actions: vec![Action::InstallationClosed, Action::InstallationOpened],
             last: Some(1),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::InstallationClosed, Action::InstallationOpened])
         };
         let mut last: Option<AuditRow> = None;
         for account in self.store.accounts().await? {

@@ -124,10 +124,9 @@ impl OwnAgent {
             return Ok(Vec::new());
         }
         let filter = RecordFilter {
-            actions: vec![Action::AgentConfigureQuestioned],
             since: Some(self.memoir.now().plus_seconds(-CONFIRM_SECONDS)),
             last: Some(ASKED),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::AgentConfigureQuestioned])
         };
         self.log().load_records(&filter).await
     }
@@ -157,10 +156,9 @@ impl AgentSettings<'_> {
         let mut before_seq = None;
         loop {
             let filter = RecordFilter {
-                actions: vec![Action::AgentConfigured],
                 before_seq,
                 last: Some(AT_ONCE),
-                ..RecordFilter::default()
+                ..RecordFilter::of_actions([Action::AgentConfigured])
             };
             let records = self.log().load_records(&filter).await?;
             let Some(oldest) = records.first() else {

@@ -452,9 +452,8 @@ impl Sessions<'_> {
             return Ok(Vec::new());
         };
         let filter = RecordFilter {
-            from_seq: first.seq,
             actions: vec![Action::MemoryRestored],
-            ..RecordFilter::default()
+            ..RecordFilter::from_record(first.seq)
         };
         let mut acts = self.log().load_records(&filter).await?;
         acts.retain(rollback::is_confirmation);
@@ -462,10 +461,7 @@ impl Sessions<'_> {
     }
 
     async fn edit_records(self, id: SessionId) -> Result<Vec<Record>> {
-        let filter = RecordFilter {
-            session: Some(id),
-            ..RecordFilter::default()
-        };
+        let filter = RecordFilter::of_session(id);
         let mut history = self.log().load_records(&filter).await?;
         history.retain(|record| record.action.is_session_edit());
         Ok(history)

@@ -272,9 +272,8 @@ impl Live {
         }
         let filter = RecordFilter {
             from_seq: self.seen.seq + 1,
-            session: Some(self.id),
             first: Some(AT_ONCE),
-            ..RecordFilter::default()
+            ..RecordFilter::of_session(self.id)
         };
         let key = match self.access_level {
             AccessLevel::Words => self.agent.key().await?,

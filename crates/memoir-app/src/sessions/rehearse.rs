@@ -306,11 +306,10 @@ impl Sessions<'_> {
         let filter = RecordFilter {
             // The first one made the agent.
             from_seq: 2,
-            actions: vec![Action::AgentConfigured],
             actor: Some(ActorKind::Administrator),
             since: Some(rehearsed.started_at),
             first: Some(READ_CHANGES),
-            ..RecordFilter::default()
+            ..RecordFilter::of_actions([Action::AgentConfigured])
         };
         let _room = self.room_for_records(&filter).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;

@@ -190,9 +190,8 @@ impl Sessions<'_> {
 
     async fn log_since(self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
         let own = RecordFilter {
-            session: Some(id),
             first: Some(1),
-            ..RecordFilter::default()
+            ..RecordFilter::of_session(id)
         };
         let own = self.memoir.store.records(self.scope, &own).await?;
         let Some(first) = own.first() else {

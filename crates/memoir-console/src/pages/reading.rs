@@ -360,10 +360,7 @@ pub(crate) async fn session(
     let settings = look.shown_request.agent.settings();
     let id = settings.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
-    let filter = RecordFilter {
-        session: Some(id),
-        ..RecordFilter::default()
-    };
+    let filter = RecordFilter::of_session(id);
     let path = format!("{}/sessions/{id}", look.shown_request.path());
     let records = records_after(&look, &filter, &query, &path).await?;
     let read = html! {

@@ -50,10 +50,7 @@ impl TimelinePage {
         session: SessionId,
         before: Option<u64>,
     ) -> Result<Self, PageFailure> {
-        let search = RecordFilter {
-            session: Some(session),
-            ..RecordFilter::default()
-        };
+        let search = RecordFilter::of_session(session);
         let views = agent.views();
         let mut records = views.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = form::cut(&mut records, AT_ONCE as usize).is_some();

@@ -137,11 +137,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
         Ran::NotDue | Ran::NothingToRefine(_) | Ran::Interrupted => return Ok(None),
     };
-    let query = RecordFilter {
-        session: Some(session.id),
-        ..RecordFilter::default()
-    };
-    let records = lens.records(&query).await?;
+    let records = lens.records(&RecordFilter::of_session(session.id)).await?;
     let after = lens.memories(true).await?;
     Ok(Some(DemoOutput {
         agent: agent.name().to_owned(),

@@ -41,11 +41,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         return output::document(&session);
     }
-    let query = RecordFilter {
-        session: Some(id),
-        ..RecordFilter::default()
-    };
-    let records = lens.records(&query).await?;
+    let records = lens.records(&RecordFilter::of_session(id)).await?;
     let mut text = show::session::outcome(&session);
     if !records.is_empty() {
         text.push('\n');

@@ -51,10 +51,7 @@ struct SettingsView {
 impl SettingsView {
     /// Reads the changes first: one in between is then among the settings, and reported once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
-        let search = RecordFilter {
-            actions: vec![Action::AgentConfigured],
-            ..RecordFilter::default()
-        };
+        let search = RecordFilter::of_actions([Action::AgentConfigured]);
         let changes = agent.views().search_records(&search, None, LATEST);
         let changes = changes.await?;
         let view = agent.views().show().await?;
