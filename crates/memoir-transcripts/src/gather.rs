@@ -14,6 +14,8 @@ use crate::{
 const ID_BYTES: usize = 200;
 /// Longest name of a speaker, in bytes: a longer text is no name.
 const SPEAKER_BYTES: usize = 400;
+/// What a held message takes beside its text, about: its identifier, speaker, time and place.
+const HELD_BYTES: usize = 256;
 
 /// A message as a format's reader found it.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ pub(crate) struct FoundMessage {
 pub(crate) struct Gathered {
     limits: TranscriptLimits,
     items: VecDeque<Item>,
-    /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes of their texts.
+    /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes that they take.
     #[debug(skip)]
     held: Vec<(FoundMessage, FilePosition)>,
     held_bytes: usize,
@@ -74,12 +76,13 @@ impl Gathered {
         match said {
             Err(reason) => self.skip(place, reason),
             Ok(said) => {
-                self.held_bytes += said.iter().map(|said| said.text.len()).sum::<usize>();
+                let bytes = said.iter().map(|said| HELD_BYTES + said.text.len());
+                self.held_bytes += bytes.sum::<usize>();
                 let said = said.into_iter().rev();
                 self.held.extend(said.map(|said| (said, place.clone())));
             }
         }
-        // Of more text than that, the later half comes before the earlier one.
+        // Of more than that, the later half comes before the earlier one.
         if self.held_bytes > self.limits.conversation_bytes {
             self.release();
         }

@@ -1,8 +1,8 @@
 //! Each format in its real shape, and with its possible faults.
 
-use memoir_transcripts::{Item, TranscriptFormat, TranscriptReport};
+use memoir_transcripts::{Item, TranscriptFormat, TranscriptLimits, TranscriptReport};
 
-use crate::{expect, lines, read};
+use crate::{expect, lines, read, read_within};
 
 #[test]
 fn chatgpt_gives_the_path_that_was_gone_on_with() {
@@ -259,6 +259,24 @@ fn spec_2_6_gemini_s_activity_gives_prompts_and_responses_the_oldest_first() {
     assert_eq!(cut.len(), 8, "{cut:?}");
     assert_eq!(cut[..2], expected[..2]);
     assert_eq!(cut[5..7], expected[6..]);
+}
+
+#[test]
+fn spec_2_6_a_held_prompt_of_gemini_s_activity_counts_with_more_than_its_text() {
+    let entry = |number: u32| format!(r#"{{"header": "Gemini", "title": "Prompted {number}"}}"#);
+    let entries: Vec<String> = (0..9).rev().map(entry).collect();
+    let file = format!("[{}]", entries.join(","));
+    let limits = TranscriptLimits {
+        conversation_bytes: 1 << 10,
+        ..TranscriptLimits::default()
+    };
+    let format = Some(TranscriptFormat::GeminiTakeout);
+    let items = read_within(file.as_bytes(), format, limits);
+    let texts = items.iter().filter_map(|item| match item {
+        Ok(Item::Message(message)) => Some(message.text.expose()),
+        _ => None,
+    });
+    assert_eq!(texts.collect::<String>(), "567812340");
 }
 
 #[test]
