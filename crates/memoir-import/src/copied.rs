@@ -38,8 +38,8 @@ impl<R: Read> Read for Undoubled<R> {
     }
 }
 
-/// Whether a file that begins like this has doubled backslashes. No line has a single one, each is JSON once
-/// that is undone, and one of them is none before, or would have the letters of two line breaks in its text.
+/// Whether a file that begins like this has doubled backslashes: none is single, no line stops being JSON once that is
+/// undone, and one becomes JSON by it, or has the letters of two line breaks in its text before.
 pub(crate) fn is_copied(head: &[u8]) -> bool {
     let is_json = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).is_ok();
     // The last line may be cut off.

@@ -18,14 +18,6 @@ const PROMPTED: &str = "Prompted";
 const OTHERS: [&str; 3] = ["Created", "Used", "Gave feedback"];
 /// The elements of HTML that begin and end a line.
 const BLOCKS: &str = " blockquote br div h1 h2 h3 h4 h5 h6 hr ol p pre table tr ul ";
-const ENTITIES: [(&str, char); 6] = [
-    ("amp", '&'),
-    ("lt", '<'),
-    ("gt", '>'),
-    ("quot", '"'),
-    ("apos", '\''),
-    ("nbsp", ' '),
-];
 
 /// The prompt of an entry, and its response where it has one.
 pub(crate) fn read(entry: Raw<'_>) -> Result<Vec<FoundMessage>, NoMessageReason> {
@@ -116,10 +108,15 @@ fn decoded(text: &str) -> String {
 
 /// The character of that entity; `None` where it is not known.
 fn character(name: &str) -> Option<char> {
-    if let Some((_, character)) = ENTITIES.iter().find(|(entity, _)| *entity == name) {
-        return Some(*character);
-    }
-    let code = name.strip_prefix('#')?;
+    let code = match name {
+        "amp" => return Some('&'),
+        "lt" => return Some('<'),
+        "gt" => return Some('>'),
+        "quot" => return Some('"'),
+        "apos" => return Some('\''),
+        "nbsp" => return Some(' '),
+        _ => name.strip_prefix('#')?,
+    };
     let code = match code.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => code.parse(),
