@@ -10,6 +10,7 @@ mod attack;
 mod authoring;
 mod breaker;
 mod checks;
+mod context;
 mod duplicates;
 mod edits;
 mod ends;

@@ -6,8 +6,6 @@
 mod lines;
 mod omission;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,28 @@
-use super::*;
-use crate::memory::{
-    Place, ReportKind, Tags,
+//! The context: its lines and their order, what its bounds omit, and which texts it opens (SPEC 2.3, 2.4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::{
+    Timestamp,
+    agent::Settings,
+    context::{
+        ArchiveNote, Bounds, ContextCandidate, ContextPlan, ContextText, CoreShare, OmissionRule,
+        PartName, build, parse_core,
+    },
+    memory::{Kind, Memory, NewMemory, Number, Place, ReportKind, Tags, tokens},
     origin::{ActorKind, Origin, SavedBy},
-    test_memory, tokens,
 };
 use proptest::prelude::*;
 
 const DAY: i64 = 86_400;
+
+/// A core memory, recorded by record `number`, with an origin date `number` seconds after 1970.
+fn test_memory(number: u64, content: &str) -> Memory {
+    let at = Timestamp::from_microseconds(0).unwrap();
+    let by = SavedBy::of(ActorKind::Agent);
+    let memory = NewMemory::new(Kind::Core, content.into(), by);
+    memory.into_memory(Number(number), number, at.plus_seconds(number as i64))
+}
 
 fn unbounded() -> Bounds {
     Bounds {
