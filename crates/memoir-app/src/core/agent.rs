@@ -408,14 +408,16 @@ impl AgentHandle {
         }
     }
 
-    /// Waits for room for so many memories.
-    pub(crate) async fn room_for_rows(&self, limit: u32) -> Result<Option<HeldRoom>> {
-        let page = MemoryPage {
-            limit,
-            ..MemoryPage::default()
-        };
-        let query = AgentQuery::of_memories(Selection::Page(page));
-        self.room_for(&query).await
+    /// Waits for room for a page of memories, and reads them.
+    pub(crate) async fn rows_with_room(
+        &self,
+        page: &MemoryPage,
+    ) -> Result<(Vec<MemoryRow>, Option<HeldRoom>)> {
+        let query = AgentQuery::of_memories(Selection::Page(page.clone()));
+        let mut room = self.room_for(&query).await?;
+        let rows = self.memoir.store.memory_page(self.scope, page).await?;
+        load_room::fit(&mut room, &rows);
+        Ok((rows, room))
     }
 
     /// Reads the agent from the store, sealed as stored.

@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use utoipa::ToSchema;
 
 use crate::{
-    core::{Loaded, Result, codec, load_room},
+    core::{Loaded, Result, codec},
     log::AgentLog,
     memory::context::{ContextShare, quarter_name},
     shown::{OriginalCounts, SessionFacts},
@@ -169,9 +169,7 @@ impl AgentLog<'_> {
                     with_discarded: true,
                     ..MemoryPage::default()
                 };
-                let mut room = self.room_for_rows(PAGE).await?;
-                let rows = self.memoir.store.memory_page(self.scope, &page).await?;
-                load_room::fit(&mut room, &rows);
+                let (rows, _room) = self.rows_with_room(&page).await?;
                 rows.iter().for_each(|row| quarters.add(row));
                 after = rows.last().map_or(after, |row| row.number.0);
                 if rows.len() < PAGE as usize {

@@ -36,7 +36,7 @@ use crate::{
     core::{
         ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, check_due,
         check_messages, codec,
-        load_room::{self, HeldRoom},
+        load_room::HeldRoom,
         parallel::{self, run_beside},
     },
     log::{AgentLog, Limits, audit::RecordRows},
@@ -352,10 +352,7 @@ impl AgentLog<'_> {
             with_discarded: true,
             ..MemoryPage::default()
         };
-        let mut room = self.room_for_rows(PAGE).await?;
-        let rows = self.memoir.store.memory_page(self.scope, &page).await?;
-        load_room::fit(&mut room, &rows);
-        Ok((rows, room))
+        self.rows_with_room(&page).await
     }
 
     /// Compares the stored rows with the records that `judge` has followed.

@@ -33,9 +33,7 @@ impl Memories<'_> {
             ..MemoryPage::default()
         };
         loop {
-            let mut room = self.room_for_rows(rows).await?;
-            let found = self.memoir.store.memory_page(self.scope, &page).await?;
-            load_room::fit(&mut room, &found);
+            let (found, room) = self.rows_with_room(&page).await?;
             let is_last = found.len() < rows as usize;
             let last = found.last().map(|row| row.number.0);
             let key = key.clone();

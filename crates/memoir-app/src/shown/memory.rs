@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas};
 use crate::{
-    core::{Error, Result, codec, load_room, spans},
+    core::{Error, Result, codec, spans},
     memory::{
         memories::check_query,
         recall::{RecallPage, ShownMatch, found_among},
@@ -244,9 +244,7 @@ impl Views<'_> {
     pub async fn memory_page(self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let key = loaded.base.key();
-        let mut room = self.room_for_rows(page.limit).await?;
-        let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        load_room::fit(&mut room, &rows);
+        let (rows, _room) = self.rows_with_room(page).await?;
         let memories = crate::core::parallel::map(rows, |row| codec::memory(key, &row))
             .into_iter()
             .collect::<Result<Vec<Memory>>>()?;
