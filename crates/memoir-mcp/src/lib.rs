@@ -193,8 +193,7 @@ impl ServerHandler for AgentTools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let agent = self.agent(&context)?;
-        // Here, since a session refuses an unknown name with a result, and a client expects an error of the
-        // protocol.
+        // Here, since a session refuses an unknown name with a result, and a client expects an error of the protocol.
         if !tools::is_one(&request.name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));
         }

@@ -1,8 +1,7 @@
 //! Anthropic's messages API.
 //!
-//! Content blocks are echoed as received, signed thinking included. The API wants the roles to
-//! alternate and all results of one turn's calls in one user message, so neighbours of the same role
-//! are joined here.
+//! Content blocks are echoed as received, signed thinking included. The API wants the roles to alternate and all
+//! results of one turn's calls in one user message, so neighbours of the same role are joined here.
 
 use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};

@@ -14,8 +14,7 @@ pub enum ModelError {
     /// The provider asks for fewer requests. Retryable.
     #[error("the provider limits the rate of requests{}", after(retry_after))]
     RateLimited {
-        /// How long the provider asks to wait, at most [`ModelError::LONGEST_WAIT`]; `None`: it did
-        /// not say.
+        /// How long the provider asks to wait, at most [`ModelError::LONGEST_WAIT`]; `None`: it did not say.
         retry_after: Option<Duration>,
     },
     /// The provider cannot be reached or cannot respond now. Retryable.
@@ -146,8 +145,7 @@ impl ModelError {
                 code: Some(ErrorCode(CONTENT_FILTER | REFUSAL)),
                 ..
             } | Self::Rejected {
-                // Providers do not agree on the status for a request that is too large: any of the three may be
-                // meant.
+                // Providers do not agree on the status for a request that is too large: any of the three may be meant.
                 status: 400 | 413 | 422,
                 ..
             }

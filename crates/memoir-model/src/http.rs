@@ -106,8 +106,7 @@ impl Endpoint {
         tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");
 
         if !(200..300).contains(&status) {
-            // Gateways send web pages with 502 and 503 too: those are outages, and no wrong
-            // address.
+            // Gateways send web pages with 502 and 503 too: those are outages, and no wrong address.
             let html = is_html(content_type, text) && !is_temporary(status);
             if html {
                 return Err(web_page(status, content_type).into());
@@ -205,8 +204,7 @@ impl Endpoint {
         }
     }
 
-    /// `message` is the provider's own, in lower case; only whether it speaks of certain things
-    /// leaves this function.
+    /// `message` is the provider's own, in lower case; only whether it speaks of certain things leaves this function.
     fn hint(&self, status: u16, unpaid: bool, message: &str) -> Option<String> {
         let Self {
             model, key_place, ..

@@ -220,8 +220,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
             return Err(ModelError::withheld(REFUSAL));
         }
     }
-    // Both are refused when they come back: a message without role, and one that neither says nor
-    // calls anything.
+    // Both are refused when they come back: a message without role, and one that neither says nor calls anything.
     message.entry("role").or_insert_with(|| "assistant".into());
     if tool_calls.is_empty() && message.get("content").is_none_or(Value::is_null) {
         message.insert("content".to_owned(), "".into());

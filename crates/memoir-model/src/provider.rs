@@ -32,9 +32,8 @@ pub enum OutputLimitField {
     MaxCompletionTokens,
 }
 
-/// One `[providers.NAME]` of the configuration. What is left out keeps its built-in value where
-/// `NAME` is one of [`crate::KNOWN_PROVIDERS`]; `builtin` itself cannot be configured, so that it can
-/// never be given a network.
+/// One `[providers.NAME]` of the configuration. What is left out keeps its built-in value where `NAME` is one of
+/// [`crate::KNOWN_PROVIDERS`]; `builtin` itself cannot be configured, so that it can never be given a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {

@@ -275,8 +275,7 @@ impl Providers {
         base_url: &Url,
     ) -> Result<Option<ApiKey>, ConnectError> {
         let key = self.key(provider)?;
-        // Only with a key: that an address without encryption is named at all is the owner's word for the
-        // prompts.
+        // Only with a key: that an address without encryption is named at all is the owner's word for the prompts.
         if key.is_some() && !provider.allow_insecure {
             refuse_open_line(provider, base_url)?;
         }

@@ -28,8 +28,7 @@ use serde_json::{Value, json};
 use crate::{Problem, Service, host, limits, routes::sign_in};
 
 /// The largest body of a client.
-// A registration of five addresses is under 4 KiB, and a form with a client of the longest
-// identifier under 10.
+// A registration of five addresses is under 4 KiB, and a form with a client of the longest identifier under 10.
 const MOST_BYTES: usize = 16 << 10;
 
 pub(crate) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";

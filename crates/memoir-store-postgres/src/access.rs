@@ -83,8 +83,7 @@ impl PostgresStore {
             }
             None => Vec::new(),
         };
-        // Whether there is another user is asked of all accounts, so that the reach is wider than
-        // the user's own.
+        // Whether there is another user is asked of all accounts, so that the reach is wider than the user's own.
         let sent = self.connections.write(Reach::Fleet, &statements).await;
         sent.map(drop).map_err(|fault| match (commit, fault) {
             (Some(commit), StatementFault::Refused(at, refusal)) if at >= first => commit::meaning(

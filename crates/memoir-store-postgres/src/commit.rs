@@ -238,8 +238,7 @@ pub(crate) fn meaning(
         Error::inconsistent(table, problem).into()
     };
     match about {
-        // The index by name first: a key that is taken is otherwise a conflict, and this one is not
-        // to be tried again.
+        // The index by name first: a key that is taken is otherwise a conflict, and this one is not to be tried again.
         Some(StatementSubject::Agent) if fault.broken() == Some("agents_by_name") => {
             Error::NameTaken.into()
         }

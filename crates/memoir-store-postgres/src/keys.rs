@@ -253,8 +253,7 @@ impl KeyRows for PostgresKeys {
         self.connections.location().to_owned()
     }
 
-    // A database has no file that could be exchanged under it: every question goes to the server
-    // that the URL names.
+    // A database has no file that could be exchanged under it: every question goes to the server that the URL names.
     fn check_there(&self) -> Result<()> {
         Ok(())
     }

@@ -70,9 +70,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// The database that the URL names, as `postgres://user:password@host:port/database`. Nothing is asked of it
-    /// yet. Connections to another machine are secret unless the URL says `sslmode=disable`; those to this one never
-    /// are.
+    /// The database that the URL names, as `postgres://user:password@host:port/database`. Nothing is asked of it yet.
+    /// Connections to another machine are secret unless the URL says `sslmode=disable`; those to this one never are.
     ///
     /// # Errors
     /// [`Error::Open`] for a URL that is none.
@@ -367,8 +366,7 @@ async fn look_over(connections: &Connections) -> Result<()> {
         let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
         return Err(connections.unusable(problem));
     }
-    // SPEC 6.2: nothing acknowledged is lost. `local` will do, since it waits for this server's
-    // disk.
+    // SPEC 6.2: nothing acknowledged is lost. `local` will do, since it waits for this server's disk.
     if commits == "off" {
         let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
         return Err(connections.unusable(problem));

@@ -115,9 +115,8 @@ impl Reach {
                 HEXLOWER.encode(scope.agent.as_bytes()),
             ),
         };
-        // Hexadecimal digits or an asterisk, so that nothing in it can end the text. `LOCAL`:
-        // behind a pooler the next transaction on this connection may be another process's, and
-        // must not inherit a reach.
+        // Hexadecimal digits or an asterisk, so that nothing in it can end the text. `LOCAL`: behind a pooler the next
+        // transaction on this connection may be another process's, and must not inherit a reach.
         format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
     }
 }

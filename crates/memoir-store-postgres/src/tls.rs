@@ -10,8 +10,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 pub(crate) fn connector() -> MakeRustlsConnect {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
-    // Roots that cannot be read are passed over: fewer roots refuse more, and without any every
-    // connection is refused.
+    // Roots that cannot be read are passed over: fewer roots refuse more, and without any every connection is refused.
     roots.add_parsable_certificates(found.certs);
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder

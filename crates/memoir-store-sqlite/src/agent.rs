@@ -375,9 +375,8 @@ pub(crate) fn find_agent(
         concat!(
             "SELECT ",
             columns!(agent),
-            // The account is asked for everywhere, although the identifier alone would find the
-            // row: an identifier that came from a caller of another account then finds nothing,
-            // instead of depending on a check further up.
+            // The account is asked for everywhere, although the identifier alone would find the row: an identifier that
+            // came from a caller of another account then finds nothing, instead of depending on a check further up.
             " FROM agents WHERE id = ?1 AND account_id = ?2"
         ),
         [scope.agent.as_bytes(), scope.account.as_bytes()],

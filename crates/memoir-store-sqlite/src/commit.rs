@@ -89,9 +89,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
 
 /// Writes decisions one after the other, as they come.
 pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<WriteOutcome> {
-    // Each decision that is taken from the list is gone from it, so that this cannot be carried out
-    // twice. It is never asked to: `BULK_ROWS` gives it a transaction of its own, and only changes
-    // that share one are written again.
+    // Each decision that is taken from the list is gone from it, so that this cannot be carried out twice. It is never
+    // asked to: `BULK_ROWS` gives it a transaction of its own, and only changes that share one are written again.
     while let Some(next) = commits.next() {
         match next {
             Some(commit) => write(connection, &commit)?,

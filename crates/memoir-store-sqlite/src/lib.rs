@@ -77,8 +77,7 @@ pub enum CommitFault {
     Busy,
 }
 
-/// The readers are dropped before the writer: the last connection to close tidies up, and only the
-/// writer's can.
+/// The readers are dropped before the writer: the last connection to close tidies up, and only the writer's can.
 struct OpenDatabase {
     /// `None` for a database in memory, which has only the writer's connection.
     readers: Option<Arc<Readers>>,
@@ -163,8 +162,7 @@ impl SqliteStore {
         })))
     }
 
-    /// Transactions that reached the disk since the store was opened: fewer than changes where several
-    /// shared one.
+    /// Transactions that reached the disk since the store was opened: fewer than changes where several shared one.
     pub fn transactions(&self) -> u64 {
         self.0.writer.transactions()
     }

@@ -22,8 +22,7 @@ const HEALTH: &str = "min(CASE (SELECT state FROM sessions WHERE agent_id = agen
          ORDER BY started_at DESC, sessions.id DESC LIMIT 1) WHEN 'failed' THEN 0 WHEN 'rolled_back' THEN 2 ELSE 3 END, \
      CASE WHEN budget_share > 1000000 THEN 1 ELSE 3 END)";
 
-/// One page of the account's agents. The list is sorted by identifiers alone, and only the agents of the
-/// page are read.
+/// One page of the account's agents. The list is sorted by identifiers alone, and only the agents of the page are read.
 pub(crate) fn page(
     connection: &Connection,
     account: AccountId,

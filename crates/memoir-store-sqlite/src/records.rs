@@ -163,8 +163,7 @@ pub(crate) fn of_account(
         // A cursor comes from a client, and may hold anything.
         let seq = count(seq, "audit_records", "seq").unwrap_or(i64::MAX);
         conditions.add(
-            // Time alone would leave out or repeat records of the same microsecond, of which an
-            // import has thousands.
+            // Time alone would leave out or repeat records of the same microsecond, of which an import has thousands.
             &format!("(recorded_at, audit_records.agent_id, seq) {follows} (?, ?, ?)"),
             [
                 Value::Integer(recorded_at.microseconds()),

@@ -57,9 +57,8 @@ const BULK_CACHE_KIB: i64 = 32_768;
 /// Changes between two checks of the log's length.
 const CHANGES_BETWEEN_LOOKS: usize = 16;
 /// Pages in the log from which on an idle writer moves them into the file.
-// SQLite's own default for its automatic checkpoint, at which 4 MB are moved. Under load eight
-// times as much is let grow, so that moving is put off to a pause, but a log that never stops
-// growing would make every reader slower.
+// SQLite's own default for its automatic checkpoint, at which 4 MB are moved. Under load eight times as much is let
+// grow, so that moving is put off to a pause, but a log that never stops growing would make every reader slower.
 const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even while callers wait.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
@@ -663,9 +662,8 @@ impl WriterState {
         self.patience = open::BUSY_TIMEOUT;
         match result {
             Err(LostTransaction::Whole(QueryFault::Sqlite(error)))
-                // It can only be the beginning that was refused so: from `BEGIN IMMEDIATE` on the
-                // lock is ours, and in this journal mode a commit needs no other one. So nothing
-                // was written, and the thread may write it.
+                // It can only be the beginning that was refused so: from `BEGIN IMMEDIATE` on the lock is ours, and in
+                // this journal mode a commit needs no other one. So nothing was written, and the thread may write it.
                 if code(&error) == Some(ErrorCode::DatabaseBusy) =>
             {
                 None

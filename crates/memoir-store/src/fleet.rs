@@ -1,5 +1,4 @@
-//! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
-//! says.
+//! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it says.
 
 use memoir_domain::{AgentId, SessionId, Timestamp, session::Health};
 use serde::{Deserialize, Serialize};

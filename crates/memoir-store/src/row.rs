@@ -272,8 +272,7 @@ pub struct AuditRow<Body = StoredText> {
     pub body_commitment: [u8; 32],
     /// The hash of the record and of all before it.
     pub hash: [u8; 32],
-    /// The hash of the record before it, from that record's row; `None` where there is none. Not
-    /// written.
+    /// The hash of the record before it, from that record's row; `None` where there is none. Not written.
     pub previous_hash: Option<[u8; 32]>,
 }
 

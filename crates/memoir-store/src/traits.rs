@@ -314,9 +314,8 @@ pub trait Store:
     /// The bytes of the sealed bodies of these records, in their order.
     async fn record_sizes(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>>;
 
-    /// The records at these places of the agent's log, in the order of the log and each once; places
-    /// where there is none are passed over. Costs a step or two of an index for each of them, however
-    /// long the log is.
+    /// The records at these places of the agent's log, in the order of the log and each once; places where there is
+    /// none are passed over. Costs a step or two of an index for each of them, however long the log is.
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
 
     /// The summaries kept of the agent's log that end after the record at `after`, in their order, at most
@@ -530,8 +529,7 @@ pub enum LogsOf {
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
 #[async_trait]
 pub trait Fleet: Send + Sync {
-    /// The time of the database, which all that share it go by; `None` where it has no other than that of the
-    /// process.
+    /// The time of the database, which all that share it go by; `None` where it has no other than that of the process.
     async fn time(&self) -> Result<Option<Timestamp>> {
         Ok(None)
     }
@@ -552,8 +550,7 @@ pub trait Fleet: Send + Sync {
     /// account's own log ([`AgentScope::of_account`]) is no agent.
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
 
-    /// One page of the account's agents that are not erased: those whose folded name comes after, by
-    /// folded name.
+    /// One page of the account's agents that are not erased: those whose folded name comes after, by folded name.
     async fn agent_page(
         &self,
         account: AccountId,
@@ -634,8 +631,7 @@ pub trait Fleet: Send + Sync {
     /// Running sessions of all accounts whose lease expired before `now`, or is longer than the maximum.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
 
-    /// The scope of every agent of every account, the erased ones too, and of every account's own log, by
-    /// identifier.
+    /// The scope of every agent of every account, the erased ones too, and of every account's own log, by identifier.
     async fn scopes(&self) -> Result<Vec<AgentScope>>;
 
     /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.

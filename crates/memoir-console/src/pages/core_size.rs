@@ -67,9 +67,8 @@ async fn core_size_changes(
     // Not before its creation.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
-    // An agent of an hour has fewer than 720 parts: shorter ones could not be drawn, or would be empty rows.
-    // Where the clock was set back, the agent's creation may be after `now`: the difference is negative, and there are
-    // no parts.
+    // An agent of an hour has fewer than 720 parts: shorter ones could not be drawn, or would be empty rows. Where the
+    // clock was set back, the agent's creation may be after `now`: the difference is negative, and there are no parts.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.log().stats(None, Some(now), parts).await?.history,

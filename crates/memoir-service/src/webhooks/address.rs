@@ -29,8 +29,7 @@ fn realm_of_v4(address: Ipv4Addr) -> Realm {
         // Addresses that providers share among customers (RFC 6598), and private networks over the public one use.
         [100, second, ..] if second & 0xC0 == 64 => Realm::Private,
         [172, second, ..] if second & 0xF0 == 16 => Realm::Private,
-        // Multicast and reserved ones, link-local, protocol assignments, relays of 6to4,
-        // benchmarks, documentation.
+        // Multicast and reserved ones, link-local, protocol assignments, relays of 6to4, benchmarks, documentation.
         [0 | 224..=255, ..]
         | [169, 254, ..]
         | [192, 0, 0 | 2, _]
