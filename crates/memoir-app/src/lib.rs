@@ -5,8 +5,7 @@
 //!
 //! A use case writes a decision under the agent version that it was based on. If another process was faster, the store
 //! returns `Conflict`, and the use case loads and decides again. This also fences sessions: closing a session increases
-//! the agent's version. A worker that has lost its lease then decides anew, finds the session closed, and changes
-//! nothing.
+//! the agent's version. A worker without its lease then decides anew, finds the session closed, and changes nothing.
 //!
 //! Everything of one agent is reached through an [`AgentHandle`], none of whose methods names another agent. It comes
 //! from an [`Account`], from a token of the agent, or with due work, and cannot be built outside of this crate.

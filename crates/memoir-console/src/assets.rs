@@ -1,5 +1,4 @@
-//! Files of the pages. They are in the binary under names with their hashes, so that browsers can cache them
-//! permanently.
+//! Files of the pages. They are in the binary under names with their hashes, so that browsers can cache them for ever.
 
 use std::sync::LazyLock;
 

@@ -508,8 +508,7 @@ impl AgentHandle {
     /// The key of an agent whose row was read. It is [`Error::Erased`] or [`Error::NoKey`] without one.
     pub(crate) async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
         match self.present_key().await? {
-            // An `erased_at` is not believed while the key exists: the row may have been changed, or the erasing
-            // interrupted.
+            // An `erased_at` is not believed while the key exists: the row may be changed, or the erasing interrupted.
             Some(key) if row.columns.erased_at.is_none() => Ok(key),
             _ => Err(self.without_key(row).await?),
         }

@@ -42,8 +42,7 @@ pub trait Models: Send + Sync {
         Err(ConnectError::NoEmbeddings { model })
     }
 
-    /// How many sessions with models of that provider a process may run simultaneously, at least 1; `None` for
-    /// any number.
+    /// How many sessions with models of that provider a process may run at a time, at least 1; `None` for any number.
     fn concurrency(&self, _provider: &str) -> Option<usize> {
         None
     }
@@ -149,8 +148,7 @@ impl Memoir {
         self.models.providers()
     }
 
-    /// The models that the settings name, and the one that needs no network, as choices for users: `provider:name`
-    /// each.
+    /// The models that the settings name, and the one that needs no network, as choices for users: `provider:name`.
     pub fn named_models(&self) -> Vec<String> {
         let settings = &self.settings;
         let named = settings.default_model.iter().chain(settings.prices.keys());

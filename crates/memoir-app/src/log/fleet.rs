@@ -53,8 +53,7 @@ pub struct ListedAgent {
     pub agent: AgentFacts,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<SessionFacts>,
-    /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
-    /// now.
+    /// How many tokens edits may remove before the breaker trips: in the running session, or in one that begins now.
     pub breaker_removable_tokens: u64,
     /// The core size after each session of the last [`CORE_SIZE_DAYS`], and now: each with its time, oldest first. Of
     /// many sessions, the last ones.

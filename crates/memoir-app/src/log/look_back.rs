@@ -240,8 +240,7 @@ impl AgentLog<'_> {
         .await
     }
 
-    /// The records from `first` up to but without `end`, without a gap, as far as the log goes, and the hash of
-    /// the last one.
+    /// The records from `first` up to but without `end`, without a gap, as far as the log goes, and the last hash.
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where a record was written meanwhile; [`Error::Inconsistent`] where records are

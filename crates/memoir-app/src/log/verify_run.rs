@@ -40,8 +40,7 @@ pub struct NamedLog {
 pub(crate) struct VerificationRuns(Mutex<HashMap<AccountId, VerificationRun>>);
 
 impl Account {
-    /// Begins to verify all agents of the account. `false` where a run is under way in this process, of whichever
-    /// account.
+    /// Begins to verify all agents of the account. `false` where a run is under way in this process, of any account.
     ///
     /// # Errors
     /// The store fails.

@@ -576,8 +576,7 @@ struct KnownTexts<'a> {
     pairs: HashSet<Short>,
     /// Those of this file, core or not, and whether one of them is kept.
     fresh: HashMap<(Short, bool), bool>,
-    /// Texts of the agent's core and archival memories, whatever their source; for an administrator, as they were
-    /// imported.
+    /// Texts of the agent's core and archival memories, whatever their source; for an administrator, as imported.
     kept: HashSet<Short>,
     /// Such texts of the file so far, core or not: a text may be in the prompt and in the archive.
     came: HashSet<(Short, bool)>,

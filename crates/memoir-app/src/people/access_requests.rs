@@ -144,8 +144,7 @@ impl Grants<'_> {
         }
     }
 
-    /// The requests that wait for the agent's decision and its unexpired grants, oldest first, without the agent's
-    /// text.
+    /// The requests that wait for the agent's decision and its unexpired grants, oldest first, without its text.
     ///
     /// # Errors
     /// The store fails.

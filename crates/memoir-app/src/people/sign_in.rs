@@ -62,8 +62,7 @@ pub enum SignIn {
     In(TokenWithSecret),
 }
 
-/// Proof, for five minutes, that a user entered the right password. Wiped when dropped; `Debug` prints its type's name
-/// only.
+/// Proof, for five minutes, that a user entered the right password. Wiped when dropped; `Debug` prints its type alone.
 #[derive(derive_more::Debug)]
 #[debug("PasswordProof")]
 pub struct PasswordProof(Zeroizing<String>);
@@ -550,8 +549,7 @@ impl SignedInUser {
         Ok(())
     }
 
-    /// The number of unused recovery codes, and of wrong codes since the last right one; `None` without a second
-    /// factor.
+    /// The number of unused recovery codes, and of wrong codes since a right one; `None` without a second factor.
     ///
     /// # Errors
     /// The store fails.
@@ -561,8 +559,7 @@ impl SignedInUser {
         Ok(factor.map(|factor| (factor.recovery_left(), factor.misses())))
     }
 
-    /// Checks this administrator's password, and the code where there is a second factor. The code is invalid
-    /// afterwards.
+    /// Checks this administrator's password, and the code where there is a second factor. The code is used up.
     ///
     /// # Errors
     /// The store fails.

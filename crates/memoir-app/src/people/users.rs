@@ -390,8 +390,7 @@ impl Account {
         Ok(rows.iter().map(view).collect())
     }
 
-    /// Sets another password of an administrator, for the owner of the machine; ends all sign-ins. The second factor
-    /// stays.
+    /// Sets another password of an administrator, for the machine's owner; ends all sign-ins. The second factor stays.
     ///
     /// # Errors
     /// [`Error::NoUser`]; Memoir did not write the row; the store fails.
@@ -498,8 +497,7 @@ impl Account {
                 return Ok(Some(now));
             }
             let row = self.memoir.store.user(self.id, user.id).await?;
-            // The log was read after the row: after a write of both in between, the row was only older, and all is read
-            // anew.
+            // The log was read after the row: if both were written in between, the row was older, and all is read anew.
             match row.is_some_and(|row| row.document.version == now.version) {
                 true => Ok(None),
                 false => Err(CONFLICT),

@@ -241,8 +241,7 @@ impl Sessions<'_> {
         Ok(opened)
     }
 
-    /// An open session, with what its worker needs to resume it: the memories as they are now, or as in a rehearsal's
-    /// copy.
+    /// An open session, with what a worker needs to resume: the memories as they are now, or as in a rehearsal's copy.
     pub(super) fn resume(
         self,
         mut loaded: Loaded,

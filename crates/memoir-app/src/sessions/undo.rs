@@ -53,8 +53,7 @@ impl Sessions<'_> {
         .await
     }
 
-    /// As [`Sessions::roll_back`], if no later session of the agent had session tools: an agent may undo only its
-    /// latest one.
+    /// As [`Sessions::roll_back`], if no later session of the agent had session tools: an agent may undo only its last.
     ///
     /// # Errors
     /// As for [`Sessions::roll_back`]; [`Error::NotLastSession`].

@@ -405,8 +405,7 @@ impl<'a> AgentLens<'a> {
 
 impl Views<'_> {
     /// Enters under a grant that covers the read, found together with its data: a revocation is effective immediately.
-    /// Otherwise returns the data, where the agent exists. It is [`CONFLICT`] where the grant is to be searched for
-    /// again.
+    /// Otherwise returns the data, where the agent exists. [`CONFLICT`] means that the grant is to be sought again.
     async fn enter(
         self,
         who: &Administrator,

@@ -50,8 +50,7 @@ pub(crate) struct AccessPageQuery {
     done: Option<String>,
 }
 
-/// The request of a form: read access, a token, the sending of text to the embeddings server, or the shredding of a
-/// memory.
+/// The request of a form: read access, a token, sending text to the embeddings server, or the shredding of a memory.
 #[derive(Clone, Copy)]
 enum AccessWish {
     Look,

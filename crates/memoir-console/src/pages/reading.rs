@@ -1,5 +1,4 @@
-//! `/access/{request}/…`: the text that an access grant covers, under a banner with visitor, scope and purpose (SPEC
-//! 5.2).
+//! `/access/{request}/…`: the text that a grant covers, under a banner with visitor, scope and purpose (SPEC 5.2).
 //!
 //! Only these pages and the personal page (`own`) show an agent's text. It comes from an [`AgentLens`] under that one
 //! grant, which records each read before it returns anything. A page whose grant ended meanwhile is not sent.

@@ -47,8 +47,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
-    // Without a form token, which only signed-in users have: otherwise another site could sign a browser in as another
-    // user.
+    // Without a form token, which only signed-in users have: otherwise another site could sign a browser in as another.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));

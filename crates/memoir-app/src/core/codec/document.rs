@@ -4,8 +4,7 @@
 //! a field is one line in one struct. Later fields are optional in reading, and unknown fields are ignored. Rows of
 //! another version stay readable, because nothing is serialized again before the seal is checked.
 //!
-//! A store searches by columns beside the document. Their values follow from the document and are compared at each
-//! read.
+//! A store searches by columns beside the document. Their values follow from the document and are compared at a read.
 
 use memoir_store::{Document, StoredText};
 use memoir_vault::{

@@ -253,8 +253,7 @@ fn ranks(agent: &Agent) -> FleetRanks {
     }
 }
 
-/// The core size as a share of the budget, in millionths: over one million where it is over the budget, by however
-/// little.
+/// The core size as a share of the budget, in millionths: over one million where it is over the budget at all.
 pub(crate) fn budget_share(agent: &Agent) -> u64 {
     let budget = agent.settings.effective_core_token_budget();
     share_of_budget(agent.tally.core_tokens, budget)
@@ -858,8 +857,7 @@ fn count_messages(
     counts.pending_tokens += size.tokens;
 }
 
-/// The replacement bodies. The record of the shredding holds the hash of each, so that the chain still verifies (SPEC
-/// 4.4).
+/// The replacement bodies. The shredding's record holds the hash of each, so that the chain still verifies (SPEC 4.4).
 fn redacted(
     sealer: &Sealer<'_>,
     decision: &mut Decision,

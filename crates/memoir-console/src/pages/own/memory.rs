@@ -199,8 +199,7 @@ pub(crate) async fn undo_edit(
         return Err(PageFailure::new(StatusCode::CONFLICT, message));
     }
     let actor = owner.actor();
-    // In this order: should the second step fail, both texts can still be brought back, and none is twice in the
-    // prompt.
+    // In this order: if the second step fails, both texts can still be brought back, and none is twice in the prompt.
     let discarded = agent.memories().handle(new, Handling::Discard, &actor);
     discarded.await?;
     let promoted = agent.memories().handle(before, Handling::Promote, &actor);

@@ -1,8 +1,7 @@
 //! `/agents/{agent}/settings`: an agent's settings, and changing them. Its tokens and its erasure are linked here.
 //!
 //! A form sends every field with its shown value. An unchanged field is ignored. For a changed one, the administrator
-//! is first informed of a change by another actor in between. No prompt is ever shown, except the administrator's own
-//! input.
+//! is first informed of a change by another actor in between. No prompt is shown, except the administrator's own input.
 //!
 //! The log decides that: the `agent_configured` records after the last one that was shown. That includes prompts, of
 //! which a page shows the length.
@@ -33,8 +32,7 @@ use crate::{
     words,
 };
 
-/// The latest changes that are read, to name the actor of each setting. Each may hold two prompts of the greatest
-/// length.
+/// The latest changes that are read, to name each setting's actor. Each may hold two prompts of the greatest length.
 const LATEST: u32 = 20;
 /// Those of them that are listed.
 const LISTED: usize = 10;
