@@ -3,7 +3,9 @@
 
 mod fixtures;
 mod hostile;
+mod packed;
 mod properties;
+mod raw;
 
 use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
