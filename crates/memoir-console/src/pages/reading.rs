@@ -90,11 +90,7 @@ impl AuthorizedRead {
         views.seen_by(self.viewer.clone())
     }
 
-    async fn at(
-        visitor: Visitor,
-        request: &str,
-        part: ReadingPart,
-    ) -> Result<Self, EarlyResponse> {
+    async fn at(visitor: Visitor, request: &str, part: ReadingPart) -> Result<Self, EarlyResponse> {
         let covers = |shown_request: &ShownRequest| {
             let scope = shown_request.request.scope;
             scope.is_some_and(|scope| part.is_in(scope))
