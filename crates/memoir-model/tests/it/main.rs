@@ -7,6 +7,7 @@ mod careful;
 mod embeddings;
 mod faults;
 mod openai;
+mod provider;
 mod providers;
 mod real;
 
