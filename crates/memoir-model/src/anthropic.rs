@@ -136,11 +136,9 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     let Some(Value::Array(mut blocks)) = answer.get_mut("content").map(Value::take) else {
         return Err(retryable("it has no content"));
     };
-    // Empty texts are sent, but refused when they come back.
-    blocks.retain(|block| kind(block) != Some("text") || block.get("text") != Some(&json!("")));
-    let texts = blocks.iter().filter(|block| kind(block) == Some("text"));
-    let texts = texts.filter_map(|block| block.get("text")?.as_str());
-    let text: String = texts.collect();
+    let text: String = blocks.iter().filter_map(text_of).collect();
+    // Blank texts are sent, but refused when they come back.
+    blocks.retain(|block| text_of(block).is_none_or(|text| !text.trim().is_empty()));
     let mut ids = CallIds::new(turn);
     let calls = blocks.iter_mut();
     let calls = calls.filter(|block| kind(block) == Some("tool_use"));
@@ -166,6 +164,12 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
 
 fn kind(block: &Value) -> Option<&str> {
     block.get("type")?.as_str()
+}
+
+/// The text of a block of text; `None` for another one.
+fn text_of(block: &Value) -> Option<&str> {
+    let is_text = kind(block) == Some("text");
+    is_text.then_some(block)?.get("text")?.as_str()
 }
 
 /// Reads a call and gives it an id, and an object as input, where it has none.

@@ -123,6 +123,7 @@ async fn spec_6_3_text_around_calls_thinking_and_odd_blocks_are_read() {
             {"type": "text", "text": "First. "},
             {"type": "tool_use", "id": "a", "name": "delete_memory", "input": {"id": 1}},
             {"type": "text", "text": ""},
+            {"type": "text", "text": "\n\n"},
             {"type": "tool_use", "id": "a", "name": "delete_memory", "input": "{\"id\": 2}"},
             {"type": "tool_use", "name": "delete_memory", "input": [3]},
             {"type": "text", "text": "Last."},
@@ -133,7 +134,7 @@ async fn spec_6_3_text_around_calls_thinking_and_odd_blocks_are_read() {
             "cache_read_input_tokens": 3000, "output_tokens": 40},
     }))
     .await;
-    assert_eq!(reply.text.expose(), "First. Last.");
+    assert_eq!(reply.text.expose(), "First. \n\nLast.");
     let call = |id: &str, arguments| ToolCall {
         id: id.to_owned(),
         name: "delete_memory".to_owned(),
