@@ -1,6 +1,6 @@
 //! Arguments of tool calls, in the forms in which models and servers send them.
 
-use memoir_domain::{PrivateJson, PrivateText, mend, tools::read_arguments};
+use memoir_domain::{PrivateJson, PrivateText, tools::read_arguments};
 use serde_json::{Map, Value};
 
 use crate::Arguments;
@@ -15,9 +15,9 @@ pub(crate) fn read(sent: &Value) -> Arguments {
     }
 }
 
-/// Whether `text` is JSON of an object.
+/// Whether `text` is JSON of an object. Half of an emoji in it is none: servers refuse it when it comes back.
 pub(crate) fn is_object_text(text: &str) -> bool {
-    serde_json::from_str::<Map<String, Value>>(&mend::json(text.as_bytes())).is_ok()
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
 /// The text of an object that replaces `arguments` when the call is echoed.

@@ -298,6 +298,11 @@ async fn spec_6_3_arguments_may_be_text_an_object_or_nothing_and_come_back_as_te
             json!("{\"id\": 17}"),
         ),
         (json!({"id": 17}), json!({"id": 17}), json!("{\"id\":17}")),
+        (
+            json!("{\"id\":\"\\ud83d\"}"),
+            json!({"id": "\u{fffd}"}),
+            json!("{\"id\":\"\u{fffd}\"}"),
+        ),
         (json!(""), json!({}), json!("{}")),
         (json!(null), json!({}), json!("{}")),
     ] {
