@@ -207,13 +207,20 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     };
     let finish = choice.get("finish_reason").and_then(Value::as_str);
     let finish = finish.map(str::to_owned);
+    if let Some(reason) = &finish
+        && BROKEN_OFF.iter().any(|begin| reason.starts_with(begin))
+    {
+        return Err(retryable("it was broken off"));
+    }
     let Some(Value::Object(mut message)) = choice.get_mut("message").map(Value::take) else {
         return Err(retryable("its choice has no message"));
     };
     let text = text(message.get("content"));
     let tool_calls = take_calls(&mut message, turn);
     if text.trim().is_empty() && tool_calls.is_empty() {
-        if finish.as_deref() == Some(CONTENT_FILTER) {
+        // Gemini adds what was filtered: `content_filter: RECITATION`.
+        let is_filtered = |reason: &str| reason.starts_with(CONTENT_FILTER);
+        if finish.as_deref().is_some_and(is_filtered) {
             return Err(ModelError::withheld(CONTENT_FILTER));
         }
         if refuses(&message) {
@@ -234,6 +241,15 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
         tool_calls,
     })
 }
+
+/// How a reason begins with which a server, and not the model, ends an answer: of Mistral and OpenRouter, vLLM, DeepSeek,
+/// and Gemini, whose model wrote a call that cannot be read.
+const BROKEN_OFF: [&str; 4] = [
+    "error",
+    "abort",
+    "insufficient_system_resource",
+    "function_call_filter",
+];
 
 /// Whether a message without a text holds a refusal: in a field of its own, or as a part of the content.
 fn refuses(message: &Map<String, Value>) -> bool {
@@ -323,7 +339,8 @@ fn take_function(function: &mut Value) -> (String, crate::Arguments) {
 
 fn finished(reason: Option<&str>, calls: bool) -> Finish {
     match reason {
-        Some("length") => Finish::Length,
+        // The second one is Mistral's, for the end of the context.
+        Some("length" | "model_length") => Finish::Length,
         // Several servers say `stop` beside tool calls, or nothing at all.
         Some("stop" | "tool_calls" | "function_call" | "eos") | None if calls => Finish::ToolCalls,
         Some("stop" | "eos") | None => Finish::Stop,

@@ -354,6 +354,7 @@ async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check(
 async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
     let plain = |body: &str| ServerStep::status(200).with_body(body);
     let (no_choice, no_message) = ("there is no choice in it", "its choice has no message");
+    let broken_off = "it was broken off";
     let choices = |choices: Value| ServerStep::Reply(json!({"choices": choices}));
     let stream = ServerStep::Raw {
         status: 200,
@@ -361,6 +362,13 @@ async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
         body: b"data: {}\n\n".to_vec(),
     };
     let unasked = "a stream of events, though none was asked for";
+    let cut = |reason: &str, message: Value| {
+        choices(json!([{"message": message, "finish_reason": reason}]))
+    };
+    let call = json!({"id": "a", "function": {"name": "delete_memory", "arguments": "{}"}});
+    let called = json!({"role": "assistant", "tool_calls": [call]});
+    let none = json!({"role": "assistant", "content": null});
+    let malformed = "function_call_filter: MALFORMED_FUNCTION_CALL";
     for (step, expected, retryable) in [
         (ServerStep::malformed(), "no valid JSON", true),
         (plain(""), "an empty body", true),
@@ -369,6 +377,14 @@ async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
         (choices(json!([])), no_choice, true),
         (choices(json!([{}])), no_message, true),
         (choices(json!([{"message": WORDS}])), no_message, true),
+        (cut("error", called.clone()), broken_off, true),
+        (cut("abort", json!({"content": WORDS})), broken_off, true),
+        (
+            cut("insufficient_system_resource", called),
+            broken_off,
+            true,
+        ),
+        (cut(malformed, none), broken_off, true),
         (stream, unasked, false),
     ] {
         let error = failure(step).await;

@@ -403,6 +403,7 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
     for (messages, reason, code) in [
         (&refused[..], "stop", "refusal"),
         (&filtered, "content_filter", "content_filter"),
+        (&filtered, "content_filter: RECITATION", "content_filter"),
     ] {
         for message in messages {
             let sent = json!({"choices": [{"message": message, "finish_reason": reason}]});
@@ -442,6 +443,7 @@ async fn spec_6_3_finish_reasons() {
         (json!(null), false, Finish::Stop),
         (json!("length"), false, Finish::Length),
         (json!("length"), true, Finish::Length),
+        (json!("model_length"), false, Finish::Length),
         (json!("content_filter"), false, Finish::Other),
         (json!("tool_calls"), false, Finish::Other),
     ] {
