@@ -354,6 +354,9 @@ fn usage(answer: &Value) -> Option<TokenUsage> {
     let input_tokens = usage.get("prompt_tokens")?.as_u64();
     let input_tokens = input_tokens.filter(|tokens| *tokens > 0)?;
     let output_tokens = usage.get("completion_tokens")?.as_u64()?;
+    // Gemini and Grok count hidden reasoning in the sum alone.
+    let total = usage.get("total_tokens").and_then(Value::as_u64);
+    let output_tokens = output_tokens.max(total.unwrap_or(0).saturating_sub(input_tokens));
     Some(TokenUsage::counted(input_tokens, output_tokens))
 }
 

@@ -468,6 +468,11 @@ async fn spec_3_16_usage_is_measured_or_estimated_and_says_which() {
     }});
     let usage = answer(measured).await.usage;
     assert_eq!(usage, TokenUsage::counted(1200, 30));
+    // Gemini and Grok count hidden reasoning in the sum alone.
+    let reasoned = json!({"prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1730});
+    let reasoned = json!({"choices": choice, "usage": reasoned});
+    let usage = answer(reasoned).await.usage;
+    assert_eq!(usage, TokenUsage::counted(1200, 530));
     for absent in [
         json!(null),
         json!({}),
