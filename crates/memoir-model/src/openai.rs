@@ -64,12 +64,20 @@ impl Model for OpenAi {
 }
 
 fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value {
-    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    let mut messages: Vec<Value> = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system.expose()}));
     }
     let mut legacy = false;
     for message in &request.messages {
+        // After an answer that is not echoed. Templates of local models refuse two messages of a user in a row.
+        if let (ModelMessage::User(text), Some(last)) = (message, messages.last_mut())
+            && last["role"] == "user"
+        {
+            let before = last["content"].as_str().unwrap_or_default();
+            last["content"] = format!("{before}\n\n{}", text.expose()).into();
+            continue;
+        }
         messages.push(match message {
             ModelMessage::User(text) => json!({"role": "user", "content": text.expose()}),
             ModelMessage::Assistant(raw) => {

@@ -151,6 +151,29 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
 }
 
 #[tokio::test]
+async fn spec_6_3_neighbours_of_a_user_are_sent_as_one_message() {
+    let server = ScriptedServer::start([ServerStep::text("YES")]);
+    let said = PrivateJson::new(json!({"role": "assistant", "content": "No."}));
+    let messages = vec![
+        user("Begin."),
+        user("Answer once more."),
+        ModelMessage::Assistant(said),
+        user("Go on."),
+    ];
+    let request = request(messages, vec![]);
+    ask(ProviderKind::OpenAi, &server, &request).await.unwrap();
+    assert_eq!(
+        server.requests()[0]["messages"],
+        json!([
+            {"role": "system", "content": "You are Ada."},
+            {"role": "user", "content": "Begin.\n\nAnswer once more."},
+            {"role": "assistant", "content": "No."},
+            {"role": "user", "content": "Go on."},
+        ])
+    );
+}
+
+#[tokio::test]
 async fn spec_6_3_a_server_that_wants_reasoning_with_each_call_gets_it() {
     let complaint = json!({"error": {"type": "invalid_request_error",
         "message": "Missing `reasoning_content` field in the assistant message at message index 2"}});
