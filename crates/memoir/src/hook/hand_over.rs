@@ -13,7 +13,7 @@ use std::{
 };
 
 use memoir_app::{Clock, SystemClock};
-use memoir_transcripts::{TranscriptFormat, TranscriptReport};
+use memoir_transcripts::{TranscriptFormat, TranscriptReport, form_of, source::HEAD_BYTES};
 
 use super::{
     Arguments, HookEvent, ReachedEvent, host_input,
@@ -131,8 +131,9 @@ pub(super) async fn run(
         let end = last_line_end(&mut file, begin).map_err(problem)?;
         let last = before(&mut file, end).map_err(problem)?;
         let last = memory.digest(&last).await?;
+        let own = arguments.client.dialect_of(&payload).transcript;
+        let format = format_of(&mut file).map_err(problem)?.or(own);
         file.seek(SeekFrom::Start(begin)).map_err(problem)?;
-        let format = arguments.client.dialect_of(&payload).transcript;
         let taken = transcripts::take(file.take(end - begin), format, path, &memory).await?;
         Ok((taken, begin..end, Some(last)))
     }
@@ -183,6 +184,24 @@ fn losses(report: &TranscriptReport, begin: u64) -> String {
         true => String::new(),
         false => format!("; not read: {}", places.join(", ")),
     }
+}
+
+/// The format of a program's own file: the next session of the agent may be another program's, and some programs run the
+/// hooks of others. `None` where its beginning does not show it.
+fn format_of(file: &mut File) -> std::io::Result<Option<TranscriptFormat>> {
+    file.rewind()?;
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut head)?;
+    let found = form_of(&head).filter(|format| {
+        matches!(
+            format,
+            TranscriptFormat::ClaudeCode
+                | TranscriptFormat::Codex
+                | TranscriptFormat::Copilot
+                | TranscriptFormat::Gemini
+        )
+    });
+    Ok(found)
 }
 
 /// The last bytes before that offset, which identify the file; fewer where it is shorter.

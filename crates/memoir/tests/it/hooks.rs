@@ -1331,6 +1331,29 @@ fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_sessio
 }
 
 #[test]
+fn spec_2_6_another_programs_session_is_taken_up_in_its_own_format() {
+    let installation = Installation::with_agent();
+    let file = installation.write("s-1.jsonl", transcript(2));
+    let told = json!({"session_id": "s-1", "transcript_path": file});
+    send(&installation, "claude-code", "stop", &told);
+    wait_until(|| {
+        log(&installation).contains("handed over 2 messages") && marks(&installation) == 1
+    });
+    fs::write(&file, transcript(3)).unwrap();
+    let begun = start("s-2", "startup");
+    send(&installation, "codex", "session-start", &begun);
+    wait_until(|| marks(&installation) == 0);
+    assert_eq!(pending(&installation), 3, "{}", log(&installation));
+    // Copilot CLI runs the hooks of Claude Code too.
+    let said = json!({"type": "user.message", "id": "c-1", "data": {"content": "Tea at four."}});
+    let file = installation.write("events.jsonl", format!("{said}\n"));
+    let told = json!({"session_id": "s-3", "transcript_path": file});
+    let more = ["--hand-over"];
+    send_with(&installation, "claude-code", "stop", &told, &more);
+    assert_eq!(pending(&installation), 4, "{}", log(&installation));
+}
+
+#[test]
 fn spec_2_6_a_turn_in_which_its_program_was_ended_is_taken_up_when_another_session_begins() {
     let installation = Installation::with_agent();
     let file = installation.write("s-1.jsonl", transcript(2));
