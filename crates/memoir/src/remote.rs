@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_domain::text::Digester;
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, StatusCode, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -121,14 +121,17 @@ impl Remote {
 
     /// Sends one message of the Model Context Protocol. `None` is an empty response.
     pub(crate) async fn mcp(&self, message: String) -> Result<Option<String>, Failure> {
-        let request = self
+        let mut request = self
             .client
             .post(self.place(&["mcp"]))
             .header("content-type", "application/json")
             // MCP requires that each client accepts both.
-            .header("accept", "application/json, text/event-stream")
-            .body(message);
-        let text = self.text(request).await?;
+            .header("accept", "application/json, text/event-stream");
+        let parsed: Value = serde_json::from_str(&message).unwrap_or_default();
+        for (header, value) in repeated(&parsed) {
+            request = request.header(header, value);
+        }
+        let text = self.text(request.body(message)).await?;
         Ok((!text.trim().is_empty()).then_some(text))
     }
 
@@ -197,6 +200,25 @@ impl Remote {
             _ => Failure::new(message),
         })
     }
+}
+
+/// The headers that repeat parts of a message which names its version of the protocol, as from 2026-07-28 on.
+fn repeated(message: &Value) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+    let parameters = &message["params"];
+    let version = &parameters["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    let name = [&parameters["name"], &parameters["uri"]];
+    let name = name.into_iter().find(|name| name.is_string());
+    let parts = [
+        ("mcp-protocol-version", Some(version)),
+        ("mcp-method", Some(&message["method"])),
+        ("mcp-name", name),
+    ];
+    // Without a version there is nothing to repeat; what no header can hold names nothing of Memoir's.
+    let parts = parts.into_iter().filter(move |_| version.is_string());
+    parts.filter_map(|(header, part)| {
+        let value = HeaderValue::from_str(part?.as_str()?).ok()?;
+        Some((header, value))
+    })
 }
 
 fn token(url: &Url, agent: &str, may_be_given: bool) -> Result<String, Failure> {

@@ -987,6 +987,30 @@ fn a_service_that_still_works_on_a_call_is_distinguished_from_one_that_is_down()
 }
 
 #[test]
+fn spec_3_18_a_message_that_names_its_protocol_is_passed_on_with_its_headers() {
+    let (_installation, token, service) = served_agent();
+    let away = Installation::new();
+    let url = format!("http://{}", service.address);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for (method, field, value) in [
+        ("tools/call", "name", "get_context"),
+        ("resources/read", "uri", "memoir://context"),
+    ] {
+        let params = json!({field: value, "_meta": meta});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let call = format!("{call}\n");
+        let mut command = away.command(&["mcp", "--agent", "wren", "--url", &url]);
+        let ran = Ran::with_input(command.env("MEMOIR_TOKEN", &token), &call);
+        let answer = ran.lines()[0]["result"].to_string();
+        answer.tells("bees");
+    }
+}
+
+#[test]
 fn spec_6_4_an_unencrypted_service_is_reported_once() {
     let installation = Installation::new();
     for (url, is_told) in [
