@@ -27,6 +27,8 @@ const END_BYTES: usize = 4 << 10;
 const CALL: &str = "tools/call";
 /// The method that begins a connection.
 const BEGIN: &str = "initialize";
+/// Those that may come before it.
+const BEFORE: [&str; 2] = ["ping", "server/discover"];
 
 /// What a client sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,17 +196,32 @@ pub async fn read_messages(
     Ok((received, has_ended))
 }
 
+/// The method of a request; `None` where the message is none.
+fn requested(message: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    message.get("id")?;
+    message["method"].as_str().map(str::to_owned)
+}
+
 /// Passes the messages on until the input ends, and sends the responses to invalid ones.
 pub(crate) async fn pass(
     mut input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
     answers: mpsc::Sender<Value>,
 ) -> io::Result<()> {
+    let mut has_begun = false;
     loop {
         let (received, has_ended) = read_messages(&mut input).await?;
         for one in received {
             match one {
                 Received::Message(message) => {
+                    if !has_begun {
+                        // Anything else would end the connection, with an error that quotes it.
+                        let Some(method) = requested(&message) else {
+                            continue;
+                        };
+                        has_begun = !BEFORE.contains(&method.as_str());
+                    }
                     output.write_all(message.as_bytes()).await?;
                     output.write_all(b"\n").await?;
                 }

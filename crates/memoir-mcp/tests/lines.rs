@@ -21,16 +21,25 @@ impl Client {
     }
 
     async fn begun_with(begin: &Value) -> Self {
+        let mut client = Self::connected().await;
+        client.begin(begin).await;
+        client
+    }
+
+    /// One that has said nothing yet.
+    async fn connected() -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         let agent = client::agent().await;
         tokio::spawn(memoir_mcp::serve_lines(agent, input, output));
         let (from, to) = tokio::io::split(ours);
-        let mut client = Self(BufReader::new(from), to);
-        client.ask(0, "initialize", &begin.to_string()).await;
+        Self(BufReader::new(from), to)
+    }
+
+    async fn begin(&mut self, begin: &Value) {
+        self.ask(0, "initialize", &begin.to_string()).await;
         let begun = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
-        client.1.write_all(begun).await.unwrap();
-        client
+        self.1.write_all(begun).await.unwrap();
     }
 
     /// Sends bytes, and reads the next line.
@@ -150,6 +159,24 @@ async fn spec_3_18_a_client_that_says_little_of_itself_is_served() {
         let answer = client.ask(1, "tools/list", "{}").await;
         assert!(answer["result"]["tools"].is_array(), "{begin}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn spec_3_18_what_comes_before_the_beginning_does_not_end_the_connection() {
+    let mut client = Client::connected().await;
+    for early in [
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+    ] {
+        let line = format!("{early}\n");
+        client.1.write_all(line.as_bytes()).await.unwrap();
+        // A sign of life begins nothing.
+        client.ask(1, "ping", "{}").await;
+    }
+    let begin = json!({"protocolVersion": "2025-11-25"});
+    client.begin(&begin).await;
+    let answer = client.ask(2, "tools/list", "{}").await;
+    assert!(answer["result"]["tools"].is_array(), "{answer}");
 }
 
 #[tokio::test]
