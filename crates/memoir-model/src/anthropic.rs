@@ -145,7 +145,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     let tool_calls: Vec<ToolCall> = calls.map(|block| take_call(block, &mut ids)).collect();
     let stop_reason = answer.get("stop_reason").and_then(Value::as_str);
     if stop_reason == Some(REFUSAL) && text.trim().is_empty() && tool_calls.is_empty() {
-        return Err(ModelError::withheld(REFUSAL));
+        return Err(ModelError::withheld(200, REFUSAL));
     }
     let message = json!({"role": "assistant", "content": blocks});
     Ok(Reply {

@@ -125,9 +125,9 @@ impl ModelError {
     pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
     /// In place of an answer that says nothing, since a filter withheld it or the model refused to give it.
-    pub(crate) fn withheld(why: &'static str) -> Self {
+    pub(crate) fn withheld(status: u16, why: &'static str) -> Self {
         Self::Rejected {
-            status: 200,
+            status,
             code: Some(ErrorCode(why)),
             class: FailureClass::ServerError,
             hint: Some(
@@ -147,6 +147,8 @@ impl ModelError {
             } | Self::Rejected {
                 // Providers do not agree on the status for a request that is too large: any of the three may be meant.
                 status: 400 | 413 | 422,
+                // Some refuse a key, or an account without credit, with one of them too.
+                class: FailureClass::ServerError,
                 ..
             }
         )

@@ -11,7 +11,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderV
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
-use crate::error::{ErrorCode, ModelError, Outage};
+use crate::error::{CONTENT_FILTER, ErrorCode, ModelError, Outage};
 use crate::provider::is_loopback;
 
 /// No answer of a model is near this: 8 MiB of JSON are some two million tokens.
@@ -167,6 +167,11 @@ impl Endpoint {
         // The number first: names differ from provider to provider.
         match status.or_else(by_name) {
             Some(status) => self.failure(status, wait, Some(error)),
+            // LM Studio, at an address without `/v1`.
+            None if message(error).starts_with("Unexpected endpoint") => unusable(
+                "a report that the server has no such address",
+                Some("check the provider's `base_url`, which often ends with `/v1`"),
+            ),
             None => retryable(&match code(error) {
                 Some(code) => format!("a report of an error (`{code}`) in place of an answer"),
                 None => "a report of an error in place of an answer".to_owned(),
@@ -189,18 +194,26 @@ impl Endpoint {
                 retry_after: wait,
             };
         }
+        // A filter before the model (OpenRouter's), with the status of a key.
+        if error.is_some_and(|error| error.pointer("/metadata/flagged_input").is_some()) {
+            return ModelError::withheld(status, CONTENT_FILTER);
+        }
         let message = error.map(message).unwrap_or_default().to_lowercase();
+        let meant = match status {
+            400 if BAD_KEY.iter().any(|words| message.contains(words)) => 401,
+            status => status,
+        };
         // First, whatever the status: otherwise a wrong key or name would be suspected.
         let unpaid = unpaid || status == 402 || message.contains("credit balance");
         ModelError::Rejected {
             status,
             code,
-            class: match status {
+            class: match meant {
                 _ if unpaid => FailureClass::Quota,
                 401 | 403 => FailureClass::KeyRefused,
                 _ => FailureClass::ServerError,
             },
-            hint: self.hint(status, unpaid, &message),
+            hint: self.hint(meant, unpaid, &message),
         }
     }
 
@@ -355,6 +368,13 @@ fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
         None => error.source().is_some_and(is_refused),
     }
 }
+
+/// How Google says, with status 400 and in lower case here, that it does not accept the key.
+const BAD_KEY: [&str; 3] = [
+    "api key not valid",
+    "api key not found",
+    "api key expired. please renew",
+];
 
 /// The names of the output limit in a request.
 const OUTPUT_LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];

@@ -229,10 +229,10 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
         // Gemini adds what was filtered: `content_filter: RECITATION`.
         let is_filtered = |reason: &str| reason.starts_with(CONTENT_FILTER);
         if finish.as_deref().is_some_and(is_filtered) {
-            return Err(ModelError::withheld(CONTENT_FILTER));
+            return Err(ModelError::withheld(200, CONTENT_FILTER));
         }
         if refuses(&message) {
-            return Err(ModelError::withheld(REFUSAL));
+            return Err(ModelError::withheld(200, REFUSAL));
         }
     }
     // Both are refused when they come back: a message without role, and one that neither says nor calls anything.

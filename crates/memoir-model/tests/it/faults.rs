@@ -177,6 +177,41 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
 }
 
 #[tokio::test]
+async fn spec_2_6_what_a_provider_says_of_key_and_account_is_not_about_the_request() {
+    for (words, class, hint) in [
+        (
+            "Your credit balance is too low",
+            FailureClass::Quota,
+            "no credit left",
+        ),
+        // Google.
+        (
+            "API key not valid. Please pass a valid API key.",
+            FailureClass::KeyRefused,
+            "does not accept the key",
+        ),
+    ] {
+        let error = failure(telling(400, json!({"message": words}))).await;
+        assert!(!error.is_about_request(), "{error:?}");
+        assert_eq!(error.class(), class, "{error:?}");
+        assert!(error.hint().unwrap_or_default().contains(hint), "{error:?}");
+    }
+    // OpenRouter's filter has the status of a key that may not be used.
+    let metadata = json!({"reasons": ["violence"], "flagged_input": WORDS});
+    let flagged = json!({"code": 403, "message": "flagged", "metadata": metadata});
+    let error = failure(telling(403, flagged)).await;
+    assert!(error.is_about_request(), "{error:?}");
+    let told = "the provider refused the request with status 403 (`content_filter`)";
+    assert_eq!(error.to_string(), told);
+    // LM Studio, at an address without `/v1`.
+    let sent = json!({"error": "Unexpected endpoint or method. (POST /chat/completions)"});
+    let error = failure(ServerStep::Reply(sent)).await;
+    assert!(!error.is_retryable(), "{error:?}");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.contains("often ends with `/v1`"), "{error:?}");
+}
+
+#[tokio::test]
 async fn spec_6_3_known_causes_are_reported_in_whatever_form_a_server_sends_them() {
     let no_tools =
         "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
