@@ -144,6 +144,14 @@ fn count(list: Option<Raw<'_>>) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// The marks around a program's, and its editor's, additions to the user's text for the model.
+const ADDED: [(&str, &str); 4] = [
+    ("<system-reminder>", "</system-reminder>"),
+    ("<ide_opened_file>", "</ide_opened_file>"),
+    ("<ide_selection>", "</ide_selection>"),
+    ("<ide_diagnostics>", "</ide_diagnostics>"),
+];
+
 /// The blocks of a message's content, in both of Anthropic's formats.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
@@ -181,8 +189,9 @@ impl Blocks {
         if text.is_empty() {
             return;
         }
-        // A program's addition to the user's text for the model.
-        if text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>") {
+        let is_added =
+            |(begin, end): &(&str, &str)| text.starts_with(*begin) && text.ends_with(*end);
+        if ADDED.iter().any(is_added) {
             return self.leave(NoMessageReason::System);
         }
         if !self.text.is_empty() {

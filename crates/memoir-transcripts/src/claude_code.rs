@@ -15,7 +15,7 @@ use crate::{
 
 /// The beginnings of user lines that the user did not write: commands and their output, notices of tasks and of other
 /// sessions, and the user's interruption.
-const NOT_SAID: [(&str, NoMessageReason); 10] = [
+const NOT_SAID: [(&str, NoMessageReason); 12] = [
     ("<command-name>", NoMessageReason::Tool),
     ("<command-message>", NoMessageReason::Tool),
     ("<local-command-", NoMessageReason::Tool),
@@ -24,6 +24,11 @@ const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("<bash-stderr>", NoMessageReason::Tool),
     ("<task-notification>", NoMessageReason::Tool),
     ("<cross-session-message", NoMessageReason::Sidechain),
+    ("<teammate-message", NoMessageReason::Sidechain),
+    (
+        "Another Claude session sent a message:",
+        NoMessageReason::Sidechain,
+    ),
     ("<system-reminder>", NoMessageReason::System),
     ("[Request interrupted by user", NoMessageReason::System),
 ];

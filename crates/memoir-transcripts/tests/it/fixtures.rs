@@ -135,6 +135,29 @@ fn claude_code_gives_what_was_said_and_not_what_tools_did() {
 }
 
 #[test]
+fn spec_2_6_what_an_editor_or_another_session_adds_is_not_the_users() {
+    let said = [
+        r#"[{"type":"text","text":"<ide_opened_file>a.rs</ide_opened_file>"},{"type":"text","text":"Explain it."}]"#,
+        r#"[{"type":"text","text":"<ide_selection>fn main()</ide_selection>"}]"#,
+        r#""<teammate-message teammate_id=\"lead\">Do it.</teammate-message>""#,
+        r#""Another Claude session sent a message:\n<teammate-message>Done.</teammate-message>""#,
+    ];
+    let lines = said.iter().enumerate().map(|(at, content)| {
+        let message = format!(r#"{{"role":"user","content":{content}}}"#);
+        format!(r#"{{"type":"user","sessionId":"s","uuid":"u-{at}","message":{message}}}"#)
+    });
+    let file: Vec<String> = lines.collect();
+    let expected = [
+        "u-0 1|-|user|Explain it.|-1",
+        "u-1 2 System",
+        "u-2 3 Sidechain",
+        "u-3 4 Sidechain",
+    ];
+    let format = TranscriptFormat::ClaudeCode;
+    expect(file.join("\n").as_bytes(), format, &expected);
+}
+
+#[test]
 fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
     expect(
         include_bytes!("../fixtures/codex.jsonl"),
