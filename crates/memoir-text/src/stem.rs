@@ -114,34 +114,32 @@ fn undouble(word: &mut String) {
     }
 }
 
-/// Whether the letter at `at` counts as a consonant.
-fn is_consonant(word: &[u8], at: usize) -> bool {
-    match word[at] {
-        b'a' | b'e' | b'i' | b'o' | b'u' => false,
-        b'y' => at == 0 || !is_consonant(word, at - 1),
-        _ => true,
-    }
+/// Whether each letter counts as a consonant, in their order: a `y` behind a consonant does not.
+fn consonants(word: &[u8]) -> impl Iterator<Item = bool> {
+    word.iter().scan(false, |before, letter| {
+        *before = match letter {
+            b'a' | b'e' | b'i' | b'o' | b'u' => false,
+            b'y' => !*before,
+            _ => true,
+        };
+        Some(*before)
+    })
 }
 
 /// How often a vowel is followed by a consonant.
 fn measure(word: &[u8]) -> usize {
-    let changes =
-        (1..word.len()).filter(|at| is_consonant(word, *at) && !is_consonant(word, *at - 1));
-    changes.count()
+    let pairs = consonants(word).zip(consonants(word).skip(1));
+    pairs.filter(|pair| *pair == (false, true)).count()
 }
 
 fn has_vowel(word: &[u8]) -> bool {
-    (0..word.len()).any(|at| !is_consonant(word, at))
+    consonants(word).any(|is_consonant| !is_consonant)
 }
 
 /// Consonant, vowel, consonant at the end: "hop", where "hoping" was "hope".
 fn is_short(word: &[u8]) -> bool {
-    let n = word.len();
-    n >= 3
-        && is_consonant(word, n - 1)
-        && !is_consonant(word, n - 2)
-        && is_consonant(word, n - 3)
-        && !matches!(word[n - 1], b'w' | b'x' | b'y')
+    let last = consonants(word).skip(word.len().saturating_sub(3));
+    last.eq([true, false, true]) && !matches!(word.last(), Some(b'w' | b'x' | b'y'))
 }
 
 /// Endings of the second and third step of Porter's rules, and what they become.

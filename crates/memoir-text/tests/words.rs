@@ -224,6 +224,13 @@ fn forms_share_a_stem() {
 }
 
 #[test]
+fn a_word_of_any_length_has_a_stem() {
+    // What a `y` is depends on the letter before it.
+    let long = "y".repeat(1_000_000);
+    assert!(stem(&format!("{long}ness"), None) == long);
+}
+
+#[test]
 fn numbers_written_out_are_numbers() {
     let mut scratch = String::new();
     let mut key = |word| stem_key(word, Some(Language::English), &mut scratch);
