@@ -2,15 +2,11 @@
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use maud::{Markup, html};
-use memoir_app::Error;
 use memoir_domain::agent::Field;
 
 use super::{
     agent_path,
-    settings::{
-        NAME_TAKEN,
-        fields::{self, Around, label},
-    },
+    settings::fields::{self, Around},
 };
 use crate::{
     Console,
@@ -75,8 +71,7 @@ pub(crate) async fn create(
                 let path = agent_path(agent.id);
                 return Ok(see_other(&format!("{path}?done=created")));
             }
-            Err(Error::NameTaken(_)) => faults.add("name", label(Field::Name), NAME_TAKEN),
-            Err(error) => return Err(error.into()),
+            Err(error) => fields::refused(error, &mut faults)?,
         }
     }
     let shown = page(&console, &visitor, &form, &faults);
@@ -113,11 +108,8 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
             }
         }
     };
-    let title = match faults.is_empty() {
-        true => "New agent",
-        false => "Not made: new agent",
-    };
-    FramedPage::new(visitor, title, ConsoleSection::Fleet).show(content)
+    let title = faults.title("Not made: ", "New agent");
+    FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
 }
 
 fn one(around: &Around<'_>, field: Field, form: &SentForm) -> Markup {

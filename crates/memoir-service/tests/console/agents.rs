@@ -96,6 +96,21 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
     assert_eq!(refused.status, 409);
     let told = refused.document().by_id("name-fault").text.clone();
     assert_eq!(told, "Another agent of the account has this name already.");
+    // Whether a provider exists, only the installation knows.
+    let unknown = [
+        ("name", "Heron"),
+        ("model", "nowhere:small"),
+        ("system_prompt", "I am Heron."),
+    ];
+    let refused = browser.fill_in(path, path, &unknown).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let document = refused.document();
+    let told = &document.by_id("model-fault").text;
+    told.begins("It names a provider that there is not");
+    for (name, typed) in unknown {
+        let sent = (name.to_owned(), typed.to_owned());
+        assert!(document.filled_in(path).contains(&sent), "{name}");
+    }
     let nameless = browser.fill_in("/agents/new", "/agents/new", &[]).await;
     assert_eq!(nameless.status, 409);
     assert_eq!(installation.account.agents().await.unwrap().len(), 1);

@@ -229,6 +229,20 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
     assert_eq!(taken.status, 409);
     let told = taken.document().by_id("name-fault").text.clone();
     assert_eq!(told, "Another agent of the account has this name already.");
+    // Whether a provider exists, only the installation knows.
+    let unknown = [
+        ("model", "nowhere:small"),
+        ("reflection_prompt", "Look for promises."),
+    ];
+    let refused = browser.fill_in(&page, &page, &unknown).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let document = refused.document();
+    let told = &document.by_id("model-fault").text;
+    told.begins("It names a provider that there is not");
+    for (name, typed) in unknown {
+        let sent = (name.to_owned(), typed.to_owned());
+        assert!(document.filled_in(&page).contains(&sent), "{name}");
+    }
     let both = [("system_prompt", "New."), ("default_system_prompt", "yes")];
     let both = browser.fill_in(&page, &page, &both).await;
     assert_eq!(both.status, 409);

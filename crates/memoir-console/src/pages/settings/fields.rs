@@ -1,7 +1,7 @@
 //! An agent's settings as the fields of a form, and their input as new values.
 
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, Memoir};
+use memoir_app::{AgentFacts, Error, Memoir};
 use memoir_domain::{
     agent::{
         DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS,
@@ -369,6 +369,19 @@ pub(in crate::pages) fn check(assignments: &[(Field, Option<String>)], faults: &
             faults.add(field.as_str(), label(*field), &invalid.problem);
         }
     }
+}
+
+/// Adds the fault of a setting that the application refuses; every other error is returned.
+pub(in crate::pages) fn refused(error: Error, faults: &mut Faults) -> Result<(), Error> {
+    let name_taken = "Another agent of the account has this name already.";
+    let (name, problem) = match &error {
+        Error::NameTaken(_) => ("name", name_taken.to_owned()),
+        Error::Invalid(invalid) => (invalid.field, invalid.problem.clone()),
+        _ => return Err(error),
+    };
+    let field: Field = name.parse().map_err(|_| error)?;
+    faults.add(name, label(field), &problem);
+    Ok(())
 }
 
 /// As the application takes them.

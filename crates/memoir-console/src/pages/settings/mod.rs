@@ -230,12 +230,10 @@ pub(crate) async fn change(
             return Ok(Err((settings_view, draft)));
         }
         match agent.settings().configure(settings, actor).await {
-            Err(Error::NameTaken(_)) => {
-                draft.faults.add("name", label(Field::Name), NAME_TAKEN);
-                Ok(Err((settings_view, draft)))
-            }
-            configured => configured.map(Ok),
+            Err(error) => fields::refused(error, &mut draft.faults)?,
+            Ok(configured) => return Ok(Ok(configured)),
         }
+        Ok::<_, Error>(Err((settings_view, draft)))
     };
     match agent.log().at_newest(attempt).await? {
         Ok(view) => {
@@ -254,9 +252,6 @@ pub(crate) async fn change(
         }
     }
 }
-
-/// Reported beside the name.
-pub(super) const NAME_TAKEN: &str = "Another agent of the account has this name already.";
 
 /// The value of a setting; `None` for a prompt that the agent wrote.
 fn value(view: &AgentFacts, field: Field) -> Option<Value> {
