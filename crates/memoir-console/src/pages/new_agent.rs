@@ -26,7 +26,7 @@ const FIRST: [Field; 4] = [
 ];
 /// Less common settings.
 // Only `active` is missing from both lists: an agent that is created out of service could do nothing.
-const MORE: [Field; 15] = [
+const MORE: [Field; 16] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
     Field::LossGuard,
@@ -37,6 +37,7 @@ const MORE: [Field; 15] = [
     Field::ReasoningEffort,
     Field::AnswerTokens,
     Field::DuplicateMatch,
+    Field::NearDuplicates,
     Field::ImmutableTags,
     Field::Paused,
     Field::ReflectionPrompt,
@@ -68,8 +69,7 @@ pub(crate) async fn create(
         let actor = visitor.actor();
         match visitor.account.create_agent(name, &settings, &actor).await {
             Ok(agent) => {
-                let path = agent_path(agent.id);
-                return Ok(see_other(&format!("{path}?done=created")));
+                return Ok(see_other(&(agent_path(agent.id) + "?done=created")));
             }
             Err(error) => fields::refused(error, &mut faults)?,
         }

@@ -24,7 +24,13 @@ async fn an_agent_is_made_with_its_settings() {
     let browser = installation.ada().await;
     let fleet = browser.page("/").await;
     assert!(fleet.links().contains(&"/agents/new".to_owned()));
-    browser.page("/agents/new").await.check("/agents/new");
+    let form = browser.page("/agents/new").await;
+    form.check("/agents/new");
+    for field in Field::ALL {
+        let (name, mut labels) = (field.as_str(), form.all("label"));
+        let is_offered = labels.any(|label| label.attribute("for") == Some(name));
+        assert_eq!(is_offered, field != Field::Active, "{name}");
+    }
     let prompt = format!("I am <b>Wren</b>,\r\n{CANARY}.");
     let fields = [
         ("name", " <i>Wren</i> & \"co\" "),
@@ -33,6 +39,7 @@ async fn an_agent_is_made_with_its_settings() {
         ("core_token_budget", "4000"),
         ("refinement_threshold", "0.9"),
         ("loss_guard", "refuse"),
+        ("near_duplicates", "false"),
         ("immutable_tags", "voice, vow"),
         ("paused", "yes"),
     ];
@@ -50,7 +57,8 @@ async fn an_agent_is_made_with_its_settings() {
     settings.has(json!({
         "system_prompt": format!("I am <b>Wren</b>,\n{CANARY}."),
         "core_token_budget": 4_000, "refinement_threshold": 0.9, "loss_guard": "refuse",
-        "immutable_tags": ["voice", "vow"], "paused": true, "active": true, "duplicate_match": null,
+        "near_duplicates": false, "immutable_tags": ["voice", "vow"], "paused": true, "active": true,
+        "duplicate_match": null,
     }));
     let records = newest_records(&agent, 9).await;
     assert_eq!(records.len(), 1);
