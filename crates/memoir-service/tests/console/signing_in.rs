@@ -60,6 +60,29 @@ async fn a_sign_in_leads_to_the_requested_page_only() {
     assert_eq!(answer.await.leads_to(), "/");
     browser.sign_in("Ada", PASSWORD).await;
     assert!(is_in(&browser).await);
+    let led_from = async |next: &str| {
+        let query = serde_urlencoded::to_string([("next", next)]).unwrap();
+        let answer = browser.get(&format!("/sign-in?{query}")).await;
+        answer.leads_to().to_owned()
+    };
+    for path in [
+        "/",
+        "/agents/1?after=2",
+        "/audit?agent=wren&since=2026-03-01",
+    ] {
+        assert_eq!(led_from(path).await, path);
+    }
+    for path in [
+        "",
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "/a\nb",
+        "/\t/evil.example",
+        "javascript:alert(1)",
+    ] {
+        assert_eq!(led_from(path).await, "/", "{path}");
+    }
 }
 
 #[tokio::test]
