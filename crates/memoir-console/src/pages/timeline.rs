@@ -122,9 +122,8 @@ impl TimelinePage {
             let passed = i64::try_from(place).unwrap_or(i64::MAX);
             curve.at.push(passed + i64::from(self.is_more));
             curve.core_size.push(size);
-            curve
-                .marks
-                .push(mark(place, record, size, live.breaker_tokens));
+            let mark = mark(place, record, size, live.breaker_tokens);
+            curve.marks.push(mark);
         }
         Some(curve)
     }
@@ -161,12 +160,8 @@ fn core_size_after(record: &RecordFacts) -> Option<u64> {
 }
 
 fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> MarkOnCurve {
-    let mut text = format!("Record {}", record.seq);
-    text += &format!(
-        ", {}: {}",
-        words::second(record.recorded_at),
-        record.action.label()
-    );
+    let (at, what) = (words::second(record.recorded_at), record.action.label());
+    let mut text = format!("Record {}, {at}: {what}", record.seq);
     if let Some(number) = record.memory {
         text += &format!(" (#{})", number.0);
     }
@@ -180,10 +175,9 @@ fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> Mar
     }
     MarkOnCurve {
         place,
-        kind: if record.action.undoes() {
-            MarkKind::Back
-        } else {
-            MarkKind::Done
+        kind: match record.action.undoes() {
+            true => MarkKind::Back,
+            false => MarkKind::Done,
         },
         stated: vec![text],
         path: None,
@@ -247,18 +241,17 @@ pub(super) fn status(live: &LiveSessionFacts) -> Markup {
 fn now(live: &LiveSessionFacts) -> String {
     let session = &live.session;
     let edits = words::counted(u64::from(session.edits), "edit", "edits");
+    let stay = if session.edits == 1 { "stays" } else { "stay" };
     match session.state {
         State::Queued => "The session is queued, and waits for a worker.".to_owned(),
         State::Asking => "The agent is being asked for its consent.".to_owned(),
         State::Open => {
-            let left = match live.removable_tokens {
-                Some(left) => format!(
-                    "If more than {} leave, everything is undone; ",
-                    words::counted(left, "token", "tokens")
-                ),
-                None => String::new(),
-            };
-            format!("{left}{} of {EDIT_CAP} edits are left.", live.edits_left)
+            let left = live.removable_tokens.map_or_else(String::new, |left| {
+                let tokens = words::counted(left, "token leaves", "tokens leave");
+                format!("If more than {tokens}, everything is undone; ")
+            });
+            let are = if live.edits_left == 1 { "is" } else { "are" };
+            format!("{left}{} of {EDIT_CAP} edits {are} left.", live.edits_left)
         }
         State::Completed => match session.undone_at {
             Some(at) => format!(
@@ -274,10 +267,10 @@ fn now(live: &LiveSessionFacts) -> String {
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
         State::Abandoned => format!(
-            "The session was abandoned{}; {edits} of it stay.",
+            "The session was abandoned{}; {edits} of it {stay}.",
             because(live)
         ),
-        State::Failed => format!("The session failed{}; {edits} of it stay.", because(live)),
+        State::Failed => format!("The session failed{}; {edits} of it {stay}.", because(live)),
     }
 }
 

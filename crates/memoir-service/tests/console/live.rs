@@ -230,6 +230,17 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
 }
 
 #[tokio::test]
+async fn spec_3_16_the_only_edit_of_a_cancelled_session_stays() {
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
+    call(&agent, session, "delete_memory", json!({"id": 2})).await;
+    agent.sessions().cancel(session, &owner()).await.unwrap();
+    let browser = installation.ada().await;
+    let page = browser.get(&format!("/sessions/{session}")).await;
+    page.text.tells("; 1 edit of it stays.");
+}
+
+#[tokio::test]
 async fn queued_sessions_are_followed_too() {
     let installation = Installation::open().await;
     let agent = installation.wren(&MEMORIES).await;
