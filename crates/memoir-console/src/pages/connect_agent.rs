@@ -99,13 +99,17 @@ pub(crate) async fn connected(State(console): State<Console>, agent: AgentInPath
     Ok(page(light(&console, &path, &held)))
 }
 
+/// A text as one argument of a shell's command.
+pub(super) fn in_shell(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// What connects a program to the agent, each to be copied. `token` is shown in place of [`TOKEN`].
 pub(super) fn ways(address: &str, agent: &AgentHandle, token: Option<&str>) -> Markup {
     let (name, id) = (agent.name(), agent.scope().agent);
     let token = token.unwrap_or(TOKEN);
     // Python and TypeScript read a text of JSON as it stands.
     let quoted = |text: &str| Value::from(text).to_string();
-    let in_shell = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let server = json!({"mcpServers": {"memoir": {
         "type": "http",
         "url": format!("{address}/mcp"),

@@ -402,6 +402,18 @@ async fn spec_5_2_the_owner_answers_requests_in_the_agents_name_and_applies_rehe
         .unwrap()
         .id;
     let action = format!("{waiting}/access/{asked}");
+    // A reason that is not accepted stays in the form.
+    let (reason, long) = (format!("reason-{asked}"), "x".repeat(301));
+    let fields = [("answer", "no"), (reason.as_str(), long.as_str())];
+    let again = browser.fill_in(&waiting, &action, &fields).await;
+    assert_eq!(again.status, 400, "{}", again.text);
+    let document = again.document();
+    document.check("a reason that is too long");
+    let field = document.by_id(&reason);
+    assert_eq!(field.attribute("value"), Some(long.as_str()));
+    assert_eq!(field.attribute("aria-invalid"), Some("true"));
+    let request = agent.lens().access_request(asked).await.unwrap();
+    assert_eq!(request.state, AccessState::Asked);
     let refused = browser
         .fill_in(&waiting, &action, &[("answer", "no")])
         .await;

@@ -2,20 +2,21 @@
 
 use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
-use memoir_app::{OwnAgent, ShownAccessRequest, ShownSession, sessions::RehearsalFacts};
+use memoir_app::{Error, OwnAgent, ShownAccessRequest, ShownSession, sessions::RehearsalFacts};
 use memoir_domain::{PrivateText, access::AccessState, audit::Actor, session::State};
 
 use super::{
     super::{
         access::what,
+        connect_agent::in_shell,
         reading::{rehearsed, said},
     },
     OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
-    answer::{PageFailure, PageResult, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::{LabelledField, with_code},
+    field::{Faults, LabelledField, with_code},
     form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
@@ -28,24 +29,36 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
+    let (form, faults) = (SentForm::default(), Faults::default());
+    page(&owner, &agent, query.done.as_deref(), (&form, &faults)).await
+}
+
+/// The page, with the input of a request's form and its faults.
+async fn page(
+    owner: &Owner,
+    agent: &OwnAgent,
+    done: Option<&str>,
+    given: (&SentForm, &Faults),
+) -> PageResult {
     let path = format!("{}/waiting", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(&agent, OwnTab::Waiting))
+        (agent_head(agent, OwnTab::Waiting))
+        (given.1.summary())
         section aria-labelledby="conversations" {
             h2 #conversations { "Conversations to be read" }
-            (conversations(&agent).await?)
+            (conversations(agent).await?)
         }
         section aria-labelledby="requests" {
             h2 #requests { "Access requests" }
-            (requests(&owner, &agent, &path).await?)
+            (requests(owner, agent, &path, given).await?)
         }
         section aria-labelledby="rehearsals" {
             h2 #rehearsals { "Rehearsals" }
-            (rehearsals(&owner, &agent, &path).await?)
+            (rehearsals(owner, agent, &path).await?)
         }
     };
     let title = format!("What waits for {}", agent.name());
-    Ok(own_page(&title).done(query.done.as_deref()).show(content))
+    Ok(own_page(&title).done(done).show(content))
 }
 
 async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {
@@ -61,34 +74,35 @@ async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {
                     " " (words::counted(transcript.failed, "message", "messages")) " could not be read."
                 } }
             p { "A running service reads them when they are due. To have them read now:" }
-            pre tabindex="0" { "memoir absorb " (quoted(agent.name())) }
+            pre tabindex="0" { "memoir absorb " (in_shell(agent.name())) }
         }
     })
 }
 
-/// A name as a shell reads it.
-fn quoted(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', r"'\''")),
-    }
-}
-
-async fn requests(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Markup, PageFailure> {
+async fn requests(
+    owner: &Owner,
+    agent: &OwnAgent,
+    path: &str,
+    given: (&SentForm, &Faults),
+) -> Result<Markup, PageFailure> {
     let mut requests = agent.lens().access_requests(None, LATEST).await?;
     let is_cut = requests.len() == LATEST as usize;
     requests.retain(|request| matches!(request.state, AccessState::Asked | AccessState::Granted));
     Ok(html! {
         @if requests.is_empty() { p.empty { "No request waits, and no access is granted." } }
-        @for request in &requests { (access_request(owner, request, path)) }
+        @for request in &requests { (access_request(owner, request, path, given)) }
         @if is_cut { p.hint { "Only the " (LATEST) " latest requests are looked through." } }
     })
 }
 
-fn access_request(owner: &Owner, request: &ShownAccessRequest, path: &str) -> Markup {
+fn access_request(
+    owner: &Owner,
+    request: &ShownAccessRequest,
+    path: &str,
+    (given, faults): (&SentForm, &Faults),
+) -> Markup {
     let id = request.id;
-    let action = format!("{path}/access/{id}");
+    let (action, reason) = (format!("{path}/access/{id}"), format!("reason-{id}"));
     html! {
         article.record aria-labelledby={ "request-" (id) } {
             header {
@@ -99,9 +113,9 @@ fn access_request(owner: &Owner, request: &ShownAccessRequest, path: &str) -> Ma
             @if request.state == AccessState::Asked {
                 form.stack method="post" action=(action) {
                     (parts::form_token(owner))
-                    (LabelledField::new(&format!("reason-{id}"), "Reason, for the administrator")
+                    (LabelledField::new(&reason, "Reason, for the administrator").faults(faults)
                         .hint(html! { "At most 300 characters, not in the words of a memory. Blank is allowed." })
-                        .text(""))
+                        .text(given.field(&reason)))
                     div.buttons {
                         button.quiet type="submit" name="answer" value="yes" { "Allow it" }
                         button.quiet type="submit" name="answer" value="no" { "Refuse it" }
@@ -128,28 +142,38 @@ pub(crate) async fn answer(
 ) -> PageResult {
     let grants = agent.grants();
     let id = grants.own_access_id(&request).await?;
-    let reason = form.field(&format!("reason-{id}")).trim();
+    let field = format!("reason-{id}");
+    let reason = form.field(&field).trim();
     let reason = (!reason.is_empty()).then(|| PrivateText::from(reason));
     // The owner of an open installation answers in the agent's name, as on the command line (SPEC 5.5).
     let me = Actor::agent(agent.name());
     let done = match form.field("answer") {
         "yes" => {
-            grants.answer_access(id, true, reason, &me).await?;
-            "granted"
+            let granted = grants.answer_access(id, true, reason, &me).await;
+            granted.map(|_| "granted")
         }
         "no" => {
-            grants.answer_access(id, false, reason, &me).await?;
-            "refused"
+            let refused = grants.answer_access(id, false, reason, &me).await;
+            refused.map(|_| "refused")
         }
         "revoke" => {
-            grants.revoke_access(id, &owner.actor()).await?;
-            "taken-back"
+            let revoked = grants.revoke_access(id, &owner.actor()).await;
+            revoked.map(|_| "taken-back")
         }
         _ => {
             return Err(PageFailure::invalid(
                 "The form does not say what to answer.",
             ));
         }
+    };
+    let done = match done {
+        Err(Error::Invalid(invalid)) => {
+            let mut faults = Faults::default();
+            faults.add(&field, "Reason", &invalid.problem);
+            let shown = page(&owner, &agent, None, (&form, &faults)).await?;
+            return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+        }
+        done => done?,
     };
     let path = agent_path(agent.scope().agent);
     Ok(see_other(&format!("{path}/waiting?done={done}")))
@@ -219,7 +243,7 @@ pub(crate) async fn apply(
     let newest = form.newest()?;
     let seen = agent.as_seen(newest);
     let applied = seen.sessions().apply_rehearsal(id, &owner.actor()).await;
-    if matches!(applied, Err(memoir_app::Error::Changed)) {
+    if matches!(applied, Err(Error::Changed)) {
         return Err(PageFailure::new(
             StatusCode::CONFLICT,
             "Nothing was changed: the agent changed since the page was shown. Load it again to see what applying the \
