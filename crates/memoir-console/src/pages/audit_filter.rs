@@ -109,7 +109,7 @@ impl AuditQuery {
         let is_of_all = path == activity::PATH;
         let all = match is_of_all {
             true => path.to_owned(),
-            false => format!("{path}?agent={}", typed(&self.agent)),
+            false => form::address(path, &[("agent", typed(&self.agent))]),
         };
         let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();

@@ -339,6 +339,20 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
 }
 
 #[tokio::test]
+async fn a_log_is_linked_by_any_name() {
+    let installation = Installation::open().await;
+    let account = &installation.account;
+    installation.agent(account, "R&D #1 + co", &[]).await;
+    let browser = installation.ada().await;
+    let own = "/audit?agent=R%26D+%231+%2B+co";
+    let document = browser.page(&format!("{own}&actor=agent")).await;
+    document.check(own);
+    let links = document.links();
+    assert!(links.contains(&own.to_owned()), "{links:?}");
+    browser.page(own).await.check(own);
+}
+
+#[tokio::test]
 async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     let installation = Installation::open().await;
     let agent = installation.wren(&["One"]).await;
