@@ -273,6 +273,9 @@ async fn spec_6_6_memories_are_searched_filtered_and_paged() {
         .find(|link| link.contains("seen=50"));
     let second = browser.page(&next.unwrap()).await;
     assert_eq!(listed(&second), [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    // An address may hold any number.
+    let far = format!("{path}?seen={}&last=14", usize::MAX);
+    assert_eq!(listed(&browser.page(&far).await).len(), 13);
     let long = "word ".repeat(1_900);
     save(&agent, &[input(&long)]).await;
     let page = browser.get(&path).await.text;

@@ -197,8 +197,8 @@ fn stated(query: &OwnMemoriesQuery, shown: usize, seen: usize) -> String {
         (shown, 0) if shown < AT_ONCE => format!("{shown} memories, the {order} first"),
         (shown, seen) => format!(
             "Memories {} to {}, the {order} first",
-            words::number(seen as u64 + 1),
-            words::number((seen + shown) as u64)
+            words::number(seen.saturating_add(1) as u64),
+            words::number(seen.saturating_add(shown) as u64)
         ),
     }
 }
