@@ -23,6 +23,7 @@ use crate::{
     field::{Faults, LabelledField},
     form::{self, SentForm},
     parts::{self, ConsoleSection, FramedPage},
+    words,
 };
 
 pub(crate) const PATH: &str = "/oauth/authorize";
@@ -109,7 +110,7 @@ pub(crate) async fn show(
     let agent = agent.map(|(_, value)| value.clone()).unwrap_or_default();
     match question(&console, &visitor, &pairs).await? {
         Err(wrong) => Ok(refused(&visitor, &wrong)),
-        Ok(question) => page(&visitor, &question, &agent, &Faults::default()).await,
+        Ok(question) => page(&visitor, &question, (&agent, ""), &Faults::default()).await,
     }
 }
 
@@ -125,15 +126,14 @@ pub(crate) async fn decide(
     let decision = form.field("decision");
     // Refusing comes before the agent is looked up, since it needs no agent.
     if decision == "refuse" {
-        let address = question.answer(&[("error", "access_denied")]);
-        return Ok(see_other(&address));
+        return Ok(see_other(&question.answer(&[("error", "access_denied")])));
     }
     let mut faults = Faults::default();
     let agent = match visitor.account.agent(form.field(AGENT.0)).await {
         Ok(agent) => agent,
         Err(Error::NoAgent(_)) => {
             faults.add(AGENT.0, AGENT.1, "There is no such agent");
-            return page(&visitor, &question, "", &faults).await;
+            return page(&visitor, &question, ("", ""), &faults).await;
         }
         Err(error) => return Err(error.into()),
     };
@@ -143,7 +143,7 @@ pub(crate) async fn decide(
         "connect" => match agent.grants().connect(&question.wish, &visitor).await {
             Ok(code) => Ok(see_other(&question.answer(&[("code", code.expose())]))),
             // The agent is in use and must be asked first, which the page then offers.
-            Err(Error::ConsentNeeded(_)) => page(&visitor, &question, &id, &faults).await,
+            Err(Error::ConsentNeeded(_)) => page(&visitor, &question, (&id, ""), &faults).await,
             Err(error) => Err(error.into()),
         },
         "ask" => {
@@ -151,15 +151,15 @@ pub(crate) async fn decide(
             let client = question.wish.shown_client();
             let actor = visitor.actor();
             let requested = agent.grants().request_connection(&client, &purpose, &actor);
-            match requested.await {
+            let (label, problem) = match requested.await {
                 // The browser returns to this page, which reloads until the agent has answered.
-                Ok(_) => Ok(see_other(&question.path(&id))),
-                Err(Error::Invalid(invalid)) => {
-                    faults.add(PURPOSE.0, PURPOSE.1, &invalid.problem);
-                    page(&visitor, &question, &id, &faults).await
-                }
-                Err(error) => Err(error.into()),
-            }
+                Ok(_) => return Ok(see_other(&question.path(&id))),
+                Err(Error::Invalid(invalid)) => (PURPOSE.1, invalid.problem),
+                Err(error @ Error::Access(_)) => ("Not asked", words::message(&error)),
+                Err(error) => return Err(error.into()),
+            };
+            faults.add(PURPOSE.0, label, &problem);
+            page(&visitor, &question, (&id, purpose.expose()), &faults).await
         }
         // The page's buttons send no other value.
         _ => Err(PageFailure::invalid("The form cannot be read.")),
@@ -290,11 +290,11 @@ fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
-/// The page, with an agent chosen or none.
+/// The page, with an agent chosen or none, and the purpose as typed.
 async fn page(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    agent: &str,
+    (agent, purpose): (&str, &str),
     faults: &Faults,
 ) -> PageResult {
     let chosen = match agent {
@@ -323,7 +323,7 @@ async fn page(
         }
         @match (&chosen, &open_request) {
             (Some(agent), Some(request)) => (waiting(visitor, question, agent, request)),
-            (Some(agent), None) => (asking(visitor, question, agent, faults)),
+            (Some(agent), None) => (asking(visitor, question, (agent, purpose), faults)),
             (None, _) => (choosing(visitor, question, faults).await?),
         }
     };
@@ -393,7 +393,7 @@ fn waiting(
 fn asking(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    agent: &AgentHandle,
+    (agent, purpose): (&AgentHandle, &str),
     faults: &Faults,
 ) -> Markup {
     let id = agent.scope().agent;
@@ -404,7 +404,7 @@ fn asking(
         form.stack method="post" action=(PATH) {
             (hidden(visitor, question))
             input type="hidden" name=(AGENT.0) value=(id);
-            (LabelledField::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(faults).area("", 3))
+            (LabelledField::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(faults).area(purpose, 3))
             (buttons("ask", "Ask it"))
         }
     }

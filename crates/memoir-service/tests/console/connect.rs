@@ -511,6 +511,36 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
 }
 
 #[tokio::test]
+async fn spec_5_2_a_purpose_that_is_not_accepted_stays_in_the_form() {
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    let account = &installation.account;
+    let wren = installation
+        .agent(account, "wren", &["Ada keeps bees"])
+        .await;
+    let connector = Connector::registered(&installation).await;
+    let form = connector.agree(&ada, &wren, &[]).await.document();
+    let ask = async |purpose: &str| {
+        let fields = [("decision", "ask"), ("purpose", purpose)];
+        ada.send_filled_in(&form, PATH, &fields).await
+    };
+    // With the name of the program in front of it, it is too long.
+    let long = "x".repeat(2_000);
+    let again = ask(&long).await.document();
+    again.check(PATH);
+    assert_eq!(again.by_id("purpose").text, long);
+    // The agent refuses, and must not be asked again so soon.
+    ask("To write").await.leads_to();
+    let (grants, own) = (wren.grants(), Actor::agent("wren"));
+    let open = grants.open_access().await.unwrap();
+    let refused = grants.answer_access(open[0].id, false, None, &own);
+    refused.await.unwrap();
+    let again = ask("To write").await;
+    again.text.tells("Not asked");
+    assert_eq!(again.document().by_id("purpose").text, "To write");
+}
+
+#[tokio::test]
 async fn spec_5_5_no_redirect_goes_to_an_unregistered_address_or_without_consent() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
