@@ -263,8 +263,31 @@ async fn spec_6_6_memories_are_searched_filtered_and_paged() {
         assert_eq!(answer.status, 400, "{query}");
         answer.document().check(query);
     }
-    let many: Vec<MemoryInput> = (0..60).map(|at| input(&format!("Letter {at}"))).collect();
+    // The days stay in the form.
+    let answer = browser.get(&format!("{path}?q=tea&{reversed}")).await;
+    let document = answer.document();
+    for (id, value) in [
+        ("q", "tea"),
+        ("since", "2020-05-02"),
+        ("until", "2020-05-01"),
+    ] {
+        let field = document.by_id(id);
+        assert_eq!(field.attribute("value"), Some(value), "{id}");
+        let expected = (id == "until").then_some("true");
+        assert_eq!(field.attribute("aria-invalid"), expected, "{id}");
+    }
+    let letter = |at: u32| tagged(&format!("Letter {at}"), &["a&b"]);
+    let many: Vec<MemoryInput> = (0..60).map(letter).collect();
     save(&agent, &many).await;
+    // The next page is of the same search.
+    let search = "q=letter&kind=core&tag=a%26b&origin=agent&since=2020-05-02&until=2036-05-02\
+        &protected=no&discarded=yes&order=newest";
+    let document = browser.page(&format!("{path}?{search}")).await;
+    let next = document.links().into_iter();
+    let next = next.filter(|link| link.contains("seen=50"));
+    let next: Vec<String> = next.collect();
+    assert!(next[0].starts_with(&format!("{path}?{search}&seen=50&last=")));
+    assert_eq!(listed(&browser.page(&next[0]).await).len(), 10);
     let first = browser.page(&path).await;
     assert_eq!(listed(&first).len(), 50);
     let next = first

@@ -1,5 +1,6 @@
 //! `/memory/{agent}`: all memories with their text, searched and filtered.
 
+use axum::http::StatusCode;
 use maud::{Markup, html};
 use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::{
@@ -18,10 +19,10 @@ use super::{
     OwnTab, agent_head, agent_path, own_page,
 };
 use crate::{
-    answer::{PageFailure, PageResult},
+    answer::{PageFailure, PageResult, page_of},
     assets::PageScript,
     browser::OwnAgentInPath,
-    field::LabelledField,
+    field::{Faults, LabelledField},
     form::{self, PageQuery, typed},
     parts, words,
 };
@@ -55,16 +56,20 @@ pub(crate) struct OwnMemoriesQuery {
 }
 
 impl OwnMemoriesQuery {
-    fn recall(&self) -> Result<RecallQuery, PageFailure> {
-        let time = |day: &Option<String>, read: fn(&str) -> Option<Timestamp>| {
-            let wrong = || PageFailure::invalid("A day is to be given as 2026-05-01.");
-            let time = day.as_deref().map(|day| read(day).ok_or_else(wrong));
-            time.transpose()
+    /// The search; a wrong day is added to the faults.
+    fn recall(&self, faults: &mut Faults) -> Result<RecallQuery, PageFailure> {
+        let mut day = |id, label, day: &Option<String>, read: fn(&str) -> Option<Timestamp>| {
+            let time = day.as_deref().map(read);
+            if time == Some(None) {
+                faults.add(id, label, "must be a day such as 2026-05-01");
+            }
+            time.flatten()
         };
-        let since = time(&self.since, words::read_time)?;
-        let until = time(&self.until, words::read_until)?;
-        Invalid::check_range(since, until)
-            .map_err(|_| PageFailure::invalid("The first day is after the last one."))?;
+        let since = day("since", "From", &self.since, words::read_time);
+        let until = day("until", "Until", &self.until, words::read_until);
+        if Invalid::check_range(since, until).is_err() {
+            faults.add("until", "Until", "must not be before From");
+        }
         let origin = self.origin.as_deref().map(|name| {
             Origin::from_name(name).ok_or_else(|| PageFailure::invalid("There is no such origin."))
         });
@@ -144,9 +149,14 @@ pub(crate) async fn show(
 ) -> PageResult {
     let lens = agent.lens();
     let place = query.place();
-    let recall = query.recall()?;
-    let page = lens.recall_page(&recall, place, query.with_discarded());
-    let mut found = page.await?.found;
+    let mut faults = Faults::default();
+    let recall = query.recall(&mut faults)?;
+    let mut found = Vec::new();
+    // With faults in the form nothing is searched: the result would not match the form.
+    if faults.is_empty() {
+        let page = lens.recall_page(&recall, place, query.with_discarded());
+        found = page.await?.found;
+    }
     let path = agent_path(agent.scope().agent);
     let next = form::cut(&mut found, AT_ONCE);
     let next = next.map(|(last, _)| query.address(&path, Some(last.place())));
@@ -156,7 +166,8 @@ pub(crate) async fn show(
     let content = html! {
         (agent_head(&agent, OwnTab::Memories))
         (counts(&agent).await?)
-        (search(&query, &path))
+        (faults.wrong())
+        (search(&query, &path, &faults))
         p.hidden #stated role="status" {}
         section #found aria-labelledby="found-heading" data-stated=(stated) {
             h2.hidden #found-heading { "Memories" }
@@ -167,10 +178,12 @@ pub(crate) async fn show(
         }
     };
     let title = format!("What {} remembers", agent.name());
-    Ok(own_page(&title)
-        .done(query.done.as_deref())
-        .scripts(&[PageScript::Search])
-        .show(content))
+    let page = own_page(&title).done(query.done.as_deref());
+    let shown = page.scripts(&[PageScript::Search]).show(content);
+    Ok(match faults.is_empty() {
+        true => shown,
+        false => page_of(StatusCode::BAD_REQUEST, shown),
+    })
 }
 
 async fn counts(agent: &OwnAgent) -> Result<Markup, PageFailure> {
@@ -213,7 +226,7 @@ fn nothing(query: &OwnMemoriesQuery, path: &str) -> Markup {
     }
 }
 
-fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
+fn search(query: &OwnMemoriesQuery, path: &str, faults: &Faults) -> Markup {
     let choice = |id, label, chosen, options: &[(&str, &str)]| {
         LabelledField::new(id, label).choice(typed(chosen), options)
     };
@@ -236,8 +249,8 @@ fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
                         ("administrator", "Owner or administrator"), ("conversation", "Conversation"),
                         ("import", "Import"), ("external", "External")]))
                     (LabelledField::new("tag", "Tag").text(typed(&query.tag)))
-                    (LabelledField::new("since", "From").day(typed(&query.since)))
-                    (LabelledField::new("until", "Until").day(typed(&query.until)))
+                    (LabelledField::new("since", "From").faults(faults).day(typed(&query.since)))
+                    (LabelledField::new("until", "Until").faults(faults).day(typed(&query.until)))
                     (choice("order", "Order", &query.order, &[("", "Best match first"), ("newest", "Newest first")]))
                     (parts::check("discarded", "Discarded ones too", query.with_discarded()))
                     button.quiet type="submit" { "Show" }
@@ -271,35 +284,5 @@ fn listed(memory: &ShownMemory, path: &str) -> Markup {
                 None => (memory_links(memory, Some(path))),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use memoir_domain::memory::Kind;
-
-    use super::*;
-
-    #[test]
-    fn an_address_holds_the_whole_search() {
-        let text = "q=tea+%26+cake&kind=archival&tag=a&origin=agent&since=2026-01-01&until=2026-02-01&protected=no\
-            &discarded=yes&order=newest";
-        let query: OwnMemoriesQuery = form::query(Some(text)).unwrap();
-        assert_eq!(query.address("/m", None), format!("/m?{text}"));
-        let recall = query.recall().unwrap();
-        assert_eq!(
-            (recall.kind, recall.protected),
-            (Some(Kind::Archival), Some(false))
-        );
-        assert!(recall.newest_first);
-        let place = RecallPlace {
-            seen: 50,
-            last: Number(7),
-            before: None,
-        };
-        let next = query.address("/m", Some(place));
-        let (_, text) = next.split_once('?').unwrap();
-        let next: OwnMemoriesQuery = form::query(Some(text)).unwrap();
-        assert_eq!(next.place(), Some(place));
     }
 }
