@@ -173,6 +173,14 @@ async fn spec_4_4_a_memory_is_shredded_once_its_number_is_typed() {
         assert_eq!(refused.status, 400, "{}", refused.text);
         refused.document().check("a shredding");
     }
+    let long = "x".repeat(1_001);
+    let fields = [("typed", "1"), ("reason", long.as_str())];
+    let refused = browser.fill_in(&shred, &shred, &fields).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    let document = refused.document();
+    document.check("a reason that is too long");
+    let field = document.by_id("reason");
+    assert_eq!(field.attribute("value"), Some(long.as_str()));
     assert!(memory(&agent, 1).await.shredded_at.is_none());
     let done = browser.fill_in(&shred, &shred, &[("typed", "#1")]).await;
     assert_eq!(done.leads_to(), format!("{path}/1?done=shredded"));

@@ -265,14 +265,6 @@ pub(crate) async fn shred(
 ) -> PageResult {
     let number = number_of(&number)?;
     let typed = form.field(TYPED.0).trim().trim_start_matches('#');
-    let mut faults = Faults::default();
-    if typed != number.0.to_string() {
-        let problem = format!("Type {} to confirm", number.0);
-        faults.add(TYPED.0, TYPED.1, &problem);
-        let memory = agent.lens().memory(number).await?;
-        let shown = shred_page(&owner, &agent, &memory, &form, &faults);
-        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
-    }
     let reason = match form.field(REASON.0).trim() {
         "" => "asked for on the personal page",
         reason => reason,
@@ -282,7 +274,21 @@ pub(crate) async fn shred(
         reason,
         derived: form.is_ticked("derived"),
     };
-    let shredded = agent.memories().shred(wish, &owner.actor()).await?;
+    let (mut faults, mut shredded) = (Faults::default(), None);
+    if typed == number.0.to_string() {
+        match agent.memories().shred(wish, &owner.actor()).await {
+            Err(Error::Invalid(invalid)) => faults.add(REASON.0, REASON.1, &invalid.problem),
+            done => shredded = Some(done?),
+        }
+    } else {
+        let problem = format!("Type {} to confirm", number.0);
+        faults.add(TYPED.0, TYPED.1, &problem);
+    }
+    let Some(shredded) = shredded else {
+        let memory = agent.lens().memory(number).await?;
+        let shown = shred_page(&owner, &agent, &memory, &form, &faults);
+        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+    };
     let path = agent_path(agent.scope().agent);
     // Named once, since nothing stores which summaries rested on it.
     if shredded.summaries.is_empty() && shredded.transcript.is_none() {
