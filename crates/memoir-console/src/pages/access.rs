@@ -16,7 +16,7 @@ use memoir_domain::{
 };
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent_head, agent_path, memories::number_of};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
@@ -232,20 +232,20 @@ pub(crate) async fn ask_for_embeddings(
 
 pub(crate) async fn shredding(
     visitor: Visitor,
-    Path((_, number)): Path<(String, u64)>,
+    Path((_, number)): Path<(String, String)>,
     agent: AgentInPath,
 ) -> PageResult {
-    let wish = AccessWish::Shredding(Number(number));
+    let wish = AccessWish::Shredding(number_of(&number)?);
     form_page(wish, &visitor, &agent, &AccessForm::default()).await
 }
 
 pub(crate) async fn ask_to_shred(
     visitor: Visitor,
     form: SentForm,
-    Path((_, number)): Path<(String, u64)>,
+    Path((_, number)): Path<(String, String)>,
     agent: AgentInPath,
 ) -> PageResult {
-    let wish = AccessWish::Shredding(Number(number));
+    let wish = AccessWish::Shredding(number_of(&number)?);
     ask_for(wish, &visitor, &agent, &form).await
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::extract::Path;
+use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
@@ -152,6 +152,13 @@ pub(crate) async fn show(
     Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .show(content))
+}
+
+/// The number of a memory in an address.
+pub(super) fn number_of(text: &str) -> Result<Number, PageFailure> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    let none = || PageFailure::new(StatusCode::NOT_FOUND, "There is no memory of this number.");
+    number.map(Number).ok_or_else(none)
 }
 
 /// The kind that an address names; `None` for all.
@@ -430,19 +437,19 @@ pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
 pub(crate) async fn handle(
     visitor: Visitor,
     form: SentForm,
-    Path((_, number, word)): Path<(String, u64, String)>,
+    Path((_, number, word)): Path<(String, String, String)>,
     agent: AgentInPath,
 ) -> PageResult {
-    let handling = handling(&word)?;
+    let (number, handling) = (number_of(&number)?, handling(&word)?);
     let actor = visitor.actor();
     let memories = agent.memories();
-    let handled = memories.handle(Number(number), handling, &actor).await?;
+    let handled = memories.handle(number, handling, &actor).await?;
     let back = MemoryListQuery::of(&form);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, back.after, &word);
     // To the row that was handled, or the one in its place, so that a long page keeps its place.
     let beside = form.number("beside").filter(|_| !back.shows(&handled));
-    let place = beside.unwrap_or(number);
+    let place = beside.unwrap_or(number.0);
     Ok(see_other(&format!("{address}#memory-{place}")))
 }
 

@@ -145,12 +145,15 @@ async fn memories_are_protected_discarded_and_given_back() {
     assert_eq!(record[0].actor, Actor::administrator("user Ada"));
     // A refused act is reported.
     let token = browser.form_token(&page).await;
-    for (path, status) in [("99/protect", 404), ("3/burn", 400)] {
+    for (path, status) in [("99/protect", 404), ("x/protect", 404), ("3/burn", 400)] {
         let fields = [("form_token", token.as_str())];
         let answer = browser.post(&format!("{page}/{path}"), &fields).await;
         assert_eq!(answer.status, status, "{path}");
         answer.document().check(path);
     }
+    let unknown = browser.get(&format!("{page}/x/shred")).await;
+    assert_eq!(unknown.status, 404);
+    unknown.document().check("x/shred");
 }
 
 #[tokio::test]

@@ -10,10 +10,10 @@ use memoir_domain::{
 
 use super::{
     super::{
-        memories::{handling, offered},
+        memories::{handling, number_of, offered},
         reading::memory_words,
     },
-    OwnTab, agent_head, agent_path, history, number_of, own_page,
+    OwnTab, agent_head, agent_path, history, own_page,
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},

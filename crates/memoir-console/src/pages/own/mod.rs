@@ -22,12 +22,11 @@ use memoir_app::{AgentFacts, OwnAgent};
 use memoir_domain::{
     AgentId,
     audit::{Actor, ActorKind},
-    memory::Number,
 };
 
 use crate::{
     Console,
-    answer::{PageFailure, PageResult, page, page_of, see_other},
+    answer::{PageResult, page, page_of, see_other},
     browser::{self, Owner},
     parts::{self, FramedPage},
     words,
@@ -103,13 +102,6 @@ fn listed(agent: &AgentFacts) -> Markup {
             (words::number(counts.archival_count)) " in the archive, "
             (words::counted(counts.journal_count, "journal entry", "journal entries")) }
     }
-}
-
-/// The number of a memory in an address.
-fn number_of(text: &str) -> Result<Number, PageFailure> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    let none = || PageFailure::new(StatusCode::NOT_FOUND, "There is no memory of this number.");
-    number.map(Number).ok_or_else(none)
 }
 
 /// The actor of a record, in words.
