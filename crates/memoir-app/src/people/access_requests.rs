@@ -7,7 +7,7 @@ use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
     access::{
         self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
-        REASON_LIMIT, RequestOver,
+        PURPOSE_LIMIT, REASON_LIMIT, RequestOver,
     },
     audit::{Action, Actor, ActorKind},
     draft::Decision,
@@ -112,7 +112,8 @@ impl Grants<'_> {
         let (model, address) = (embedder.name().as_str(), embedder.address());
         // Before the administrator's text, which so cannot imitate it.
         let introduction = format!("They go to `{model}` at {address}. ");
-        let purpose = access::parse_purpose(purpose)?;
+        let room = PURPOSE_LIMIT.saturating_sub(introduction.chars().count());
+        let purpose = parse_text("purpose", purpose.expose(), room)?;
         let draft = AccessDraft {
             kind: AccessKind::Embeddings {
                 recipient: access::recipient(model, address),

@@ -705,6 +705,12 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     let refused = story.browser.press(&form, &form, &[("purpose", " ")]).await;
     assert_eq!(refused.status, 400);
     refused.document().check(&form);
+    // The text in front of it takes a part of its room.
+    let long = "x".repeat(2_000);
+    let sent = [("purpose", long.as_str())];
+    let refused = story.browser.press(&form, &form, &sent).await;
+    let told = "It is 2000 characters long, and the limit is 1953;";
+    refused.text.tells(told);
     let sent = [("purpose", "so that more is found")];
     let path = &story.asked(&form, &sent).await;
     let told = story.text(path).await;
