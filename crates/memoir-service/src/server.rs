@@ -234,6 +234,7 @@ impl ConnectionServer {
             let mut request = request.map(|body| {
                 Body::new(DeadlineBody {
                     body,
+                    time: self.answer_time,
                     stopped: self.stopped.clone(),
                     waiting: None,
                 })
@@ -321,6 +322,14 @@ async fn so_long_after(mut stopped: watch::Receiver<bool>, time: Duration) {
     tokio::time::sleep(time).await;
 }
 
+/// Completes after `time`, or `in_a_hurry` after the service was asked to stop.
+fn until_late(stopped: &watch::Receiver<bool>, time: Duration, in_a_hurry: Duration) -> Wait {
+    let in_a_hurry = so_long_after(stopped.clone(), in_a_hurry);
+    Box::pin(async move {
+        let _ = tokio::time::timeout(time, in_a_hurry).await;
+    })
+}
+
 /// A connection that is closed when its client accepts no part of a response for too long, or leaves a request
 /// incomplete while the service stops.
 struct WriteTimeoutStream {
@@ -357,15 +366,9 @@ impl WriteTimeoutStream {
             self.listening = None;
             return written;
         }
-        let patience = self.patience;
-        let stopped = &self.stopped;
-        let waiting = self.waiting.get_or_insert_with(|| {
-            let in_a_hurry = so_long_after(stopped.clone(), STOP_PATIENCE);
-            Box::pin(async move {
-                let _ = tokio::time::timeout(patience, in_a_hurry).await;
-            })
-        });
-        timed_out(waiting, context)
+        let (stopped, patience) = (&self.stopped, self.patience);
+        let late = || until_late(stopped, patience, STOP_PATIENCE);
+        timed_out(self.waiting.get_or_insert_with(late), context)
     }
 }
 
@@ -431,9 +434,11 @@ impl AsyncWrite for WriteTimeoutStream {
     }
 }
 
-/// The body of a request, which breaks off where it is late once the service stops.
+/// The body of a request, which breaks off where it is late: a handler that waits for it would wait for ever.
 struct DeadlineBody {
     body: Incoming,
+    /// How long it may take. Handlers with a limit of their own have a shorter one.
+    time: Duration,
     stopped: watch::Receiver<bool>,
     waiting: Option<Wait>,
 }
@@ -448,15 +453,15 @@ impl HttpBody for DeadlineBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         let Self {
             body,
+            time,
             stopped,
             waiting,
         } = &mut *self;
         if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let waiting =
-            waiting.get_or_insert_with(|| Box::pin(so_long_after(stopped.clone(), STOP_BODY_TIME)));
-        let over: Poll<io::Result<_>> = timed_out(waiting, context);
+        let late = || until_late(stopped, *time, STOP_BODY_TIME);
+        let over: Poll<io::Result<_>> = timed_out(waiting.get_or_insert_with(late), context);
         over.map(|over| Some(over.map_err(Into::into)))
     }
 

@@ -356,6 +356,24 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
 }
 
 #[tokio::test]
+async fn a_form_that_never_ends_keeps_no_connection() {
+    let (installation, wren) = hasty().await;
+    for path in ["/sign-in", "/sign-in/code", "/first/x"] {
+        let mut stream = connect(installation.socket).await;
+        let half = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\n\
+             content-length: 99\r\n\r\nname="
+        );
+        stream.write_all(half.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut answer));
+        let _ = end.await.expect("it is closed");
+        assert!(!answer.starts_with(b"HTTP/1.1 2"), "{path}");
+    }
+    is_well(&installation, &wren, 0).await;
+}
+
+#[tokio::test]
 async fn a_connection_that_is_idle_is_closed_in_time() {
     let (installation, wren) = hasty().await;
     let mut silent = connect(installation.socket).await;
