@@ -61,10 +61,15 @@ impl Log {
 
 fn opened(path: &Path) -> Option<File> {
     private_file::make_private_folder(path.parent()?).ok()?;
-    if fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES) {
-        // Where renaming fails, or another process was faster, this process continues with the existing file.
-        let _ = fs::rename(path, path.with_extension("log.1"));
-    }
     let mut options = private_file::new_for_owner();
-    options.create(true).append(true).open(path).ok()
+    options.create(true).append(true);
+    let file = options.open(path).ok()?;
+    let is_full = || fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES);
+    // One process renames it, under the lock of the full file: a second renaming would replace the old log by the new
+    // one. Where renaming fails, or another process does it, this process continues with the existing file.
+    if !is_full() || file.try_lock().is_err() || !is_full() {
+        return Some(file);
+    }
+    let _ = fs::rename(path, path.with_extension("log.1"));
+    options.open(path).ok()
 }

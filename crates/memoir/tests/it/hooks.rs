@@ -641,6 +641,29 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
 }
 
 #[test]
+fn spec_6_2_a_full_log_is_renamed_by_one_process_alone() {
+    let installation = Installation::new();
+    let path = installation.path(".local/state/memoir/hook.log");
+    let old = installation.path(".local/state/memoir/hook.log.1");
+    // There is no database, which is logged.
+    begin(&installation, "s-1", "startup");
+    fs::write(&path, "full\n".repeat(1 << 18)).unwrap();
+    // Another process found it full too, and is about to rename it.
+    let other = fs::File::open(&path).unwrap();
+    other.lock().unwrap();
+    begin(&installation, "s-2", "startup");
+    log(&installation).tells("there is no database");
+    assert!(!old.exists());
+    drop(other);
+    wait_until(|| {
+        begin(&installation, "s-3", "startup");
+        old.exists()
+    });
+    assert!(fs::read_to_string(&old).unwrap().starts_with("full\n"));
+    assert!(log(&installation).starts_with("20"), "a line of its own");
+}
+
+#[test]
 fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
     const WORD: &str = "Zwitscher";
     let installation = Installation::with_agent();
