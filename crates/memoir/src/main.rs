@@ -48,9 +48,13 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
+use std::{
+    ffi::{OsStr, OsString},
+    io::IsTerminal,
+    process::ExitCode,
+};
 
-use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{Command, CommandFactory, FromArgMatches, error::ErrorKind};
 use tracing_subscriber::{
     EnvFilter, Layer,
     filter::{FilterExt, filter_fn},
@@ -133,10 +137,11 @@ fn main() -> ExitCode {
 /// that takes longer than parsing a command.
 fn typed(words: impl Iterator<Item = OsString>) -> clap::error::Result<Arguments> {
     let words: Vec<OsString> = words.collect();
-    let typed = match Arguments::command().try_get_matches_from(&words) {
+    let arguments = || without_empty_variables(Arguments::command());
+    let typed = match arguments().try_get_matches_from(&words) {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
             let command = help::reading_negatives(help::with_examples(
-                commands::agent::with_settings(Arguments::command()),
+                commands::agent::with_settings(arguments()),
             ));
             let mut command = help::grouped(command);
             let typed = command.try_get_matches_from_mut(&words);
@@ -145,6 +150,16 @@ fn typed(words: impl Iterator<Item = OsString>) -> clap::error::Result<Arguments
         typed => typed,
     };
     Arguments::from_arg_matches(&typed?)
+}
+
+/// An empty variable of an option counts as unset, as all others do. An empty value that was typed is wrong.
+fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|option| match option.get_env().is_some_and(is_empty) {
+        true => option.env(None::<&str>),
+        false => option,
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 /// Prints help or a usage error. A hook that another version of Memoir registered does not stop its program.

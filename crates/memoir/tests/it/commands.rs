@@ -3,7 +3,7 @@
 use memoir_testkit::{ScriptedServer, ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, names_in, rows};
+use crate::installation::{Installation, Ran, names_in, rows};
 
 #[test]
 fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
@@ -44,6 +44,23 @@ fn a_database_is_named_by_option_before_or_after_the_command_or_by_environment()
     let output = command.env("MEMOIR_DATABASE", "one.db").output().unwrap();
     assert!(output.status.success());
     assert!(!installation.path(".local").exists());
+}
+
+#[test]
+fn spec_6_7_an_empty_variable_of_an_option_counts_as_unset() {
+    let installation = Installation::with_agent();
+    let run = |arguments: &[&str]| {
+        let mut command = installation.command(arguments);
+        for name in ["MEMOIR_DATABASE", "MEMOIR_CONFIG", "MEMOIR_URL"] {
+            command.env(name, "");
+        }
+        Ran::of(&mut command)
+    };
+    run(&["agent", "show", "wren"]).ok("agent show");
+    // A typed one may be an unset variable of a shell, and the user's own memory is not meant.
+    let typed = run(&["agent", "show", "wren", "--database", ""]);
+    assert_eq!(typed.code, Some(1), "{typed:?}");
+    typed.stderr.tells("the database has no path");
 }
 
 #[test]
