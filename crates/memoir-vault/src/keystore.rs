@@ -1,9 +1,9 @@
 //! The key store: every key that is wrapped under the master key, in a place of its own ([`KeyRows`]).
 //!
 //! It is beside the database and not in it, so that a backup of the database holds no keys (SPEC 5.4). Several
-//! processes may use it concurrently. A new key is on the disk before it is returned. Other processes forget a
-//! destroyed key at their next check, or within a second. A destroyed key leaves a tombstone, and an agent never gets a
-//! second one.
+//! processes may use it concurrently. A new key is on the disk before it is returned. Other processes use a destroyed
+//! key for less than a second, and forget it when they next look up a key, of any agent. A destroyed key leaves a
+//! tombstone, and an agent never gets a second one.
 //!
 //! Used keys are cached in memory. Each look-up checks the store for changes, which takes a microsecond; callers should
 //! not look up a key for every row. Waiting for another process can take up to ten seconds, so an async caller first
@@ -194,27 +194,32 @@ impl KeyStore {
         }
         self.with_master(|master| {
             let contents = self.rows.read(Agents::These(&[scope]))?;
-            let Some(Ok(wrapped)) = contents.agent(scope).map(|row| &row.key) else {
-                self.held.lock().keys.remove(&scope);
-                return Ok(None);
+            let wrapped = contents.agent(scope).and_then(|row| row.key.as_ref().ok());
+            let (known, outdated) = {
+                let held = self.held.lock();
+                let known = held.keys.get(&scope).map(|known| known.key.clone());
+                (known, held.outdated(contents.changes, scope))
             };
-            let known = self
-                .held
-                .lock()
-                .keys
-                .get(&scope)
-                .map(|known| known.key.clone());
             // A key never changes, so that it need not be unwrapped again: perhaps it cannot be any more.
-            let key = match known {
-                Some(key) => key,
-                None => self.open_agent(&contents, master, scope, wrapped)?,
+            let key = match (wrapped, known) {
+                (None, _) => None,
+                (Some(_), Some(key)) => Some(key),
+                (Some(wrapped), None) => Some(self.open_agent(&contents, master, scope, wrapped)?),
+            };
+            let others = match outdated.is_empty() {
+                true => Vec::new(),
+                false => self.rows.read(Agents::These(&outdated))?.agents,
             };
             let mut held = self.held.lock();
             // The number that was read together with the key and not a later one: a key that is
             // destroyed between this read and the next question shows by it.
             held.notice(contents.changes);
-            held.keep(scope, &key);
-            Ok(Some(key))
+            held.confirm(outdated, &others);
+            match &key {
+                Some(key) => held.keep(scope, key),
+                None => drop(held.keys.remove(&scope)),
+            }
+            Ok(key)
         })
     }
 
@@ -581,6 +586,28 @@ impl Held {
         }
     }
 
+    /// The other cached keys that may have been destroyed, after so many changes.
+    fn outdated(&self, changes: Changes, looked_up: AgentScope) -> Vec<AgentScope> {
+        let is_same = is_as(self.changes, changes);
+        let is_valid = |known: &KnownKey| is_same && known.generation == self.generation;
+        let outdated = self.keys.iter().filter(|(_, known)| !is_valid(known));
+        let outdated = outdated.map(|(scope, _)| *scope);
+        outdated.filter(|scope| *scope != looked_up).collect()
+    }
+
+    /// Forgets those of the outdated keys that are not among the found ones.
+    fn confirm(&mut self, outdated: Vec<AgentScope>, found: &[AgentKeyRow]) {
+        let present = found.iter().filter(|row| row.key.is_ok());
+        let present: HashSet<AgentScope> = present.map(|row| row.scope).collect();
+        for scope in outdated {
+            if !present.contains(&scope) {
+                self.keys.remove(&scope);
+            } else if let Some(known) = self.keys.get_mut(&scope) {
+                known.generation = self.generation;
+            }
+        }
+    }
+
     fn keep(&mut self, scope: AgentScope, key: &AgentKey) {
         let known = KnownKey {
             key: key.clone(),
@@ -777,4 +804,34 @@ fn rewrap(contents: &mut KeyStoreContents, old: &Master, new: &Master) -> Result
 
 fn inconsistent(table: &'static str, problem: String) -> Error {
     Error::Inconsistent { table, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId};
+
+    use super::*;
+
+    #[test]
+    fn spec_5_4_a_key_that_another_process_destroyed_is_forgotten_at_the_next_look_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.keys");
+        let master = MasterKey::generate().unwrap();
+        let open = || KeyStore::open(&path, &master).unwrap();
+        let (one, other) = (open(), open());
+        let now = Timestamp::from_microseconds(1).unwrap();
+        let [destroyed, kept, third] = [1, 2, 3].map(|agent| AgentScope {
+            account: AccountId::from_bytes([9; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        });
+        for scope in [destroyed, kept, third] {
+            one.create(scope, now).unwrap();
+            other.key(scope).unwrap().unwrap();
+        }
+        assert!(one.destroy(destroyed, now).unwrap());
+        other.key(kept).unwrap().unwrap();
+        assert!(!other.held.lock().keys.contains_key(&destroyed));
+        // The others were found again by the same look-up.
+        assert!(other.cached(third).unwrap().is_some());
+    }
 }
