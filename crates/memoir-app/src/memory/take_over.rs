@@ -434,7 +434,7 @@ impl Memories<'_> {
     }
 
     /// Undoes the last import that was not undone: discards its active memories, and the summaries that depend only on
-    /// these.
+    /// these. The copies of elsewhere that a cleanup discarded for one of its memories return (SPEC 3.4).
     ///
     /// # Errors
     /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions put its memories under others, or they were
@@ -443,7 +443,15 @@ impl Memories<'_> {
         let loaded = self.load_idle(Selection::None).await?;
         let (mut imports, _) = self.imports().await?;
         let extent = imports.pop().ok_or(Error::NoImport)?;
-        let mut survey = UndoSurvey::new(&extent);
+        let cleanups = RecordFilter {
+            from_seq: extent.seq,
+            ..RecordFilter::of_actions([Action::MemoryDeduplicated])
+        };
+        let room = self.room_for_records(&cleanups).await?;
+        let cleanups = self.memoir.store.records(self.scope, &cleanups).await?;
+        let cleanups = codec::records(None, cleanups)?;
+        drop(room);
+        let mut survey = UndoSurvey::new(&extent, &cleanups);
         for numbers in batches(&loaded.agent) {
             let batch = self.load_memories(Selection::Numbers(numbers)).await?;
             batch.memories.iter().for_each(|memory| survey.add(memory));
@@ -470,6 +478,7 @@ impl Memories<'_> {
                     extent.holds(*number)
                         || extent.replaced.contains(number)
                         || plan.summaries.contains(number)
+                        || plan.copies.contains_key(number)
                 };
                 if !numbers.iter().any(concerns) {
                     continue;

@@ -13,7 +13,7 @@ use crate::{
         manage,
     },
     log::audit::{Action, Actor, Facts, Record},
-    memory::{ArchivedBy, Kind, Memory, NewMemory, Number},
+    memory::{ArchivedBy, Kind, Memory, NewMemory, Number, Place},
     time::Timestamp,
 };
 
@@ -158,6 +158,22 @@ pub struct UndoPlan {
     pub summaries: BTreeSet<Number>,
     /// Active memories that the import gave.
     pub given: u64,
+    /// Copies of elsewhere that a cleanup discarded for an active memory of the import: when, and the place of that
+    /// one, to which they return.
+    pub copies: BTreeMap<Number, (Timestamp, Place)>,
+}
+
+impl UndoPlan {
+    /// A copy that returns, as it is to be; `None` of others, and where it was restored, shredded or discarded since.
+    fn returning(&self, memory: &Memory) -> Option<Memory> {
+        let (discarded_at, place) = *self.copies.get(&memory.number)?;
+        let is_by_cleanup = memory.discarded_at == Some(discarded_at);
+        (is_by_cleanup && memory.shredded_at.is_none()).then(|| Memory {
+            place,
+            discarded_at: None,
+            ..memory.clone()
+        })
+    }
 }
 
 /// Works out an [`UndoPlan`] from all memories of the agent, which come one by one.
@@ -169,16 +185,25 @@ pub struct UndoSurvey<'a> {
     active: HashMap<Number, bool>,
     /// The active archival memories under each.
     under: BTreeMap<Number, Vec<Number>>,
+    /// The cleanups in which a memory of the import stayed, by that memory.
+    cleanups: HashMap<Number, Vec<&'a Record>>,
 }
 
 impl<'a> UndoSurvey<'a> {
-    /// For the undoing of that import.
-    pub fn new(extent: &'a Extent) -> Self {
+    /// For the undoing of that import. `cleanups` are the records of the cleanups since.
+    pub fn new(extent: &'a Extent, cleanups: &'a [Record]) -> Self {
+        let mut by_survivor: HashMap<Number, Vec<&'a Record>> = HashMap::new();
+        for record in cleanups {
+            if let Some(survivor) = record.memory.filter(|number| extent.holds(*number)) {
+                by_survivor.entry(survivor).or_default().push(record);
+            }
+        }
         Self {
             extent,
             plan: UndoPlan::default(),
             active: HashMap::new(),
             under: BTreeMap::new(),
+            cleanups: by_survivor,
         }
     }
 
@@ -199,6 +224,13 @@ impl<'a> UndoSurvey<'a> {
                 .is_some_and(|seq| seq > self.extent.seq)
             {
                 self.plan.conflicts.insert(number);
+            }
+            let extent = self.extent;
+            for record in self.cleanups.remove(&number).into_iter().flatten() {
+                let copies = record.facts.places_of("discarded").map(Number);
+                let copies = copies.filter(|copy| !extent.holds(*copy));
+                let returns = (record.recorded_at, memory.place);
+                self.plan.copies.extend(copies.map(|copy| (copy, returns)));
             }
         }
     }
@@ -267,8 +299,8 @@ pub fn take_edits(
 }
 
 /// Of `memories`, discards those that the import gave and the summaries of the plan, and brings those back in whose
-/// place it put others, each with a record of its own. What it gave as constitutional goes too: that was given by the
-/// import alone.
+/// place it put others, or a cleanup left one of its own, each with a record of its own. What it gave as constitutional
+/// goes too: that was given by the import alone.
 pub fn undo(
     agent: Agent,
     extent: &Extent,
@@ -285,6 +317,8 @@ pub fn undo(
             (memory.discarded(now), Action::MemoryDiscarded)
         } else if let Some(before) = put_back(extent, &memory, draft.agent().next_seq) {
             (before, Action::MemoryRestored)
+        } else if let Some(copy) = plan.returning(&memory) {
+            (copy, Action::MemoryRestored)
         } else {
             continue;
         };
@@ -330,10 +364,7 @@ pub fn undone(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        log::audit::Change,
-        memory::{Place, test_memory},
-    };
+    use crate::{log::audit::Change, memory::test_memory};
 
     /// An import of the numbers 3 to 5.
     fn extent(replaced: &[u64]) -> Extent {
@@ -361,7 +392,7 @@ mod tests {
     }
 
     fn plan(extent: &Extent, memories: &[Memory]) -> (Vec<u64>, Vec<u64>) {
-        let mut survey = UndoSurvey::new(extent);
+        let mut survey = UndoSurvey::new(extent, &[]);
         memories.iter().for_each(|memory| survey.add(memory));
         let plan = survey.finish();
         let numbers = |set: &BTreeSet<Number>| set.iter().map(|number| number.0).collect();
