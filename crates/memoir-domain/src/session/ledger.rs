@@ -34,6 +34,8 @@ pub struct Ledger {
     /// Whether a memory is free to leave: an earlier core memory has its text, up to case (SPEC 3.14). `false` where no
     /// rule asks for that: without a guard, in a session that does more than remove duplicates.
     pub has_free: bool,
+    /// Whether there is a summary that a session may move.
+    pub has_summaries: bool,
 }
 
 /// The limits and the content of a ledger.
@@ -99,6 +101,7 @@ pub fn build(
         }),
         may_leave: 0,
         has_free: false,
+        has_summaries: false,
     }
 }
 

@@ -395,6 +395,9 @@ fn list(
         near_duplicates: pairs,
         may_leave: stays.may_leave,
         has_free: stays.has_free,
+        has_summaries: memories
+            .core()
+            .any(|memory| memory.is_summary && limits.may_move(memory)),
         ..ledger::build(listed, tags, &stays.numbers, position, budget)
     }
 }

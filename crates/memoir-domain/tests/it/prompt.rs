@@ -276,7 +276,10 @@ fn spec_3_5_the_status_states_how_many_may_leave_by_age_and_marks_those_that_sta
 fn spec_3_14_the_status_does_not_exclude_summaries_which_the_age_rule_does_not_hold() {
     let vow = format!("!{}", padding(BALLAST));
     let mut world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]);
-    world = world.saving(&[&vow, "tea at dawn", "warm wool"]);
+    world = world.saving(&[&vow]);
+    for text in ["tea at dawn", "warm wool"] {
+        world.save(core(text, "2026-01-02", &["relic"]));
+    }
     world.open(Mode::Full);
     let summary = world.summarise(&[2, 3], "tea, wool");
     world.complete();
@@ -291,6 +294,10 @@ fn spec_3_14_the_status_does_not_exclude_summaries_which_the_age_rule_does_not_h
     };
     let rest = " may leave or get other words: earlier sessions moved enough of every age";
     assert_eq!(line(&world), format!(" but summaries{rest}"));
+    // No session moves a summary with an immutable tag.
+    world.agent.settings.immutable_tags = Some(vec!["relic".to_owned()]);
+    assert_eq!(line(&world), rest);
+    world.agent.settings.immutable_tags = None;
     assert_eq!(world.delete(summary)["type"], "deleted");
     assert_eq!(line(&world), rest);
 }

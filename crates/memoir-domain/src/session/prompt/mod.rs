@@ -221,7 +221,7 @@ fn status(
         lines.push(match (ledger.may_leave, ledger.has_free) {
             (0, has_free) => {
                 // No rule of ages holds a summary, which only a session over the budget may move.
-                let has_summaries = kind == SessionKind::OverBudget && tally.summary_count > 0;
+                let has_summaries = kind == SessionKind::OverBudget && ledger.has_summaries;
                 let except = match (has_free, has_summaries) {
                     (true, true) => " but duplicates and summaries",
                     (true, false) => " but duplicates",
