@@ -500,6 +500,15 @@ impl Fleet for PostgresStore {
         decode::leaves_from(from, placed.await?)
     }
 
+    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>> {
+        let sql = select!(
+            leaf,
+            "FROM log_leaves WHERE agent_id = $1 ORDER BY position"
+        );
+        let placed = self.all(Reach::Fleet, sql, values![agent.as_bytes()], decode::leaf);
+        Ok(placed.await?.into_iter().map(|(_, leaf)| leaf).collect())
+    }
+
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
         let (reach, account, agent) = match &of {
             LogsOf::All => (Reach::Fleet, None, None),

@@ -280,6 +280,15 @@ impl Fleet for SqliteStore {
         .await
     }
 
+    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>> {
+        let sql = select!(
+            leaf,
+            "FROM log_leaves WHERE agent_id = ?1 ORDER BY position"
+        );
+        let placed = self.all(sql, [*agent.as_bytes()], decode::leaf).await?;
+        Ok(placed.into_iter().map(|(_, leaf)| leaf).collect())
+    }
+
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
         self.write(BULK_ROWS, move |connection| {
             let (account, agent) = match &of {

@@ -643,6 +643,9 @@ pub trait Fleet: Send + Sync {
     /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
 
+    /// The entries of one agent in the log over all heads, in its order. Its cost does not depend on the others.
+    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>>;
+
     /// Ends the log over all heads with an entry for every agent whose log has grown since its last one, by identifier.
     /// Agents without a record, and those whose head is not the hash of their last record, are skipped. Returns the new
     /// length.

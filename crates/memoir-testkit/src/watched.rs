@@ -115,6 +115,7 @@ pass_on! {
         fn check_form() -> Result<Vec<Finding>>;
         fn finish() -> Result<bool>;
         fn leaves(from: u64) -> Result<Vec<LeafRow>>;
+        fn leaves_of(agent: AgentId) -> Result<Vec<LeafRow>>;
         fn fleet_page(account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
         fn append_leaves(recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
         fn check() -> Result<Vec<Finding>>;

@@ -6,6 +6,7 @@
 //! consistent; only a checkpoint that was kept outside shows it. Changes between the last checkpoint and such a copy
 //! are not covered: the interval between checkpoints bounds that loss.
 
+use memoir_domain::AgentScope;
 use memoir_store::{LeafRow, LogsOf};
 use memoir_vault::{
     chain::RecordHash,
@@ -15,8 +16,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{Account, Error, Memoir, Result},
-    log::AgentLog,
+    core::{Account, Error, Memoir, Result, parallel::run_blocking},
+    log::{AgentLog, Limits},
 };
 
 /// A signed checkpoint of the log over the heads of all agents' logs.
@@ -76,13 +77,25 @@ impl Memoir {
     }
 
     async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
+        // All entries are loaded. The owner alone, on the command line, enters the heads of all logs.
+        let caller = match of {
+            LogsOf::All => None,
+            LogsOf::Account(account) => Some(AgentScope::of_account(account)),
+            LogsOf::Agent(scope) => Some(scope),
+        };
+        let limits = self.state::<Limits>();
+        let _turn = match caller {
+            Some(scope) => Some(limits.verifications.take(scope).await?),
+            None => None,
+        };
         let now = self.now();
         // The key is loaded first, so that no entries are added to the log where there is no key to sign it with.
         let key = self.keys.log(now).await?;
         // Before signing, and separately: entries that a crash leaves unsigned are signed by the next checkpoint.
         // Concurrent entries of another process are in this one too, since the log only grows.
         self.store.append_leaves(now, of).await?;
-        let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
+        let leaves = self.store.leaves(0).await?;
+        let root = run_blocking(move || log::root(leaves.iter().map(leaf))).await?;
         Ok(CheckpointView {
             checkpoint: key.sign_checkpoint(root),
             origin: key.name().to_owned(),

@@ -26,6 +26,7 @@ use crate::core::{ModuleStates, agent_part, parallel::ConcurrencyLimit};
 pub(crate) struct Limits {
     /// Replays of a whole log, for a rewind or a look back, and logs since a session, for its undo.
     pub(crate) whole_pasts: ConcurrencyLimit,
+    /// Verifications, and checkpoints by requests, which load the whole log over all heads.
     pub(crate) verifications: ConcurrencyLimit,
 }
 

@@ -212,8 +212,11 @@ mod tests {
         let other = limits.verifications.take(scope(2)).await.unwrap();
         let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().verify());
         assert!(waited.await.is_err(), "a third one was verified");
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().checkpoint());
+        assert!(waited.await.is_err(), "all entries were loaded meanwhile");
         drop(one);
         assert!(agent.log().verify().await.unwrap().valid);
+        agent.log().checkpoint().await.unwrap();
         drop(other);
     }
 }

@@ -113,7 +113,7 @@ impl Memoir {
         let mut found = Vec::with_capacity(scopes.len());
         for &scope in &scopes {
             let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
-            found.push(self.handle(scope).log().verify_with(own).await?);
+            found.push(self.handle(scope).log().verify_with(Some(own)).await?);
         }
         found.extend(self.accounts_without_log(&scopes).await?);
         let is_missing = |agent: &AgentId| !scopes.iter().any(|scope| scope.agent == *agent);
@@ -213,12 +213,7 @@ impl AgentLog<'_> {
             && self
                 .is_short(&AgentQuery::of_memories(Selection::All))
                 .await?;
-        let verifying = async move {
-            // Before the log: a later entry may be of a record that the log, as read, does not have yet.
-            let mut leaves = handle.memoir.store.leaves(0).await?;
-            leaves.retain(|leaf| leaf.agent == handle.scope.agent);
-            handle.log().verify_with(&leaves).await
-        };
+        let verifying = async move { handle.log().verify_with(None).await };
         match is_short {
             true => verifying.await,
             // The whole log and all memories are read, whatever part of the agent's share it has left.
@@ -226,9 +221,19 @@ impl AgentLog<'_> {
         }
     }
 
-    pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
+    /// `leaves` are the agent's entries in the log over all heads; `None` reads them.
+    pub(super) async fn verify_with(self, leaves: Option<&[LeafRow]>) -> Result<Verification> {
         let limits = self.memoir.state::<Limits>();
         let _turn = limits.verifications.take(self.scope).await?;
+        let read;
+        let leaves = match leaves {
+            Some(leaves) => leaves,
+            None => {
+                // Before the log: a later entry may be of a record that the log, as read, does not have yet.
+                read = self.memoir.store.leaves_of(self.scope.agent).await?;
+                read.as_slice()
+            }
+        };
         match again(|| self.attempt_verify(leaves)).await {
             // Memoir did not write a row that cannot even be read.
             Err(

@@ -63,6 +63,11 @@ pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn
         assert_eq!(found, expected[expected.len().min(from as usize)..]);
     }
     assert_eq!(store.leaves(u64::MAX).await.unwrap(), []);
+    for author in &authors {
+        let own = expected.iter().filter(|leaf| leaf.agent == author.id());
+        let own: Vec<LeafRow> = own.copied().collect();
+        assert_eq!(store.leaves_of(author.id()).await.unwrap(), own);
+    }
     assert_sound(&store).await;
 }
 
