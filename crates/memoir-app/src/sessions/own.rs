@@ -157,12 +157,17 @@ impl OwnAgent {
 }
 
 impl Sessions<'_> {
-    /// The open session of the agent's own; `None` where there is none.
+    /// The open session that the agent drives itself; `None` where there is none, or Memoir drives the running one.
     ///
     /// # Errors
     /// The store fails.
     pub async fn own_session(self) -> Result<Option<SessionId>> {
-        Ok(self.load(&AgentQuery::default()).await?.running_session)
+        let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
+            return Ok(None);
+        };
+        let row = self.snapshot(&AgentQuery::of_session(id)).await?.session;
+        let own = row.filter(|row| row.columns.driver == Driver::Agent);
+        Ok(own.map(|row| row.id))
     }
 
     fn own_lease(self, holder: u64, now: Timestamp) -> Lease {

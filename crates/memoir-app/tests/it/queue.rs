@@ -286,6 +286,17 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
 }
 
 #[tokio::test]
+async fn spec_3_18_a_session_that_memoir_drives_is_no_session_of_the_agents_own() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    queued(&wren).await;
+    let own = wren.agent.sessions().own_session().await.unwrap();
+    assert_eq!(own, None, "it is queued");
+    let _leased = stalled(&wren, [6]).await;
+    let own = wren.agent.sessions().own_session().await.unwrap();
+    assert_eq!(own, None, "it is open");
+}
+
+#[tokio::test]
 async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
