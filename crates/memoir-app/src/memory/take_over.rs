@@ -204,15 +204,16 @@ impl Memories<'_> {
                 if !memory.is_active() && undone.iter().any(|extent| extent.holds(memory.number)) {
                     continue;
                 }
-                // A content-blind administrator learns nothing of texts that no administrator added.
-                let is_comparable = !is_blind || is_administrators_import(memory);
-                if !is_comparable || memory.shredded_at.is_some() {
+                // A content-blind administrator learns nothing of texts that no administrator added, nor of what a
+                // session made of one.
+                let is_import = memory.origin() == Origin::Import;
+                if memory.shredded_at.is_some() || is_blind && !is_import {
                     continue;
                 }
-                // Nor of what a session made of an imported text.
-                match is_blind && memory.core_seq.is_some() && is_changed(memory) {
-                    true => changed.push(memory.clone()),
-                    false => known_texts.know(memory),
+                if is_blind && memory.core_seq.is_some() && is_changed(memory) {
+                    changed.push(memory.clone());
+                } else if !is_blind || is_administrators_import(memory) {
+                    known_texts.know(memory);
                 }
             }
             for memory in self.as_imported(changed, loaded.base.key()).await? {
@@ -222,7 +223,8 @@ impl Memories<'_> {
         Ok(())
     }
 
-    /// These memories, which were core, with the texts that they had before any session.
+    /// Those of these memories, which were core, that an administrator imported, with the texts that they had before
+    /// any session.
     async fn as_imported(
         self,
         mut changed: Vec<Memory>,
@@ -261,6 +263,8 @@ impl Memories<'_> {
                 let core_seq = earlier.core_seq.filter(|earlier| *earlier < seq);
                 let memory = Memory {
                     content: earlier.content.clone(),
+                    // A session that rewrote the text made it the agent's.
+                    saved_by: earlier.saved_by,
                     source: earlier.source.clone(),
                     created_at: earlier.created_at,
                     core_seq,
@@ -268,7 +272,8 @@ impl Memories<'_> {
                 };
                 match core_seq {
                     Some(_) => changed.push(memory),
-                    None => imported.push(memory),
+                    None if is_administrators_import(&memory) => imported.push(memory),
+                    None => {}
                 }
             }
         }

@@ -161,6 +161,30 @@ async fn spec_5_1_an_administrators_import_knows_a_rewritten_memory_by_its_impor
 }
 
 #[tokio::test]
+async fn spec_3_4_no_cleanup_joins_a_guess_with_what_a_session_made_of_an_administrators_text() {
+    let rewritten = "The brass key opens the gate of the yard.";
+    let wren = TestAgent::new(&MEMORIES).await;
+    wren.configure(&[(Field::LossGuard, Some("off"))]).await;
+    let administrator = Actor::administrator("ada");
+    let first = "The gate of the yard opens with the brass key.";
+    let kept = imported(&wren, first, &administrator, false).await;
+    assert_eq!(kept, (1, 0, 0));
+    let update = json!({"id": MEMORIES.len() + 1, "content": rewritten});
+    wren.clock.advance(Duration::from_secs(3_600));
+    let (session, _) = wren
+        .refine([Turn::call("update_memory", update), complete()])
+        .await;
+    assert_eq!(session.edits, 1);
+    let saved = wren.agent.memories();
+    let saved = saved.save(&[input(rewritten)], &administrator).await;
+    saved.unwrap();
+    wren.clock.advance(Duration::from_secs(3_600));
+    let before = wren.memories().await.len();
+    wren.refine([complete()]).await;
+    assert_eq!(wren.memories().await.len(), before, "the guess was right");
+}
+
+#[tokio::test]
 async fn spec_2_4_an_administrators_import_knows_a_memory_that_was_joined_with_its_copy() {
     // On a disk: an import reads while it writes, and a store in memory has one connection for both.
     let folder = tempfile::tempdir().unwrap();

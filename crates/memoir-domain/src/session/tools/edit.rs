@@ -732,6 +732,11 @@ impl<'a> Plan<'a> {
                     // What is written under `off` counts as an original of this record (SPEC 3.14).
                     is_summary: false,
                     core_seq: Some(seq),
+                    // The words are the agent's, and no cleanup may compare them with an administrator's (SPEC 3.4).
+                    saved_by: SavedBy {
+                        added_by: ActorKind::Agent,
+                        ..memory.saved_by
+                    },
                     updated_at: now,
                     ..memory.clone()
                 })
