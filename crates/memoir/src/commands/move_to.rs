@@ -81,32 +81,46 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let here_closed = at_rest(global).await?;
     let from = alone(global, &from_path).await?;
-    let (there, is_begun) = target(&to, &to_path).await?;
-    if is_begun {
+    let (there, earlier) = target(&to, &to_path).await?;
+    if earlier != Earlier::Nothing {
         same_installation(&from, &there).await?;
-    }
-    // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
-    move_keys(global, &to, &config).await?;
-    if let Database::Postgres(store) = &there {
-        // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
-        store.note_move(true).await?;
     }
     let bar = bar(None, "{msg}: {human_pos} rows, {per_sec}", terminal::bars());
     let mut moved = Vec::new();
-    for table in TABLES {
-        fill(table, &from, &there, &bar).await?;
+    if earlier != Earlier::AllRows {
+        // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
+        move_keys(global, &to, &config).await?;
+        if let Database::Postgres(store) = &there {
+            // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
+            store.note_move(true).await?;
+        }
+        for table in TABLES {
+            fill(table, &from, &there, &bar).await?;
+        }
     }
     // Comparing begins once all tables are filled, so that it finds concurrent writes to the source.
     for table in TABLES {
         moved.push((table.name, compare(table, &from, &there, &bar).await?));
     }
     bar.finish_and_clear();
+    match earlier {
+        Earlier::AllRows => drop(there),
+        Earlier::Nothing | Earlier::SomeRows => complete(there, &to_path).await?,
+    }
+    drop(from);
+    report_moved(global, &to, &moved, here_closed).await
+}
+
+/// Makes a database of the target, whose rows are all there.
+async fn complete(there: Database, path: &Path) -> Result<(), Failure> {
+    let mark = mark(path);
+    private_file::write(&mark, b"").map_err(|error| Failure::file("write", &mark, &error))?;
     match there {
-        Database::Postgres(store) => store.note_move(false).await?,
+        Database::Postgres(store) => store.note_move(false).await.map_err(Failure::from),
         Database::File(store) => {
             // Closing the last connection moves the log into the file, or leaves it there, as on a full disk.
             drop(store);
-            let draft = draft(&to_path);
+            let draft = draft(path);
             // The file gets its own name only once it is complete.
             if keys::beside(&draft, "-wal").exists() {
                 let message = format!("cannot complete `{}`", draft.display());
@@ -114,12 +128,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     .hint("see whether its disk has room; the same command resumes the move"));
             }
             let failed = |error| Failure::file("move", &draft, &error);
-            fs::rename(&draft, &to_path).map_err(failed)?;
-            sync_folder(private_file::folder_of(&to_path)).map_err(failed)?;
+            fs::rename(&draft, path).map_err(failed)?;
+            sync_folder(private_file::folder_of(path)).map_err(failed)
         }
     }
-    drop(from);
-    report_moved(global, &to, &moved, here_closed).await
 }
 
 /// Reports the moved rows, once all of them are verified in the target.
@@ -146,6 +158,9 @@ async fn report_moved(
     }
     // What follows is reported after the move, which is complete.
     let followed = closing::follow_move(&memoir, from, to, here_closed).await;
+    if followed.is_ok() {
+        private_file::remove(&mark(&database::path(to.database.as_deref())?))?;
+    }
     let programs = followed
         .as_ref()
         .map_or_else(|_| Vec::new(), |all| all.iter().cloned().collect());
@@ -231,8 +246,17 @@ async fn at_rest(global: &Global) -> Result<bool, Failure> {
     Ok(closed || memoir.is_closed().await?)
 }
 
-/// The target database, and whether an earlier attempt began there.
-async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
+/// The work of an earlier attempt that did not come to its end.
+#[derive(Clone, Copy, PartialEq)]
+enum Earlier {
+    Nothing,
+    SomeRows,
+    /// The target is complete, and this machine may not have followed it.
+    AllRows,
+}
+
+/// The target database, and what an earlier attempt did there.
+async fn target(to: &Global, path: &Path) -> Result<(Database, Earlier), Failure> {
     let (draft, key_store) = (draft(path), keys::store_path(path));
     let is_there = |end| keys::beside(path, end).exists();
     let url = database::postgres(to.database.as_deref());
@@ -246,21 +270,29 @@ async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
         // SQLite would apply the log of a file that is gone to the moved one, whose name it has.
         None => (draft.exists(), is_there("") || is_there("-wal")),
     };
-    if is_taken {
+    let is_complete = !is_begun && (postgres.is_some() || is_there(""));
+    let is_moved = is_taken && is_complete && mark(path).exists();
+    if is_taken && !is_moved {
         return Err(Failure::new("the database to move into is not empty")
             .hint("name one that is empty or not there, without a file `-wal` beside it"));
     }
+    let earlier = match (is_begun, is_moved) {
+        (true, _) => Earlier::SomeRows,
+        (false, true) => Earlier::AllRows,
+        (false, false) => Earlier::Nothing,
+    };
     // Before the draft is made: by it, a repeated command takes any key store there for one of its own.
-    if !is_begun && key_store.exists() {
+    if earlier == Earlier::Nothing && key_store.exists() {
         let message = format!("there is a key store `{}` already", key_store.display());
         return Err(Failure::new(message)
             .hint("it belongs to another installation; name another database, or remove it"));
     }
     let database = match postgres {
         Some(store) => Database::Postgres(store),
+        None if is_moved => Database::File(SqliteStore::open(path)?),
         None => Database::File(SqliteStore::open(&draft)?),
     };
-    Ok((database, is_begun))
+    Ok((database, earlier))
 }
 
 async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
@@ -275,6 +307,11 @@ async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
 /// The temporary path of an incomplete file.
 fn draft(path: &Path) -> PathBuf {
     keys::beside(path, ".moving")
+}
+
+/// The path of the file that exists from the target's completion until this machine has followed it.
+fn mark(path: &Path) -> PathBuf {
+    keys::beside(path, ".moved")
 }
 
 /// The tables that identify an installation: an independently continued copy of this one has the same accounts, and
@@ -385,7 +422,8 @@ async fn compare(
             let at = count + equal.count() as u64 + 1;
             let message = format!("table `{}` differs from row {at} on", table.name);
             return Err(Failure::new(message).hint(
-                "a process wrote to one of them meanwhile: stop it, empty the target database, and move again",
+                "a process wrote to one of them meanwhile: stop it; where that was the source, \
+                 empty the target database and move again",
             ));
         }
         let Some(last) = one.last() else {

@@ -106,6 +106,30 @@ fn spec_5_5_programs_and_projects_keep_their_memory_when_an_installation_moves()
 }
 
 #[test]
+fn spec_6_2_a_move_that_broke_off_before_programs_followed_is_resumed() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let target = installation.path("moved.db");
+    let arguments = ["move", "--to", target.to_str().unwrap()];
+    let move_it = || installation.run(&arguments);
+    let follows = |ran: Ran| {
+        ran.reports("still open the old database: claude-code");
+        ran.ok(&arguments);
+    };
+    follows(move_it());
+    refused(move_it(), "is not empty");
+    // As a process leaves it that ends once the target is complete.
+    installation.write("moved.db.moved", "");
+    follows(move_it());
+    refused(move_it(), "is not empty");
+    // Nothing that came to the source since is taken as moved.
+    installation.write("moved.db.moved", "");
+    installation.remember(&["Rui studies law."]);
+    refused(move_it(), "differs from row");
+}
+
+#[test]
 fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     let Some(server) = Postgres::start("moving").unwrap() else {
         return skip();
