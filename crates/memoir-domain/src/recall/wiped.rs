@@ -60,7 +60,8 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         &self.0
     }
 
-    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+    /// Its places.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.0
     }
 
@@ -74,15 +75,9 @@ impl<T: DefaultIsZeroes> Wiped<T> {
 }
 
 impl Wiped<u8> {
-    /// No bytes, with room for so many.
-    pub fn with_room(bytes: usize) -> Self {
-        Self(Vec::with_capacity(bytes))
-    }
-
-    /// Appends the bytes, and wipes where they were.
-    pub fn append(&mut self, mut bytes: Vec<u8>) {
-        self.extend(&bytes);
-        wipe(&mut bytes);
+    /// So many bytes, for the caller to fill.
+    pub fn of_zeros(bytes: usize) -> Self {
+        Self(vec![0; bytes])
     }
 }
 

@@ -15,8 +15,9 @@ use zeroize::Zeroizing;
 use super::sealed::Sealer;
 use crate::core::{Result, parallel};
 
-// Tens of them can be in one transaction or message, and each costs a row and a seal.
-const PART: usize = 64 << 10;
+// Tens of them can be in one transaction or message, and each costs a row and a seal. Sealed, one is below 64 KiB: the
+// allocator keeps more memory beside larger ones.
+const PART: usize = 60 << 10;
 /// Parts from which on several threads open them: one takes tens of microseconds, as long as starting a thread.
 const SEVERAL: usize = 8;
 
@@ -77,7 +78,7 @@ pub(crate) fn word_index_rows(
 /// The index of these parts, and the zeros that fill up the last one. An error unless they were written together, in
 /// this order.
 pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wiped<u8>> {
-    let mut index = Wiped::with_room(rows.len() * PART);
+    let mut index = Wiped::of_zeros(rows.len() * PART);
     let Some(of) = rows.first().map(IndexVersion::of) else {
         return Ok(index);
     };
@@ -92,12 +93,16 @@ pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wipe
         return Err(OpenError::NotAuthentic(place(part)).into());
     }
     let columns = of.columns(rows.len());
-    let opened = parallel::map_from(SEVERAL, rows, |row| {
-        let StoredText(sealed) = &row.body;
-        key.open(&place(row.part), &columns, sealed)
+    // Each into its place at once, so that no second copy of the whole is in memory.
+    let parts = rows.into_iter().zip(index.as_mut_slice().chunks_mut(PART));
+    let opened = parallel::map_from(SEVERAL, parts.collect(), |(row, part)| {
+        let (place, StoredText(sealed)) = (place(row.part), row.body);
+        let plain = key.open(&place, &columns, &sealed)?;
+        let part = part.get_mut(..plain.len());
+        let part = part.ok_or(OpenError::NotAuthentic(place))?;
+        part.copy_from_slice(&plain);
+        Ok(())
     });
-    for part in opened {
-        index.append(std::mem::take(&mut *part?));
-    }
+    opened.into_iter().collect::<Result<(), OpenError>>()?;
     Ok(index)
 }

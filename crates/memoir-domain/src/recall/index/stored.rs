@@ -92,17 +92,12 @@ impl RecallIndex {
         (bytes.count()? == FORM).then_some(())?;
         let words = usize::try_from(bytes.key()?).ok()?;
         let words = bytes.part(words)?;
-        let read_words = || Self::words_from(StoredBytes(words));
         let (words, index) = thread::scope(|scope| {
-            let reading = thread::Builder::new().spawn_scoped(scope, read_words);
-            let index = Self::memories_from(bytes);
-            let words = match reading.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(words)) => words,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // The machine has no thread left.
-                Err(_) => read_words(),
-            };
-            (words, index)
+            // Both in threads that end: another one takes over what the allocator keeps for them, and not what it keeps
+            // for those that wait for work.
+            let words = begin(scope, move || Self::words_from(StoredBytes(words)));
+            let index = begin(scope, move || Self::memories_from(bytes));
+            (words(), index())
         });
         let (mut words, mut index) = (words?, index?);
         index.units = std::mem::take(&mut words.units);
@@ -304,7 +299,22 @@ impl Bytes {
     }
 }
 
+/// Begins a work in a thread of its own, and returns what waits for it: where the machine has no thread left, that does
+/// the work.
+fn begin<'scope, T: Send + 'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    work: impl Fn() -> T + Copy + Send + 'scope,
+) -> impl FnOnce() -> T {
+    let working = thread::Builder::new().spawn_scoped(scope, work);
+    move || match working.map(thread::ScopedJoinHandle::join) {
+        Ok(Ok(done)) => done,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(_) => work(),
+    }
+}
+
 /// What is left to read.
+#[derive(Clone, Copy)]
 struct StoredBytes<'bytes>(&'bytes [u8]);
 
 impl<'bytes> StoredBytes<'bytes> {
