@@ -520,10 +520,21 @@ fn spec_2_3_a_report_takes_no_room_that_a_constitutional_memory_needs() {
     }
     // One that fits in no context takes none either.
     let [vowed, reported] = memories;
-    let memories = [vowed, reported, vow(3, &"w".repeat(9_900))];
+    let memories = [vowed, reported.clone(), vow(3, &"w".repeat(9_900))];
     let context = built(&memories, of_client(300));
     assert_eq!(numbers(&context.left_out), [3]);
     assert!(context.text.expose().contains("Ada"));
+    // Nor do those that are omitted since all of them do not fit.
+    let memories = [
+        vow(1, &"v".repeat(4_000)),
+        reported,
+        vow(3, &"w".repeat(3_000)),
+        vow(4, &"x".repeat(3_000)),
+    ];
+    let context = built(&memories, of_client(2_480));
+    assert_eq!(numbers(&context.left_out), [4]);
+    let text = context.text.expose();
+    assert!(text.contains("Ada") && tokens(text) <= 2_480);
 }
 
 #[test]

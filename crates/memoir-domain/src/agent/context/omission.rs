@@ -6,7 +6,7 @@
 //! and what was cut stays omitted. So a context only gains entries at its end until the bound is reached again, and a
 //! save rarely changes the beginning of its text.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ wire_names! {
         Immutable = "immutable",
         /// A constitutional memory beyond the limit of a client that takes no more.
         Constitutional = "constitutional",
-        /// A report of Memoir's: there is a newer one of its kind, or the newer ones take all of their room.
+        /// A report of Memoir's: a newer one is of its kind, or newer ones or constitutional memories take its room.
         Report = "report",
     }
 }
@@ -118,7 +118,7 @@ pub(super) struct Limits {
 pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omission>> {
     let mut shown = Shown::new(entries);
     if let Some(limit) = limits.total.filter(|_| limits.is_hard) {
-        shown.omitted = constitutional_omissions(entries, limit);
+        shown.omitted = constitutional(entries, Some(limit)).omitted;
     }
     for (index, entry) in entries.iter().enumerate() {
         if shown.omitted[index].is_some() {
@@ -138,25 +138,21 @@ pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omissi
     shown.omitted
 }
 
-/// Characters of the constitutional memories up to a size each, with the headings of their days.
-pub(super) fn constitutional_size(entries: &[Sized], largest: u64) -> u64 {
-    let is_counted =
-        |entry: &&Sized| entry.class == Class::Constitutional && entry.characters <= largest;
-    let entries = entries.iter().filter(is_counted);
-    let day = |entry: &Sized| entry.created_at.day_number();
-    let days: HashSet<i64> = entries.clone().map(day).collect();
-    entries.map(|entry| entry.characters).sum::<u64>() + days.len() as u64 * DAY_HEADING
+/// Characters of the constitutional memories that `limit` leaves, with the headings of their days.
+pub(super) fn constitutional_size(entries: &[Sized], limit: Option<Limit>) -> u64 {
+    constitutional(entries, limit).characters
 }
 
-/// Which constitutional memories a client's limit omits: none where they fit without the others. First those that fit
-/// alone in no context, then those that take more than a fourth of the bound, then all others; of each the last recorded
-/// first. The room that they leave is for entries of all classes.
-fn constitutional_omissions(entries: &[Sized], limit: Limit) -> Vec<Option<Omission>> {
+/// The constitutional memories alone, without those that a client's limit omits: none where they fit. First those that
+/// fit alone in no context, then those that take more than a fourth of the bound, then all others; of each the last
+/// recorded first. The room that they leave is for entries of all classes.
+fn constitutional(entries: &[Sized], limit: Option<Limit>) -> Shown<'_> {
     let (rule, bound) = (OmissionRule::Constitutional, Bound::Total);
     let mut shown = Shown::new(entries);
     let is_constitutional = |index: &usize| entries[*index].class == Class::Constitutional;
     let mut order: Vec<usize> = (0..entries.len()).filter(is_constitutional).collect();
     order.iter().for_each(|index| shown.append(*index));
+    let Some(limit) = limit else { return shown };
     order.sort_by_key(|index| {
         let size = entries[*index].characters;
         (size > limit.room, size > limit.bound / LARGEST_PART, *index)
@@ -166,7 +162,7 @@ fn constitutional_omissions(entries: &[Sized], limit: Limit) -> Vec<Option<Omiss
     {
         shown.count_out(next, Omission { rule, bound });
     }
-    shown.omitted
+    shown
 }
 
 /// The entries that are shown after those gone through so far.

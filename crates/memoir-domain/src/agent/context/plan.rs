@@ -244,12 +244,12 @@ impl ContextPlan {
         let Some(total) = self.bounds.total.map(|total| total.saturating_mul(4)) else {
             return room;
         };
-        // A client's limit omits those that fit alone in no context in any case.
-        let largest = match self.bounds.is_hard {
-            true => total.saturating_sub(FRAME),
-            false => u64::MAX,
-        };
-        let constitutional = omission::constitutional_size(&self.sizes(), largest);
+        // Of what a client's limit omits without any report, the room is free.
+        let limit = self.bounds.is_hard.then_some(Limit {
+            bound: total,
+            room: total.saturating_sub(FRAME),
+        });
+        let constitutional = omission::constitutional_size(&self.sizes(), limit);
         match FRAME + constitutional + REPORTS_HEADING_SIZE + room <= total {
             true => room,
             false => 0,
