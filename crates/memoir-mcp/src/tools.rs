@@ -257,7 +257,7 @@ fn session_tools() -> impl Iterator<Item = Tool> {
         leave_descriptions_out(&mut parameters);
         let mut schema = parameters.as_object().cloned().unwrap_or_default();
         schema.retain(|name, value| name != "required" || *value != json!([]));
-        // The session's prompt states the rest.
+        // Listed before a session has a loss guard: it is true under each. The session's prompt states the rest.
         let description = first_sentence(&definition.description).to_owned();
         Tool::new(definition.name, description, Arc::new(schema))
             .with_annotations(effect.annotations())

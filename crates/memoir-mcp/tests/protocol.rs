@@ -39,6 +39,17 @@ async fn spec_3_18_an_idle_agent_pays_little_for_its_tools() {
 }
 
 #[tokio::test]
+async fn spec_3_14_the_edits_are_listed_by_what_is_true_under_each_guard() {
+    let client = connected_to(agent().await, ()).await;
+    let tools = client.list_all_tools().await.unwrap();
+    for name in ["consolidate_memories", "update_memory", "delete_memory"] {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+        let description = tool.description.as_deref().unwrap();
+        assert!(!description.contains("archive"), "{name}: {description}");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_18_a_refusal_is_an_error_of_its_tool_and_an_unknown_tool_one_of_the_call() {
     let client = connected_to(agent().await, ()).await;
     for (tool, arguments) in [

@@ -59,13 +59,14 @@ pub(crate) fn enter(
 
 /// The tools of a session under that loss guard as they are offered to a model.
 pub fn tool_definitions(mode: Mode, guard: Option<LossGuard>) -> Vec<OfferedTool> {
+    let is_off = guard == Some(LossGuard::Off);
     Tool::ALL
         .into_iter()
         .filter(|tool| tool.is_in(mode))
         .map(|tool| OfferedTool {
             name: tool.as_str().to_owned(),
-            description: tool.description(guard == Some(LossGuard::Off)).to_owned(),
-            parameters: tool.parameters(),
+            description: tool.description(is_off).to_owned(),
+            parameters: tool.parameters(is_off),
         })
         .collect()
 }

@@ -332,8 +332,9 @@ fn spec_3_8_a_search_shows_the_first_and_counts_all() {
 
 #[test]
 fn spec_3_8_every_tools_schema_names_what_it_takes() {
-    for tool in Tool::ALL {
-        let schema = tool.parameters();
+    let cases = Tool::ALL.map(|tool| [false, true].map(|is_off| (tool, is_off)));
+    for (tool, is_off) in cases.into_iter().flatten() {
+        let schema = tool.parameters(is_off);
         let properties = schema["properties"].as_object().unwrap();
         let required = schema["required"].as_array().unwrap();
         let is_property = |name: &Value| properties.contains_key(name.as_str().unwrap());

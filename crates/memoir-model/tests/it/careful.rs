@@ -82,7 +82,7 @@ async fn say(prompt: Prompt, mode: Option<Mode>, more: Vec<ModelMessage>) -> Rep
         .map(|tool| OfferedTool {
             name: tool.as_str().to_owned(),
             description: tool.description(false).to_owned(),
-            parameters: tool.parameters(),
+            parameters: tool.parameters(false),
         });
     let mut messages = vec![ModelMessage::User(prompt.user)];
     messages.extend(more);

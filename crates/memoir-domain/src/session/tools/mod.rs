@@ -47,7 +47,7 @@ impl Tool {
         matches!(self, Self::Consolidate | Self::Update | Self::Delete)
     }
 
-    /// Its description for the model; `is_off` under the loss guard `off`.
+    /// Its description for the model; `is_off` under the guard `off`. The other's first sentence is true under each.
     pub fn description(self, is_off: bool) -> &'static str {
         match self {
             Self::Consolidate if is_off => "Merge two to ten core memories into one. One edit.",
@@ -67,7 +67,8 @@ impl Tool {
                  One edit."
             }
             Self::Delete => {
-                "Move one to ten core memories to the archive, word for word. One edit."
+                "Take one to ten core memories out of the prompt. They move to the archive, word for word. \
+                 One edit."
             }
             Self::Protect => {
                 "Make one core memory constitutional: no session can delete, consolidate or archive it."
@@ -77,16 +78,18 @@ impl Tool {
     }
 
     /// The JSON schema of its arguments. Each has one plain type, since providers refuse lists of types; what may be
-    /// left out is not required.
-    pub fn parameters(self) -> Value {
+    /// left out is not required. `is_off` under the loss guard `off`, which has no rules of the archive.
+    pub fn parameters(self, is_off: bool) -> Value {
         let number = |text: &str| json!({"type": "integer", "minimum": 1, "description": text});
         let numbers = |text: &str| json!({"type": "array", "items": {"type": "integer", "minimum": 1}, "description": text});
         let content = |text: &str| json!({"type": "string", "description": text});
+        let either = |off: &str, other: &str| content(if is_off { off } else { other });
         let time = |which: &str| {
             json!({"type": "string",
                    "description": format!("{which} origin date, such as 2026-03-01 or 2026-03-01T04:00:00Z.")})
         };
         let one = "The memory's number, such as 17 for #17.";
+        let several = "The numbers of one to ten memories, such as [17].";
         let (properties, required) = match self {
             Self::Search => (
                 json!({
@@ -99,20 +102,22 @@ impl Tool {
             Self::Consolidate => (
                 json!({
                     "ids": numbers("The numbers of two to ten memories, such as [17, 21]."),
-                    "content": content("The text of the one that stays, word for word; or the whole summary."),
+                    "content": either("The whole merged text.",
+                        "The text of the one that stays, word for word; or the whole summary."),
                 }),
                 json!(["ids", "content"]),
             ),
             Self::Update => (
                 json!({
                     "id": number(one),
-                    "content": content("The whole new text, no longer than the present one."),
+                    "content": either("The whole new text.", "The whole new text, no longer than the present one."),
                 }),
                 json!(["id", "content"]),
             ),
+            Self::Delete if is_off => (json!({"ids": numbers(several)}), json!(["ids"])),
             Self::Delete => (
                 json!({
-                    "ids": numbers("The numbers of one to ten memories, such as [17]."),
+                    "ids": numbers(several),
                     "replaced_by": number("A core memory that says the same or corrects it; may be left out."),
                 }),
                 json!(["ids"]),
