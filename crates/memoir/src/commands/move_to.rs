@@ -81,19 +81,19 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let here_closed = at_rest(global).await?;
     let from = alone(global, &from_path).await?;
-    let (there, earlier) = target(&to, &to_path).await?;
+    let (there, earlier) = target(&to, &to_path, &config).await?;
     if earlier != Earlier::Nothing {
         same_installation(&from, &there).await?;
     }
     let bar = bar(None, "{msg}: {human_pos} rows, {per_sec}", terminal::bars());
     let mut moved = Vec::new();
     if earlier != Earlier::AllRows {
-        // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
-        move_keys(global, &to, &config).await?;
         if let Database::Postgres(store) = &there {
-            // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
+            // The database keeps this mark, so that another attempt knows that keys and rows come from an earlier one.
             store.note_move(true).await?;
         }
+        // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
+        move_keys(global, &to, &config).await?;
         for table in TABLES {
             fill(table, &from, &there, &bar).await?;
         }
@@ -256,7 +256,7 @@ enum Earlier {
 }
 
 /// The target database, and what an earlier attempt did there.
-async fn target(to: &Global, path: &Path) -> Result<(Database, Earlier), Failure> {
+async fn target(to: &Global, path: &Path, config: &Config) -> Result<(Database, Earlier), Failure> {
     let (draft, key_store) = (draft(path), keys::store_path(path));
     let is_there = |end| keys::beside(path, end).exists();
     let url = database::postgres(to.database.as_deref());
@@ -281,8 +281,8 @@ async fn target(to: &Global, path: &Path) -> Result<(Database, Earlier), Failure
         (false, true) => Earlier::AllRows,
         (false, false) => Earlier::Nothing,
     };
-    // Before the draft is made: by it, a repeated command takes any key store there for one of its own.
-    if earlier == Earlier::Nothing && key_store.exists() {
+    // Before the move is begun: then a repeated command takes any key store there for one of its own.
+    if earlier == Earlier::Nothing && keys::is_file(config)? && key_store.exists() {
         let message = format!("there is a key store `{}` already", key_store.display());
         return Err(Failure::new(message)
             .hint("it belongs to another installation; name another database, or remove it"));

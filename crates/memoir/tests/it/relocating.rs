@@ -205,8 +205,21 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
         installation.run(&["move", "--to", &url]),
         "differs from row 1 on",
     );
-    // Its half is useless then: the installation moves into a database of its own.
+    // Its half is useless then: the installation moves into a database of its own. What an interrupted move left of the
+    // keys there gives way to the new copy.
     let url = server.database().unwrap();
+    let next = url.rsplit('/').next().unwrap().replace('_', "-");
+    let files = std::fs::read_dir(installation.path(".local/share/memoir")).unwrap();
+    let mut files = files.map(|file| file.unwrap().path().to_str().unwrap().to_owned());
+    let master = files.find(|file| file.ends_with(".master-key")).unwrap();
+    let master = master.replace(&name.replace('_', "-"), &next);
+    std::fs::write(&master, "another").unwrap();
+    refused(
+        installation.run(&["move", "--to", &url]),
+        "there is another master key",
+    );
+    std::fs::remove_file(&master).unwrap();
+    std::fs::write(master.replace(".master-key", ".keys"), "half").unwrap();
     installation.ok(&["move", "--to", &url]);
 
     let back = installation.path("back.db");
