@@ -267,14 +267,17 @@ async fn target(to: &Global, path: &Path, config: &Config) -> Result<(Database, 
             let is_begun = store.is_being_filled().await?;
             (is_begun, !is_begun && !is_empty(store).await?)
         }
-        // SQLite would apply the log of a file that is gone to the moved one, whose name it has.
-        None => (draft.exists(), is_there("") || is_there("-wal")),
+        // SQLite would apply a log of a file that is gone to the moved one, whose name it has.
+        None => (
+            draft.exists(),
+            ["", "-wal", "-journal"].into_iter().any(is_there),
+        ),
     };
     let is_complete = !is_begun && (postgres.is_some() || is_there(""));
     let is_moved = is_taken && is_complete && mark(path).exists();
     if is_taken && !is_moved {
         return Err(Failure::new("the database to move into is not empty")
-            .hint("name one that is empty or not there, without a file `-wal` beside it"));
+            .hint("name an empty or missing one, without a file `-wal` or `-journal` beside it"));
     }
     let earlier = match (is_begun, is_moved) {
         (true, _) => Earlier::SomeRows,
