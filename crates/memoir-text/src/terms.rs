@@ -31,7 +31,7 @@ pub enum TermKind {
     Sign,
     /// A sign inside of a name, which distinguishes "a_b" from "a b" and is not looked for by itself.
     Mark,
-    /// A name of several words as a whole, beside its parts: it has no place of its own.
+    /// Several words of a name with no sign between them, as a whole beside its parts: it has no place of its own.
     Whole,
 }
 
@@ -300,8 +300,10 @@ fn name(slice: &str, number: u32, scratch: &mut Scratch, give: &mut impl FnMut(T
             && before.is_some_and(|c| c.is_numeric())
             && after.is_some_and(|c| c.is_numeric())
     };
-    let (mut from, mut before, mut parts, mut marks) = (0, None, 0, 0);
-    let mut characters = slice.char_indices().peekable();
+    let (mut from, mut whole, mut before, mut parts) = (0, 0, None, 0);
+    // Its end is as a mark of no text.
+    let end = [(slice.len(), '\0')];
+    let mut characters = slice.char_indices().chain(end).peekable();
     while let Some((at, c)) = characters.next() {
         let after = characters.peek().map(|(_, after)| *after);
         let begins_word = before.is_some_and(|before: char| {
@@ -318,20 +320,15 @@ fn name(slice: &str, number: u32, scratch: &mut Scratch, give: &mut impl FnMut(T
             from = at;
         }
         if is_mark {
+            if parts > 1 {
+                let whole = slice.get(whole..at).unwrap_or("");
+                scratch.give(whole, TermKind::Whole, number, give);
+            }
             let end = at + c.len_utf8();
             let mark = slice.get(at..end).unwrap_or("");
             scratch.give(mark, TermKind::Mark, number, give);
-            marks += 1;
-            from = end;
+            (from, whole, parts) = (end, end, 0);
         }
         before = Some(c);
-    }
-    if let Some(rest) = slice.get(from..).filter(|rest| !rest.is_empty()) {
-        scratch.give(rest, TermKind::Word, number, give);
-        parts += 1;
-    }
-    // Where signs part it, the parts with their marks say as much.
-    if parts > 1 && marks == 0 {
-        scratch.give(slice, TermKind::Whole, number, give);
     }
 }

@@ -177,6 +177,10 @@ fn words_are_cut_in_every_script() {
             "snake mark _ case get user by id whole getuserbyid",
         ),
         (
+            "OpenAI.com MAX_retryCount",
+            "open ai whole openai mark . com max mark _ retry count whole retrycount",
+        ),
+        (
             "see https://a.org/x-1",
             "see https mark : mark / mark / a mark . org mark / x mark - 1",
         ),

@@ -327,8 +327,10 @@ fn spec_2_8_a_phrase_occurs_wherever_it_and_the_memory_have_capitals() {
         "The build runs on github actions since May",
         "The git hub has actions",
         "Call getUserById first",
+        "The key is from OpenAI.com",
+        "MAX_retryCount is three",
     ];
-    let cases: [(&str, &[u64]); 7] = [
+    let cases: [(&str, &[u64]); 9] = [
         ("\"github actions\"", &[1, 2]),
         ("\"GitHub Actions\"", &[1, 2]),
         ("\"GITHUB\"", &[1, 2]),
@@ -336,6 +338,8 @@ fn spec_2_8_a_phrase_occurs_wherever_it_and_the_memory_have_capitals() {
         ("\"getuserbyid first\"", &[4]),
         ("\"github has\"", &[]),
         ("\"hubactions\"", &[]),
+        ("\"openai.com\"", &[5]),
+        ("\"max_retrycount\"", &[6]),
     ];
     for (phrase, numbers) in cases {
         let mut found = find(&texts, phrase);

@@ -16,7 +16,7 @@ use crate::{
 
 /// The version of the form, and of the rules by which words become terms. An index of another one is built anew.
 // Raised with every change that makes another index of the same memories: a test holds its bytes.
-const FORM: u64 = 4;
+const FORM: u64 = 5;
 
 const IS_SUMMARY: u64 = 1;
 const IS_ACTIVE: u64 = 1 << 1;
