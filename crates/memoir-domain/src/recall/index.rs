@@ -924,6 +924,13 @@ impl RecallIndex {
         let mut found = self.with_sequence(keys);
         let mut terms: Vec<(String, u64, TermKind)> = Vec::new();
         Cut::of(phrase).each(|term| terms.push((term.word.to_owned(), term.key, term.kind)));
+        // The begins of a word are many texts: one that is longer than words are is found as it is written.
+        let is_long = terms.iter().any(|(word, ..)| word.len() > WORD_BYTES);
+        let Some((first, ..)) = terms.first().filter(|_| !is_long) else {
+            return found;
+        };
+        let begins = first.char_indices().map(|(at, last)| at + last.len_utf8());
+        let begins: HashSet<u64> = begins.map(|end| memoir_text::key(&first[..end])).collect();
         let is_cut = !terms.iter().map(|(_, key, _)| key).eq(keys);
         let words = terms.iter().filter(|(.., kind)| *kind == TermKind::Word);
         let looked = words.map(|(word, key, _)| self.look_up_word(word.clone(), *key, false));
@@ -935,11 +942,13 @@ impl RecallIndex {
         slots.retain(|at| {
             let slot = &self.slots[*at as usize];
             let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
+            let begins = |unit: u32| begins.contains(&self.units.as_slice()[unit as usize].key);
+            let mut starts = (0..run.len()).filter(|from| begins(run[*from]));
             // Without a name as a whole behind its run, a memory has the phrase as it is cut here or not at all.
             (is_cut || slot.to < slot.end)
                 && found.binary_search_by_key(at, |(at, _)| *at).is_err()
                 && looked.iter().all(|one| one.times(self, *at).is_some())
-                && (0..run.len()).any(|from| self.begins_with(&run[from..], &terms))
+                && starts.any(|from| self.begins_with(&run[from..], &terms))
         });
         found.extend(slots.into_iter().map(|at| (at, 1.0)));
         found.sort_unstable_by_key(|(at, _)| *at);
@@ -1044,8 +1053,14 @@ impl RecallIndex {
             });
             slots
         };
-        let musts = looked.iter().filter(|one| one.must).map(slots);
-        musts.reduce(|all, others| &all & &others)
+        let mut musts = looked.iter().filter(|one| one.must).map(slots);
+        let mut all = musts.next()?;
+        while !all.is_empty()
+            && let Some(others) = musts.next()
+        {
+            all.retain(|slot| others.contains(slot));
+        }
+        Some(all)
     }
 
     fn average(&self) -> f32 {
