@@ -129,7 +129,7 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
     let mut deleted = [deleted, is_deleted].into_iter().flatten();
     let gone = match deleted.any(Raw::is_true) {
         true => Some(ImportedGone::deleted(None)),
-        false => obsolete(first, out),
+        false => obsolete(raw, out),
     };
     let topic = topic(raw);
     tags.extend(topic.iter().cloned());
@@ -151,16 +151,17 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
     })
 }
 
-/// Why an object is obsolete: a later statement took its place, as Graphiti and Zep write it, or its time is over.
-fn obsolete<'a>(
-    fields: impl Fn([&str; 4]) -> [Option<Raw<'a>>; 4],
-    out: &Out<'_>,
-) -> Option<ImportedGone> {
+/// Why an object is obsolete: a later statement replaced it, as Graphiti and Zep write of facts, or its time is over.
+fn obsolete(raw: Raw<'_>, out: &Out<'_>) -> Option<ImportedGone> {
     let over = |names: [&str; 4]| {
-        let mut times = fields(names).into_iter().map(date::of_value);
+        let times = raw.fields(names).unwrap_or_default();
+        let mut times = times.into_iter().map(date::of_value);
         times.find_map(|time| out.expired(time.at))
     };
-    let invalid = over(["invalid_at", "expired_at", "valid_to", "valid_until"]);
+    // Of other texts, such as one about a permit, these may be dates that they are about.
+    let [fact] = raw.fields(["fact"]).unwrap_or_default();
+    let names = ["invalid_at", "expired_at", "valid_to", "valid_until"];
+    let invalid = fact.and_then(|_| over(names));
     let why = DeletionReason::Invalidated;
     let invalid = invalid.map(|gone| ImportedGone { why, ..gone });
     invalid.or_else(|| over(["expires_at", "expiration_date", "expires", "expiresAt"]))

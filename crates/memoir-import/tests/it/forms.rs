@@ -725,15 +725,17 @@ fn spec_2_4_facts_of_a_graph_and_profiles_keep_their_end_and_their_topic() {
         edge("Kai rents a boat.", Some(ahead), None),
         {"id": "p", "content": "Seattle", "attributes": {"topic": "basic_info", "sub_topic": "location"}},
         {"id": "q", "content": "Here for a week.", "expires_at": past},
+        {"id": "r", "content": "The fishing permit.", "valid_until": past, "invalid_at": past},
     ]);
     let found = read_as(ImportFormat::Json, &file.to_string());
-    assert_eq!(found.memories.len(), 6, "{:?}", found.texts());
+    assert_eq!(found.memories.len(), 7, "{:?}", found.texts());
     let gone = |text: &str| found.of(text).gone.map(|gone| (gone.why, gone.at));
     let at = Some(time(past));
     assert_eq!(gone("lives in Seattle"), None);
     assert_eq!(gone("Portland"), Some((DeletionReason::Invalidated, at)));
     assert_eq!(gone("flat"), Some((DeletionReason::Invalidated, at)));
     assert_eq!(gone("boat"), None);
+    assert_eq!(gone("permit"), None, "no fact of a graph");
     assert_eq!(gone("week"), Some((DeletionReason::Expired, at)));
     let created_at = found.of("boat").created_at;
     assert_eq!(created_at, Some(time("2026-02-01T00:00:00Z")));
