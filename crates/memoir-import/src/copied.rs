@@ -39,7 +39,7 @@ impl<R: Read> Read for Undoubled<R> {
 }
 
 /// Whether a file that begins like this has doubled backslashes: none is single, no line stops being JSON once that is
-/// undone, and one becomes JSON by it, or has the letters of two line breaks in its text before.
+/// undone, and one becomes JSON by it. A line that is JSON both ways may have them in its text, as code does.
 pub(crate) fn is_copied(head: &[u8]) -> bool {
     let is_json = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).is_ok();
     // The last line may be cut off.
@@ -58,8 +58,7 @@ pub(crate) fn is_copied(head: &[u8]) -> bool {
         if !runs.all(|run| run.len().is_multiple_of(2)) || before && !after {
             return false;
         }
-        let has_paragraphs = line.windows(6).any(|bytes| bytes == br"\\n\\n");
-        is_certain |= after && (!before || has_paragraphs);
+        is_certain |= after && !before;
     }
     is_certain
 }
