@@ -274,7 +274,7 @@ pub struct UndoPlan {
     pub sessions: BTreeSet<SessionId>,
     /// The conflicting changes.
     pub obstacles: Vec<Obstacle>,
-    /// The rewinds since by an administrator or the owner, which no agent's undo of an earlier session changes.
+    /// The rewinds since by an administrator or the owner, which no agent's undo changes, with memories of the session.
     pub rewinds: Vec<Obstacle>,
 }
 
@@ -317,6 +317,12 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     };
     let own = BTreeSet::from([session]);
     let others = chosen.iter().filter(|record| !is_edit_of(record, &own));
+    let edits = chosen.iter().filter(|record| is_edit_of(record, &own));
+    let edited = touched(edits.copied());
+    let rewind = |record: &Record| Obstacle {
+        memories: touched([record]).intersection(&edited).copied().collect(),
+        ..obstacle(record)
+    };
     let first = chosen.first().map_or(u64::MAX, |record| record.seq);
     let since = log.iter().filter(|record| record.seq > first);
     let rewinds = since
@@ -325,7 +331,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
         records: chosen.iter().map(|record| record.seq).collect(),
         sessions,
         obstacles: others.map(|record| obstacle(record)).collect(),
-        rewinds: rewinds.map(obstacle).collect(),
+        rewinds: rewinds.map(rewind).collect(),
     }
 }
 

@@ -415,11 +415,14 @@ fn spec_4_3_a_rewind_by_an_administrator_outlasts_an_agents_undo_of_an_earlier_s
     world.complete();
     let (done, session) = (world.now, world.last_session().id);
     world.tick();
+    world.discard(2);
     world.discard(6);
     assert!(world.rewind(done));
     let plan = rollback::plan_undo(session, &world.log);
     assert!(!plan.is_allowed_to(ActorKind::Agent));
     assert_eq!((plan.obstacles, plan.rewinds.len()), (vec![], 1));
+    // Of all memories of the rewind, those of the session are named.
+    assert_eq!(plan.rewinds[0].memories, [Number(2)]);
     // An administrator can, and a rewind before a session says nothing of it.
     assert_eq!(world.undo(0, false), Ok(()));
     world.open(Mode::Full);
