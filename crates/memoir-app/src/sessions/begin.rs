@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::{Agent, LossGuard},
+    agent::{Agent, DuplicateMatch, LossGuard},
     audit::Actor,
     context,
     ledger::LedgerRoom,
@@ -23,6 +23,9 @@ use crate::{
     core::{Error, Loaded, Result, quotas::Written, rehearsal::RehearsalCopy, tuned::RULES_ONLY},
     sessions::Sessions,
 };
+
+/// What the request for consent stated, to which the agent consents: a laxer setting does not count (SPEC 3.3).
+pub(crate) type StatedSettings = (LossGuard, DuplicateMatch);
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -175,12 +178,12 @@ impl Sessions<'_> {
     }
 
     /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
-    /// an agent that outgrew it could never be asked. With the loss guard that it states.
+    /// an agent that outgrew it could never be asked. With the settings that it states.
     pub(crate) async fn consent_prompt(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-    ) -> Result<(Prompt, LossGuard)> {
+    ) -> Result<(Prompt, StatedSettings)> {
         let now = self.memoir.now();
         let query = AgentQuery {
             memories: Selection::Context {
@@ -204,24 +207,26 @@ impl Sessions<'_> {
                 .retain(|memory| memory.side() == Side::Agent);
         }
         let context = self.memories().built_context(&loaded, now, bounds).await?;
-        let guard = loaded.agent.settings.effective_loss_guard();
-        Ok((prompt::consent(&loaded.agent, &session, &context), guard))
+        let settings = &loaded.agent.settings;
+        let guard = settings.effective_loss_guard();
+        let stated = (guard, settings.effective_duplicate_match());
+        Ok((prompt::consent(&loaded.agent, &session, &context), stated))
     }
 
-    /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt. A loss guard
+    /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt. What is
     /// laxer than `agreed` does not count: the agent did not consent to it (SPEC 3.3).
     pub(crate) async fn open(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-        agreed: Option<LossGuard>,
+        agreed: Option<StatedSettings>,
     ) -> Result<OpenedSession> {
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         let query = as_it_stands(id);
         let opened = self.decide(&query, |mut loaded, now| {
             let mut session = running(loaded.take_session(id)?)?;
-            session.loss_guard = agreed;
+            session.loss_guard = agreed.map(|(guard, _)| guard);
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
             let opening = lifecycle::open(
@@ -230,6 +235,7 @@ impl Sessions<'_> {
                 AllMemories::new(loaded.memories.shared()),
                 &digester,
                 room,
+                agreed.map(|(_, duplicate_match)| duplicate_match),
                 now,
             );
             let known = KnownMemories::of_opening(&opening.decision, opening.memories);

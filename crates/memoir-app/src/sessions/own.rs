@@ -112,6 +112,7 @@ impl OwnAgent {
             memories,
             &digester,
             budget,
+            None,
             now,
         );
         let known = KnownMemories::of_opening(&opening.decision, opening.memories);

@@ -109,7 +109,7 @@ impl Sim {
         };
         let (agent, memories) = (self.agent.clone(), std::mem::take(&mut self.memories));
         let digester = Digester::new(&[3; 32]);
-        let opened = lifecycle::open(agent, session, memories, &digester, room, self.now);
+        let opened = lifecycle::open(agent, session, memories, &digester, room, None, self.now);
         self.honest.begin(opened.opened.prompt.user.expose());
         // They are in the state after the cleanup.
         (self.agent, self.memories) = (opened.decision.agent, opened.memories);

@@ -34,7 +34,7 @@ use crate::{
         session_entry,
         tools::{SessionLimits, session_guard},
     },
-    text::{Digester, answer::Usage, private::PrivateText},
+    text::{Digester, DuplicateMatch, answer::Usage, private::PrivateText},
     time::Timestamp,
 };
 
@@ -317,20 +317,23 @@ pub struct SessionOpening {
 
 /// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
 /// of the agent, `room` is the room for the ledger. A loss guard of `session` is the one that the agent consented to:
-/// the stricter of it and the present one holds.
+/// the stricter of it and the present one holds. So does the stricter of the present duplicate match and `agreed`.
 pub fn open(
     agent: Agent,
     mut session: Session,
     mut memories: AllMemories,
     digester: &Digester,
     room: LedgerRoom,
+    agreed: Option<DuplicateMatch>,
     now: Timestamp,
 ) -> SessionOpening {
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
-    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
+    let agreed = agreed.filter(|agreed| *agreed == DuplicateMatch::Exact);
+    let how = agreed.unwrap_or_else(|| draft.agent().settings.effective_duplicate_match());
+    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how);
     draft.find_immutable(memories.core());
     let gauge = fresh_gauge(draft.agent());
     // As the cleanup left it: its record is then the session's first one, and names who began it.
@@ -449,8 +452,12 @@ impl Stays {
 }
 
 /// Merges duplicates (SPEC 3.4). Returns the number of removed memories.
-fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Digester) -> usize {
-    let how = draft.agent().settings.effective_duplicate_match();
+fn clean_duplicates(
+    draft: &mut Draft,
+    memories: &mut AllMemories,
+    digester: &Digester,
+    how: DuplicateMatch,
+) -> usize {
     let immutable_tags = draft.agent().settings.immutable_tag_set();
     let candidates = duplicates::candidates(memories.core(), digester, how);
     let plan = duplicates::plan(&candidates, &immutable_tags);

@@ -355,6 +355,7 @@ impl World {
             self.all(),
             &digester(),
             self.room(),
+            None,
             self.now,
         );
         self.apply(opening.decision);

@@ -172,7 +172,7 @@ impl Run {
         let digester = Digester::new(&[9; 32]);
         let session = begun.sessions[0].clone();
         let all = AllMemories::of(memories);
-        lifecycle::open(begun.agent, session, all, &digester, room, day(100))
+        lifecycle::open(begun.agent, session, all, &digester, room, None, day(100))
     }
 
     /// Runs the session until the model stops. `instead` replaces the results of some calls.

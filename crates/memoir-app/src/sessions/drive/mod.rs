@@ -12,7 +12,6 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::LossGuard,
     audit::Actor,
     session::{EndReason, Usage},
     tools::{RefusalCode, ToolRequest},
@@ -23,7 +22,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
-use super::{OpenedSession, RefineOptions, calls::ToolOutcome};
+use super::{OpenedSession, RefineOptions, begin::StatedSettings, calls::ToolOutcome};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
     sessions::{Sessions, Unwritten},
@@ -134,8 +133,8 @@ pub(crate) struct Drive<'a> {
     model: Arc<dyn Model>,
     machine: Machine,
     started: Instant,
-    /// The loss guard that the request for consent stated; `None` before.
-    agreed: Option<LossGuard>,
+    /// What the request for consent stated; `None` before.
+    agreed: Option<StatedSettings>,
 }
 
 impl<'a> Drive<'a> {
