@@ -247,15 +247,17 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         terminal::note(&format!("{what} {lines}:\n\n{}", bad_lines(&read.bad)));
     }
     if arguments.dry_run {
-        let preview = agent.memories().preview_import(&read).await?;
-        let memories = if is_refused { 0 } else { read.len() as u64 };
+        // Where nothing is imported, all stays as it is.
+        let nothing = import::Read::default();
+        let imported = if is_refused { &nothing } else { &read };
+        let preview = agent.memories().preview_import(imported).await?;
         let bad = read.bad.iter().take(LINES_LISTED);
         let bad = bad.map(|(line, problem)| json!({"line": line, "problem": problem}));
         output::show(
             global.json,
             &json!({
                 "imported": 0,
-                "would_import": memories,
+                "would_import": preview.imported,
                 "bad": skipped,
                 "bad_lines": bad.collect::<Vec<_>>(),
                 "core_tokens": preview.core.core_tokens,
@@ -264,11 +266,13 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
                 "not_replaced": preview.not_replaced,
             }),
             || {
-                let memories = counted(memories, "memory", "memories");
+                let memories = counted(preview.imported as u64, "memory", "memories");
                 format!("would import {memories}; {lines} cannot be read\n")
             },
         )?;
-        note_outcome(global, &preview, true);
+        if !is_refused {
+            note_outcome(global, &preview, true);
+        }
         return Ok(Ending::Done);
     }
     let (total, count) = (read.len() as u64, Arc::new(AtomicU64::new(0)));

@@ -488,25 +488,30 @@ fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
 #[test]
 fn spec_2_4_a_preview_names_the_lines_for_which_nothing_would_be_imported() {
     let installation = Installation::with_agent();
-    let text = "{\"content\": \"One line.\"}\n{\"content\": 3}\n{\"text\": \"Another.\"}\n";
+    installation.remember(&["Tea at four."]);
+    let large = format!("{{\"content\": \"{}\"}}\n", "word ".repeat(1_900));
+    let large = large.repeat(3);
+    let text = format!("{large}{{\"content\": 3}}\n{{\"text\": \"Another.\"}}\n");
     let lines = installation.write("in.jsonl", text);
     let preview = ["import", "wren", &lines, "--dry-run"];
     let told = installation.json(&preview);
-    told.has(json!({"would_import": 0, "bad": 2}));
+    told.has(json!({"would_import": 0, "bad": 2, "core_tokens": 3, "over_budget": 0}));
     let bad = told["bad_lines"].as_array().unwrap().iter();
     let bad: Vec<&Value> = bad.map(|line| &line["line"]).collect();
-    assert_eq!(bad, [2, 3]);
+    assert_eq!(bad, [4, 5]);
     let ran = installation.run(&preview);
     assert_eq!(
         ran.stdout,
         "would import 0 memories; 2 lines cannot be read\n"
     );
     ran.reports("without `--skip-bad`");
-    ran.reports("line 2: ");
+    ran.reports("line 4: ");
+    assert!(!ran.stderr.contains("over the budget"), "{ran:?}");
     let rest = [&preview[..], &["--skip-bad"]].concat();
     installation
         .json(&rest)
-        .has(json!({"would_import": 1, "bad": 2}));
+        .has(json!({"would_import": 3, "bad": 2}));
+    installation.run(&rest).reports("over the budget");
     // A list of another program that is cut off.
     let cut = "[{\"id\": \"1\", \"memory\": \"Likes tea.\"}, {\"id\": \"2\", \"mem";
     let cut = installation.write("mem0.json", cut);
@@ -515,5 +520,5 @@ fn spec_2_4_a_preview_names_the_lines_for_which_nothing_would_be_imported() {
     let ran = installation.run(&["import", "wren", &cut]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     ran.reports("nothing was imported");
-    assert_eq!(installation.texts(), Vec::<String>::new());
+    assert_eq!(installation.texts(), ["Tea at four."]);
 }
