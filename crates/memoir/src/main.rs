@@ -166,9 +166,16 @@ fn without_empty_variables(command: Command) -> Command {
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // An error of printing cannot be reported.
     let _ = error.print();
-    if error.exit_code() != 0 && std::env::args_os().any(|word| word == "--json") {
+    // What is behind `--` is no option.
+    let mut words = std::env::args_os().take_while(|word| word != "--");
+    if error.exit_code() != 0 && words.any(|word| word == "--json") {
         let text = error.to_string();
-        let problem = text.split("\n\n").next().unwrap_or_default();
+        let problem = match error.kind() {
+            ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                "a command is missing; `--help` lists them"
+            }
+            _ => text.split("\n\n").next().unwrap_or_default(),
+        };
         let problem = problem.strip_prefix("error: ").unwrap_or(problem);
         if let Failure::ShownFailure(failure) = Failure::new(problem).code("wrong_usage") {
             terminal::problem(&failure.to_json().to_string());

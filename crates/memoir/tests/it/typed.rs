@@ -215,6 +215,18 @@ fn what_goes_to_stderr_or_into_files_is_json_for_a_program_too() {
         let error = failure["error"].as_str().unwrap();
         assert!(first.ends_with(error.lines().next().unwrap()), "{ran:?}");
     }
+    for line in ["--json", "--json agent", "agent --json"] {
+        let ran = installation.run(line);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{line}");
+        let last = ran.stderr.lines().last().unwrap();
+        let failure: Value = serde_json::from_str(last).unwrap();
+        let error = "a command is missing; `--help` lists them";
+        assert_eq!(failure["error"], error, "{line}");
+    }
+    // An option behind `--` is none.
+    let ran = installation.run("forget -- --json");
+    assert_eq!(ran.code, Some(2));
+    ran.stderr.omits("wrong_usage");
     let told = installation.json("man tmp");
     assert_eq!(told, json!({"folder": "tmp"}));
 }
