@@ -40,7 +40,7 @@ pub(crate) struct NewAccessRequest {
         example = "core"
     )]
     scope: Option<String>,
-    /// With the scope `session`: the session; the agent's last one where it is left out.
+    /// With the scope `session`: the session; the last one that was opened where it is left out.
     #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<String>, format = Uuid)]
     session_id: Option<String>,
@@ -67,19 +67,15 @@ enum RequestedKind {
 impl NewAccessRequest {
     /// With the session as a part of its scope.
     async fn with_session(mut self, agent: &AgentHandle) -> Result<Self, Problem> {
-        let is_session = self.scope.as_deref().map(str::trim) == Some("session");
+        let is_read = matches!(self.kind, None | Some(RequestedKind::Read));
+        let is_session = is_read && self.scope.as_deref().map(str::trim) == Some("session");
         let id = match (is_session, self.session_id.take()) {
             (false, None) => return Ok(self),
             (false, Some(_)) => {
-                return Err(Problem::invalid("session_id: is for the scope `session`"));
+                return Err(Problem::invalid("session_id: is for reading a `session`"));
             }
             (true, Some(id)) => id,
-            (true, None) => {
-                let last = agent.views().session_page(None, 1).await?.pop();
-                let last =
-                    last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
-                last.id.to_string()
-            }
+            (true, None) => last_opened(agent).await?,
         };
         self.scope = Some(format!("session:{id}"));
         Ok(self)
@@ -120,6 +116,21 @@ impl NewAccessRequest {
             kind,
             purpose: self.purpose,
         })
+    }
+}
+
+/// The agent's last session that was opened: the others changed nothing.
+async fn last_opened(agent: &AgentHandle) -> Result<String, Problem> {
+    let mut before = None;
+    loop {
+        let page = agent.views().session_page(before, 50).await?;
+        let mut sessions = page.iter();
+        if let Some(opened) = sessions.find(|session| session.pre_session_tokens.is_some()) {
+            return Ok(opened.id.to_string());
+        }
+        let last = page.last();
+        let last = last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
+        before = Some((last.started_at, last.id));
     }
 }
 

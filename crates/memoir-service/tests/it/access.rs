@@ -294,15 +294,27 @@ async fn spec_5_2_a_session_is_asked_for_as_a_request_shows_it_and_else_it_is_th
         let request = scene.ada.created(REQUESTS, body.clone()).await;
         request.has(json!({"scope": "session", "session_id": scene.session}));
     }
+    // A session that was not opened has nothing to be read.
+    let rehearse = json!({"driver": "model", "rehearsal": true});
+    let path = "/v1/agents/wren/sessions";
+    let declined = scene.wren.post(path, rehearse).await.expect(202);
+    let declined = scene.wren.ended(declined["id"].as_str().unwrap()).await;
+    assert_eq!(declined["state"], "declined");
+    let request = scene.ada.created(REQUESTS, body.clone()).await;
+    assert_eq!(request["session_id"], scene.session.as_str());
     let (mut other, mut unknown) = (named.clone(), named);
     other["scope"] = json!("core");
     unknown["session_id"] = json!("1");
-    for body in [other, unknown] {
+    let token = json!({"kind": "token", "purpose": PURPOSE, "scope": "session"});
+    for body in [other, unknown, token] {
         let answer = scene.ada.post(REQUESTS, body).await;
         answer.refused(400, "invalid_argument");
     }
     scene.installation.agent("robin").await;
     let path = "/v1/agents/robin/access-requests";
+    let token = json!({"kind": "token", "purpose": PURPOSE, "scope": "session"});
+    let answer = scene.ada.post(path, token).await;
+    answer.refused(400, "invalid_argument");
     scene.ada.post(path, body).await.refused(404, "not_found");
 }
 
