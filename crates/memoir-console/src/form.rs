@@ -12,7 +12,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{answer::PageFailure, browser};
 
-/// The largest form of a signed-in user: all prompts of the greatest length, each character encoded as four bytes.
+/// The largest form of a signed-in user: all prompts of the greatest length, percent-encoded: twelve bytes a character.
 pub(crate) const MOST_BYTES: usize = 2 << 20;
 /// The largest form of any other client.
 // A password of 1,000 characters takes up to 12,000 bytes: four bytes a character, each written as three (`%F0`).

@@ -282,7 +282,7 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
     }
 }
 
-/// A bucket for each party, or each address without a token, which fills at the permitted rate for up to two seconds.
+/// A bucket for each party or address without a token, which fills at the permitted rate and holds two seconds' worth.
 pub(crate) struct Limiter<Who = Party> {
     rate: f64,
     buckets: Mutex<RecentByKey<Who, Bucket>>,

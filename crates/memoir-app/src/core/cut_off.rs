@@ -24,7 +24,7 @@ pub(crate) enum CutOff {
 }
 
 impl CutOff {
-    /// What cut off that reply, with a limit of `limit` tokens, of a model with such a context; `None` if unknown.
+    /// What cut off that reply within `limit` tokens, by a model with a context of `context_tokens`, `None` if unknown.
     pub(crate) fn of(reply: &Reply, limit: u32, context_tokens: Option<u32>) -> Self {
         let (input, output) = (reply.usage.input_tokens, reply.usage.output_tokens);
         // Where the provider counted nothing, the limit that was asked for is the only known one.

@@ -122,7 +122,7 @@ impl SameTexts {
         let found = match known.version.cmp(&version) {
             // Another process wrote since: the entry is dropped.
             std::cmp::Ordering::Less => return FoundTexts::Unknown,
-            // This process wrote since the caller read the agent. Without the entry, many saves would each read it.
+            // This process wrote after the caller's read. Without the entry, many saves would each read all memories.
             std::cmp::Ordering::Greater => FoundTexts::Outdated,
             std::cmp::Ordering::Equal => {
                 let numbers = (hash, Number(0))..=(hash, Number(u64::MAX));

@@ -50,7 +50,7 @@ pub struct SessionFacts {
     /// The core size at the end; null before.
     #[schema(required)]
     pub post_session_tokens: Option<u64>,
-    /// The share of the core size that it must leave; null before it is opened.
+    /// The share of the core size that it must leave; once ended, the stricter one that held; null before it is opened.
     #[schema(required)]
     pub threshold: Option<f64>,
     /// Its edits so far.

@@ -514,7 +514,7 @@ async fn ask_to_shred(
     expected: &IfMatch,
     reason: PrivateText,
 ) -> Result<Response, Problem> {
-    // Read before the decision and not within it: the request is written, and the agent decides about that state.
+    // Read before the decision, not in it: the request is written, and the agent decides on the memory's state then.
     let now = reached.agent.views().memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());

@@ -1,4 +1,4 @@
-//! Passes a transcript's new messages to the memory: the hook starts a process of its own for it and returns.
+//! Passes a transcript's new messages to the memory: the hook starts a process for that and returns immediately.
 //!
 //! That process locks the transcript's file while it reads, so that a later one continues after it. The next session's
 //! start resumes failed work, also the last messages of a session without an end event, and of a turn in which the
