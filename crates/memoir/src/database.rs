@@ -15,6 +15,7 @@ use crate::{
     failure::Failure,
     options::Global,
     private_file::{folder_of, make_private_folder},
+    terminal::word,
 };
 
 /// What separates the account from the database in the name of an installation.
@@ -155,8 +156,8 @@ pub(crate) fn place(global: &Global) -> Result<String, Failure> {
 /// The options that name the installation of that name, as a shell takes them.
 pub(crate) fn options_of(place: &str) -> String {
     match place.rsplit_once(ACCOUNT) {
-        Some((location, account)) => format!("--database '{location}' --account '{account}'"),
-        None => format!("--database '{place}'"),
+        Some((path, account)) => format!("--database {} --account {}", word(path), word(account)),
+        None => format!("--database {}", word(place)),
     }
 }
 

@@ -1014,15 +1014,22 @@ fn spec_5_5_setup_and_doctor_name_a_way_out_where_another_database_is_called() {
     let told = [
         "warning ",
         "memoir/memoir.db`, and this command opens `",
-        "hint: `memoir --database '",
+        "hint: `memoir --database ",
         "`memoir setup claude-code` sets the program up with this one",
     ];
     both_say_with(&installation, &["--database", &other], &told);
+    // As a shell needs it.
+    let quoted = installation.path("Ann's.db").display().to_string();
+    let of_quoted = ["--database", &quoted];
+    installation.ok(&[&of_quoted[..], &["agent", "create", "wren"]].concat());
+    installation.ok(&[&of_quoted[..], &["setup", "claude-code", "--yes"]].concat());
+    let told = ["/Ann'\\''s.db' …` opens that one"];
+    both_say_with(&installation, &[], &told);
     // With the account, where that is not the default one.
     let installation = Installation::with_agent();
     installation.ok(&["account", "create", "team"]);
     installation.ok(&["--account", "team", "setup", "claude-code", "--yes"]);
-    let told = ["memoir.db' --account 'team' …` opens that one"];
+    let told = ["memoir.db --account team …` opens that one"];
     both_say_with(&installation, &[], &told);
 }
 
