@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    agent::{Agent, Field},
+    agent::{Agent, Field, LossGuard},
     audit::{Action, Actor, ActorKind},
     draft::Decision,
     ledger::LedgerRoom,
@@ -360,8 +360,8 @@ impl Sessions<'_> {
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, None, now)?;
         let session = begun.sessions.first().cloned();
         let session = Session {
-            // An edit takes no more than the agent was shown: a laxer guard since does not count (SPEC 3.14).
-            loss_guard: rehearsed.loss_guard,
+            // A guard laxer than the rehearsal's does not count (SPEC 3.14). Where none is stored, that was `archive`.
+            loss_guard: rehearsed.loss_guard.or(Some(LossGuard::Archive)),
             ..session.ok_or(Error::SessionLost(applied))?
         };
         let opened = lifecycle::open(

@@ -7,6 +7,7 @@ use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::AccessScope,
     agent::{DuplicateMatch, Field, LossGuard},
+    memory::Number,
     session::{Mode, Trigger},
 };
 use memoir_testkit::{InstallationFolder, intrude};
@@ -18,8 +19,11 @@ use memoir_vault::{
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
-use crate::installation::{
-    OWNER, TestAgent, complete, delete, lens, new_folder, person, reading, request_by,
+use crate::{
+    installation::{
+        OWNER, TestAgent, call, complete, delete, lens, new_folder, person, reading, request_by,
+    },
+    rehearsing::MEMORIES,
 };
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
@@ -240,6 +244,44 @@ async fn spec_5_3_a_value_of_another_version_is_the_strictest_and_is_written_bac
     let shown = agent.views().show().await.unwrap();
     assert_eq!(shown.effective_loss_guard, LossGuard::Archive);
     assert_eq!(stored(&folder)["loss_guard"], "archive");
+}
+
+/// SPEC 3.14: a rehearsal of a version that stored no guard follows no laxer one.
+#[tokio::test]
+async fn spec_3_14_a_rehearsal_without_a_guard_is_applied_under_archive() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    live(&wren).await;
+    for memory in MEMORIES {
+        wren.remember(memory).await;
+    }
+    wren.configure(&[(Field::LossGuard, Some("off"))]).await;
+    let (session, _) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
+    for (tool, arguments) in [
+        // The same as the first up to case.
+        ("delete_memory", json!({"id": 2})),
+        ("complete_refinement", json!({"summary": "Less cat."})),
+    ] {
+        let result = call(&wren.agent, session.id, tool, arguments).await;
+        assert_ne!(result["type"], "error", "{result}");
+    }
+    drop(wren);
+    intrude(&folder.database(), |connection| {
+        rewrite(connection, &folder, |_, fields| {
+            fields.remove("loss_guard");
+        });
+    });
+    let memoir = folder.open().memoir;
+    let account = memoir.account("default").await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let (sessions, actor) = (agent.sessions(), person());
+    let applied = sessions.apply_rehearsal(session.id, &actor);
+    applied.await.unwrap();
+    let memory = agent.views().memory(Number(2)).await.unwrap();
+    assert_eq!(
+        (memory.kind.as_str(), memory.discarded_at),
+        ("archival", None)
+    );
 }
 
 /// SPEC 5.3: the columns by which a store finds rows hold nothing beyond the document.
