@@ -199,7 +199,7 @@ impl RecallIndex {
 
     /// Its size in memory, approximately, in bytes.
     pub fn bytes(&self) -> usize {
-        self.units.bytes()
+        let bytes = self.units.bytes()
             + self.letters.bytes()
             + self.compounds.bytes()
             + self.sequence.bytes()
@@ -210,7 +210,9 @@ impl RecallIndex {
             + self.slots.capacity() * size_of::<IndexSlot>()
             + self.tagged * 8
             + self.slot_of.capacity() * 24
-            + self.vectors.bytes()
+            + self.vectors.bytes();
+        // The allocator keeps as much beside them: by `scripts/index-memory`, between an eighth and a fifth.
+        bytes + bytes / 8
     }
 
     /// Follows written changes. `false`: text was shredded, or most of its room is unused; the caller must drop it.
