@@ -953,7 +953,10 @@ fn spec_5_3_another_form_or_other_rules_are_another_version() {
         .fold(0xCBF2_9CE4_8422_2325_u64, |mixed, byte| {
             (mixed ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
         });
-    assert_eq!(format!("{}: {digest:016x}", stored[0]), "5: 99c06a6c8275adb6");
+    assert_eq!(
+        format!("{}: {digest:016x}", stored[0]),
+        "5: 99c06a6c8275adb6"
+    );
 }
 
 #[test]
