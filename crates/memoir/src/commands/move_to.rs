@@ -81,7 +81,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let here_closed = at_rest(global).await?;
     let from = alone(global, &from_path).await?;
-    let (there, earlier) = target(&to, &to_path, &config).await?;
+    let (there, earlier) = target(global, &to, &to_path, &config).await?;
     if earlier != Earlier::Nothing {
         same_installation(&from, &there).await?;
     }
@@ -256,7 +256,12 @@ enum Earlier {
 }
 
 /// The target database, and what an earlier attempt did there.
-async fn target(to: &Global, path: &Path, config: &Config) -> Result<(Database, Earlier), Failure> {
+async fn target(
+    from: &Global,
+    to: &Global,
+    path: &Path,
+    config: &Config,
+) -> Result<(Database, Earlier), Failure> {
     let (draft, key_store) = (draft(path), keys::store_path(path));
     let is_there = |end| keys::beside(path, end).exists();
     let url = database::postgres(to.database.as_deref());
@@ -289,6 +294,9 @@ async fn target(to: &Global, path: &Path, config: &Config) -> Result<(Database, 
         let message = format!("there is a key store `{}` already", key_store.display());
         return Err(Failure::new(message)
             .hint("it belongs to another installation; name another database, or remove it"));
+    }
+    if earlier != Earlier::AllRows {
+        missing_master_key(from, to, config)?;
     }
     let database = match postgres {
         Some(store) => Database::Postgres(store),
@@ -344,26 +352,38 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
     Ok(())
 }
 
+/// The master key of a file, and where the target needs it; `None` where it is in no file, or is there already.
+fn missing_master_key(
+    from: &Global,
+    to: &Global,
+    config: &Config,
+) -> Result<Option<(PathBuf, zeroize::Zeroizing<Vec<u8>>)>, Failure> {
+    let MasterSource::File(file) = keys::source(from, config)? else {
+        return Ok(None);
+    };
+    let place = keys::master_key_file(to, config)?;
+    let read = |path: &Path| {
+        let bytes = fs::read(path).map(zeroize::Zeroizing::new);
+        bytes.map_err(|error| Failure::file("read", path, &error))
+    };
+    let master = read(&file)?;
+    if !place.exists() {
+        return Ok(Some((place, master)));
+    }
+    if *read(&place)? != *master {
+        let message = format!("there is another master key in `{}`", place.display());
+        return Err(Failure::new(message).hint("it belongs to another installation; remove it"));
+    }
+    Ok(None)
+}
+
 /// Copies the key store, and a master key in a file, to their paths beside the target. A key store in PostgreSQL is that
 /// of the target too, as the configuration names it: a copy would keep the keys that are destroyed later (SPEC 5.4).
 async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Failure> {
     let keys = keys::open(from, config).await?;
-    if let MasterSource::File(file) = keys::source(from, config)? {
-        let place = keys::master_key_file(to, config)?;
-        let read = |path: &Path| {
-            fs::read(path)
-                .map(zeroize::Zeroizing::new)
-                .map_err(|error| Failure::file("read", path, &error))
-        };
-        let master = read(&file)?;
-        // The file may exist already from an earlier attempt.
-        if !place.exists() {
-            private_file::write(&place, &master)
-                .map_err(|error| Failure::file("write", &place, &error))?;
-        } else if *read(&place)? != *master {
-            let message = format!("there is another master key in `{}`", place.display());
-            return Err(Failure::new(message).hint("it belongs to another installation; remove it"));
-        }
+    if let Some((place, master)) = missing_master_key(from, to, config)? {
+        private_file::write(&place, &master)
+            .map_err(|error| Failure::file("write", &place, &error))?;
     }
     if !keys::is_file(config)? {
         return Ok(());
