@@ -13,7 +13,7 @@ use std::{
 };
 
 use memoir_app::{Clock, SystemClock};
-use memoir_transcripts::{TranscriptFormat, TranscriptReport, form_of, source::HEAD_BYTES};
+use memoir_transcripts::{TranscriptFormat, TranscriptReport, form_of, raw, source::HEAD_BYTES};
 
 use super::{
     Arguments, HookEvent, ReachedEvent, host_input,
@@ -187,19 +187,20 @@ fn losses(report: &TranscriptReport, begin: u64) -> String {
 }
 
 /// The format of a program's own file: the next session of the agent may be another program's, and some programs run the
-/// hooks of others. `None` where its beginning does not show it.
+/// hooks of others. `None` where no line of its beginning has keys of one program alone.
 fn format_of(file: &mut File) -> std::io::Result<Option<TranscriptFormat>> {
     file.rewind()?;
     let mut head = Vec::new();
     file.take(HEAD_BYTES).read_to_end(&mut head)?;
-    let found = form_of(&head).filter(|format| {
-        matches!(
-            format,
-            TranscriptFormat::ClaudeCode
-                | TranscriptFormat::Codex
-                | TranscriptFormat::Copilot
-                | TranscriptFormat::Gemini
-        )
+    let found = head.split(|byte| *byte == b'\n').find_map(|line| {
+        let keys = raw::first_keys(line);
+        let has = |key: &str| keys.contains(&key.as_bytes());
+        form_of(line).filter(|format| match format {
+            TranscriptFormat::Codex | TranscriptFormat::Copilot | TranscriptFormat::Gemini => true,
+            // Lines of other programs have one of its keys too.
+            TranscriptFormat::ClaudeCode => has("parentUuid") || has("sessionId") && has("type"),
+            _ => false,
+        })
     });
     Ok(found)
 }

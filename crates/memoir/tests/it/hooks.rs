@@ -1380,6 +1380,9 @@ fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_sessio
 #[test]
 fn spec_2_6_another_programs_session_is_taken_up_in_its_own_format() {
     let installation = Installation::with_agent();
+    // Its first line has no key of Claude Code's alone.
+    let title = json!({"type": "summary", "summary": "Numbers", "leafUuid": "u-1"});
+    let transcript = |messages| format!("{title}\n{}", transcript(messages));
     let file = installation.write("s-1.jsonl", transcript(2));
     let told = json!({"session_id": "s-1", "transcript_path": file});
     send(&installation, "claude-code", "stop", &told);
@@ -1398,6 +1401,12 @@ fn spec_2_6_another_programs_session_is_taken_up_in_its_own_format() {
     let more = ["--hand-over"];
     send_with(&installation, "claude-code", "stop", &told, &more);
     assert_eq!(pending(&installation), 4, "{}", log(&installation));
+    // One key of Claude Code's alone does not make a file of another program one of Claude Code's.
+    let said = json!({"id": "g-1", "type": "user", "content": "The bees came back."});
+    let file = installation.write("session-4.jsonl", format!("{said}\n"));
+    let told = json!({"session_id": "s-4", "transcript_path": file});
+    send_with(&installation, "gemini", "stop", &told, &more);
+    assert_eq!(pending(&installation), 5, "{}", log(&installation));
 }
 
 #[test]
