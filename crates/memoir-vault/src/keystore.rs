@@ -207,14 +207,15 @@ impl KeyStore {
                 (Some(wrapped), None) => Some(self.open_agent(&contents, master, scope, wrapped)?),
             };
             let others = match outdated.is_empty() {
-                true => Vec::new(),
-                false => self.rows.read(Agents::These(&outdated))?.agents,
+                true => KeyStoreContents::default(),
+                // This key was read: the others are forgotten where that fails, and read again when they are needed.
+                false => self.rows.read(Agents::These(&outdated)).unwrap_or_default(),
             };
             let mut held = self.held.lock();
             // The number that was read together with the key and not a later one: a key that is
             // destroyed between this read and the next question shows by it.
             held.notice(contents.changes);
-            held.confirm(outdated, &others);
+            held.confirm(outdated, &others.agents);
             match &key {
                 Some(key) => held.keep(scope, key),
                 None => drop(held.keys.remove(&scope)),

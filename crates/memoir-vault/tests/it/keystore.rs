@@ -7,7 +7,7 @@ use memoir_vault::{
     Closing, Error, KeyId, KeyRows, KeyStore, MasterKey, MasterSource, SqliteKeys,
     rows::{AgentKeyRow, Agents, Changes, ClosingRow, KeyStoreContents, LogRow, WrittenChange},
     seal::{SealContext, SealedRow},
-    unlock,
+    unlock, unlock_rows,
 };
 use rusqlite::Connection;
 
@@ -642,13 +642,13 @@ fn spec_5_5_that_an_installation_is_closed_is_bound_to_the_master_key() {
     assert_eq!(vault.again().closing().unwrap(), Some(opened));
 }
 
-/// An empty place that another process fills before the copy does.
-struct FilledMeanwhile {
+/// A place that another process fills before a copy does, or one that reads the key of one agent at a time only.
+struct OtherRows {
     rows: SqliteKeys,
-    faster: KeyStoreContents,
+    faster: Option<KeyStoreContents>,
 }
 
-impl KeyRows for FilledMeanwhile {
+impl KeyRows for OtherRows {
     fn name(&self) -> String {
         self.rows.name()
     }
@@ -662,11 +662,16 @@ impl KeyRows for FilledMeanwhile {
     }
 
     fn read(&self, agents: Agents<'_>) -> memoir_vault::Result<KeyStoreContents> {
-        self.rows.read(agents)
+        match agents {
+            Agents::These([_, _, ..]) => Err(Error::Busy),
+            _ => self.rows.read(agents),
+        }
     }
 
     fn fill(&self, contents: &KeyStoreContents) -> memoir_vault::Result<()> {
-        self.rows.fill(&self.faster)?;
+        if let Some(faster) = &self.faster {
+            self.rows.fill(faster)?;
+        }
         self.rows.fill(contents)
     }
 
@@ -696,10 +701,31 @@ fn spec_5_4_keys_that_another_process_copied_first_do_not_pass_for_ones_own() {
     let (own, other) = (Vault::new(), Vault::new());
     own.key(1, 2);
     let faster = SqliteKeys::open(&other.path(), false).unwrap();
-    let place = FilledMeanwhile {
+    let place = OtherRows {
         rows: SqliteKeys::in_memory().unwrap(),
-        faster: faster.read(Agents::All).unwrap(),
+        faster: Some(faster.read(Agents::All).unwrap()),
     };
     let refused = own.store.copy_to(&place).unwrap_err();
     assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
+}
+
+#[test]
+fn spec_5_4_a_key_is_found_where_other_keys_in_memory_cannot_be_read_again() {
+    let vault = Vault::new();
+    let [destroyed, asked, other] = [1, 2, 3].map(|agent| vault.key(1, agent).scope());
+    let rows = OtherRows {
+        rows: SqliteKeys::open(&vault.path(), false).unwrap(),
+        faster: None,
+    };
+    let master = MasterSource::Given(vault.master);
+    let reader = unlock_rows(&master, Box::new(rows), true).unwrap();
+    for scope in [destroyed, asked, other] {
+        assert!(reader.key(scope).unwrap().is_some());
+    }
+    vault.store.destroy(destroyed, now()).unwrap();
+    assert!(reader.key(asked).unwrap().is_some());
+    // The others are not in memory any more, and are read when they are needed.
+    assert!(reader.cached(other).unwrap().is_none());
+    assert!(reader.key(destroyed).unwrap().is_none());
+    assert!(reader.key(other).unwrap().is_some());
 }
