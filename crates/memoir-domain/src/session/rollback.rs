@@ -274,7 +274,7 @@ pub struct UndoPlan {
     pub sessions: BTreeSet<SessionId>,
     /// The conflicting changes.
     pub obstacles: Vec<Obstacle>,
-    /// The rewinds since by an administrator or the owner, which no agent's undo changes, with memories of the session.
+    /// The rewinds since by an administrator or the owner, which no agent's undo changes, with the session's memories.
     pub rewinds: Vec<Obstacle>,
 }
 
@@ -319,8 +319,9 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     let others = chosen.iter().filter(|record| !is_edit_of(record, &own));
     let edits = chosen.iter().filter(|record| is_edit_of(record, &own));
     let edited = touched(edits.copied());
+    // A rewind is of all memories, also of those that were as it wants them (SPEC 4.3).
     let rewind = |record: &Record| Obstacle {
-        memories: touched([record]).intersection(&edited).copied().collect(),
+        memories: edited.iter().copied().collect(),
         ..obstacle(record)
     };
     let first = chosen.first().map_or(u64::MAX, |record| record.seq);

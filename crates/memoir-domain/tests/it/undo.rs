@@ -421,13 +421,21 @@ fn spec_4_3_a_rewind_by_an_administrator_outlasts_an_agents_undo_of_an_earlier_s
     let plan = rollback::plan_undo(session, &world.log);
     assert!(!plan.is_allowed_to(ActorKind::Agent));
     assert_eq!((plan.obstacles, plan.rewinds.len()), (vec![], 1));
-    // Of all memories of the rewind, those of the session are named.
+    // Of all memories, those of the session are named.
     assert_eq!(plan.rewinds[0].memories, [Number(2)]);
     // An administrator can, and a rewind before a session says nothing of it.
     assert_eq!(world.undo(0, false), Ok(()));
     world.open(Mode::Full);
     world.delete(3);
     world.complete();
-    let later = rollback::plan_undo(world.last_session().id, &world.log);
-    assert!(later.is_allowed_to(ActorKind::Agent));
+    let later = world.last_session().id;
+    assert!(rollback::plan_undo(later, &world.log).is_allowed_to(ActorKind::Agent));
+    // One that finds the memories of the session as they are to be outlasts its undo too, and names them.
+    let done = world.now;
+    world.tick();
+    world.discard(2);
+    assert!(world.rewind(done));
+    let plan = rollback::plan_undo(later, &world.log);
+    assert!(!plan.is_allowed_to(ActorKind::Agent));
+    assert_eq!(plan.rewinds[0].memories, [Number(3)]);
 }
