@@ -119,17 +119,17 @@ impl NewAccessRequest {
     }
 }
 
-/// The agent's last session that was opened: the others changed nothing.
+/// The agent's last session that was opened and is no rehearsal: the others changed nothing.
 async fn last_opened(agent: &AgentHandle) -> Result<String, Problem> {
     let mut before = None;
     loop {
         let page = agent.views().session_page(before, 50).await?;
-        let mut sessions = page.iter();
+        let mut sessions = page.iter().filter(|session| !session.rehearsal);
         if let Some(opened) = sessions.find(|session| session.pre_session_tokens.is_some()) {
             return Ok(opened.id.to_string());
         }
-        let last = page.last();
-        let last = last.ok_or_else(|| Problem::not_found("the agent had no session yet"))?;
+        let none = || Problem::not_found("no session of the agent was opened yet");
+        let last = page.last().ok_or_else(none)?;
         before = Some((last.started_at, last.id));
     }
 }

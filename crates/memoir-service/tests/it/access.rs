@@ -300,6 +300,9 @@ async fn spec_5_2_a_session_is_asked_for_as_a_request_shows_it_and_else_it_is_th
     let declined = scene.wren.post(path, rehearse).await.expect(202);
     let declined = scene.wren.ended(declined["id"].as_str().unwrap()).await;
     assert_eq!(declined["state"], "declined");
+    // Nor has a rehearsal.
+    let rehearse = json!({"driver": "agent", "rehearsal": true});
+    scene.wren.created(path, rehearse).await;
     let request = scene.ada.created(REQUESTS, body.clone()).await;
     assert_eq!(request["session_id"], scene.session.as_str());
     let (mut other, mut unknown) = (named.clone(), named);
