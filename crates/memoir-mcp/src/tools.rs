@@ -489,7 +489,7 @@ async fn call_session_tool(agent: &OwnAgent, tool: &str, arguments: &Value) -> R
         None => Ok(json!({
             "type": "error",
             "code": "session_over",
-            "error": "No refinement session is open. `open_refinement` opens one.",
+            "error": "You have no open refinement session. `open_refinement` opens one where none is running.",
         })),
     }
 }
