@@ -163,7 +163,9 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{pin::pin, time::Duration};
+
+    use tokio::time::timeout;
 
     use super::*;
     use crate::{
@@ -186,8 +188,7 @@ mod tests {
         };
         let waits = async |agent: &AgentHandle| {
             let look = agent.log().look_back(None);
-            let waited = tokio::time::timeout(Duration::from_millis(50), look);
-            waited.await.is_err()
+            timeout(Duration::from_millis(50), look).await.is_err()
         };
         let one = wren.log().everything().await.unwrap();
         assert!(waits(wren).await, "two of one agent were read");
@@ -208,15 +209,16 @@ mod tests {
         account.create_agent("wren", &[], &actor).await.unwrap();
         let agent = account.agent("wren").await.unwrap();
         let limits = memoir.state::<Limits>();
-        let one = limits.verifications.take(scope(1)).await.unwrap();
-        let other = limits.verifications.take(scope(2)).await.unwrap();
-        let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().verify());
-        assert!(waited.await.is_err(), "a third one was verified");
-        let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().checkpoint());
-        assert!(waited.await.is_err(), "all entries were loaded meanwhile");
-        drop(one);
-        assert!(agent.log().verify().await.unwrap().valid);
-        agent.log().checkpoint().await.unwrap();
-        drop(other);
+        let turn = async |agent| limits.verifications.take(scope(agent)).await.unwrap();
+        let held = (turn(1).await, turn(2).await);
+        let mut verified = pin!(agent.log().verify_with(None));
+        let mut signed = pin!(account.checkpoint());
+        // Polled once, both are in the queue: the next two turns are their own, and no third caller gets one.
+        assert!(timeout(Duration::ZERO, verified.as_mut()).await.is_err());
+        assert!(timeout(Duration::ZERO, signed.as_mut()).await.is_err());
+        drop(held);
+        assert!(timeout(Duration::ZERO, turn(3)).await.is_err());
+        assert!(verified.await.unwrap().valid);
+        signed.await.unwrap();
     }
 }
