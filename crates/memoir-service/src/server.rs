@@ -234,7 +234,7 @@ impl ConnectionServer {
             let mut request = request.map(|body| {
                 Body::new(DeadlineBody {
                     body,
-                    time: self.answer_time,
+                    time: Some(self.answer_time),
                     stopped: self.stopped.clone(),
                     waiting: None,
                 })
@@ -437,8 +437,8 @@ impl AsyncWrite for WriteTimeoutStream {
 /// The body of a request, which breaks off where it is late: a handler that waits for it would wait for ever.
 struct DeadlineBody {
     body: Incoming,
-    /// How long it may take. Handlers with a limit of their own have a shorter one.
-    time: Duration,
+    /// How long it may take; `None` once it broke off. Handlers with a limit of their own have a shorter one.
+    time: Option<Duration>,
     stopped: watch::Receiver<bool>,
     waiting: Option<Wait>,
 }
@@ -457,16 +457,20 @@ impl HttpBody for DeadlineBody {
             stopped,
             waiting,
         } = &mut *self;
+        let Some(limit) = *time else {
+            return Poll::Ready(None);
+        };
         if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let late = || until_late(stopped, *time, STOP_BODY_TIME);
+        let late = || until_late(stopped, limit, STOP_BODY_TIME);
         let over: Poll<io::Result<_>> = timed_out(waiting.get_or_insert_with(late), context);
+        *time = over.is_pending().then_some(limit);
         over.map(|over| Some(over.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.time.is_none() || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -566,9 +570,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_half_said_holds_up_no_stop() {
-        let all = async |body: Body| match to_bytes(body, 1_000).await {
-            Ok(_) => StatusCode::OK,
-            Err(_) => StatusCode::BAD_REQUEST,
+        let all = async |mut body: Body| {
+            let mut found = Vec::new();
+            for _ in 0..3 {
+                let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+                found.push(next.await.map(|frame| frame.is_ok()));
+            }
+            // A body that broke off has ended, for a handler that reads on.
+            assert_eq!(found, [Some(true), Some(false), None]);
+            StatusCode::BAD_REQUEST
         };
         let router = || Router::new().route("/", axum::routing::post(all));
         let half_a_head = b"POST / HTTP/1.1\r\nhos";
