@@ -606,7 +606,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
 
 #[tokio::test]
 async fn spec_3_14_a_model_is_offered_its_tools_as_they_work_under_the_guard() {
-    for (guard, stated) in [("off", "Discard one"), ("archive", "Move one")] {
+    for (guard, stated) in [("off", "Discard one"), ("archive", "Take one")] {
         let wren = TestAgent::new(&DUPLICATES).await;
         wren.configure(&[(Field::LossGuard, Some(guard))]).await;
         let script = wren.script([Turn::text("YES"), complete()]);
