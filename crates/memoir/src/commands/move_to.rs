@@ -352,12 +352,15 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
     Ok(())
 }
 
-/// The master key of a file, and where the target needs it; `None` where it is in no file, or is there already.
+/// The path of a file, and what is to be in it.
+type KeyFile = (PathBuf, zeroize::Zeroizing<Vec<u8>>);
+
+/// The master key of a file, where the target needs it; `None` where it is in no file, or is there already.
 fn missing_master_key(
     from: &Global,
     to: &Global,
     config: &Config,
-) -> Result<Option<(PathBuf, zeroize::Zeroizing<Vec<u8>>)>, Failure> {
+) -> Result<Option<KeyFile>, Failure> {
     let MasterSource::File(file) = keys::source(from, config)? else {
         return Ok(None);
     };
