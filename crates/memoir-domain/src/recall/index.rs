@@ -211,7 +211,7 @@ impl RecallIndex {
             + self.tagged * 8
             + self.slot_of.capacity() * 24
             + self.vectors.bytes();
-        // The allocator keeps as much beside them: by `scripts/index-memory`, between an eighth and a fifth.
+        // The allocator keeps more beside them: by `scripts/index-memory`, an eighth to a fifth.
         bytes + bytes / 8
     }
 
@@ -926,7 +926,7 @@ impl RecallIndex {
         let mut found = self.with_sequence(keys);
         let mut terms: Vec<(String, u64, TermKind)> = Vec::new();
         Cut::of(phrase).each(|term| terms.push((term.word.to_owned(), term.key, term.kind)));
-        // The begins of a word are many texts: one that is longer than words are is found as it is written.
+        // Each beginning of the first word is hashed: a word longer than any is found as it is written only.
         let is_long = terms.iter().any(|(word, ..)| word.len() > WORD_BYTES);
         let Some((first, ..)) = terms.first().filter(|_| !is_long) else {
             return found;

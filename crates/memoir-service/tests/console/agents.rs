@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     document::ReadDocument,
     installation::{CANARY, Installation, grant, newest_records, owner, remember},
+    settings::refuses_the_model,
 };
 
 #[tokio::test]
@@ -110,15 +111,7 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
         ("model", "nowhere:small"),
         ("system_prompt", "I am Heron."),
     ];
-    let refused = browser.fill_in(path, path, &unknown).await;
-    assert_eq!(refused.status, 409, "{}", refused.text);
-    let document = refused.document();
-    let told = &document.by_id("model-fault").text;
-    told.begins("It names a provider that there is not");
-    for (name, typed) in unknown {
-        let sent = (name.to_owned(), typed.to_owned());
-        assert!(document.filled_in(path).contains(&sent), "{name}");
-    }
+    refuses_the_model(&browser, path, &unknown).await;
     let nameless = browser.fill_in("/agents/new", "/agents/new", &[]).await;
     assert_eq!(nameless.status, 409);
     assert_eq!(installation.account.agents().await.unwrap().len(), 1);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     document::ReadDocument,
-    installation::{CANARY, Installation, owner},
+    installation::{Browser, CANARY, Installation, owner},
 };
 
 fn path(agent: &OwnAgent) -> String {
@@ -24,16 +24,27 @@ async fn value(agent: &OwnAgent, field: Field) -> Value {
 
 /// The settings that the last change touched, by their wire names.
 async fn last_change(agent: &OwnAgent) -> Value {
-    let search = memoir_app::RecordFilter {
-        actions: vec![memoir_domain::audit::Action::AgentConfigured],
-        ..Default::default()
-    };
+    let configured = memoir_domain::audit::Action::AgentConfigured;
+    let search = memoir_app::RecordFilter::of_actions([configured]);
     let records = agent
         .views()
         .search_records(&search, None, 1)
         .await
         .unwrap();
     records[0].counts.as_map()["fields"].clone()
+}
+
+/// Sends a form with a model of an unknown provider: the fault is at the model, and what was typed stays.
+pub(crate) async fn refuses_the_model(browser: &Browser, page: &str, typed: &[(&str, &str)]) {
+    let refused = browser.fill_in(page, page, typed).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let document = refused.document();
+    let told = &document.by_id("model-fault").text;
+    told.begins("It names a provider that there is not");
+    for (name, typed) in typed {
+        let sent = ((*name).to_owned(), (*typed).to_owned());
+        assert!(document.filled_in(page).contains(&sent), "{name}");
+    }
 }
 
 #[tokio::test]
@@ -234,15 +245,7 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
         ("model", "nowhere:small"),
         ("reflection_prompt", "Look for promises."),
     ];
-    let refused = browser.fill_in(&page, &page, &unknown).await;
-    assert_eq!(refused.status, 409, "{}", refused.text);
-    let document = refused.document();
-    let told = &document.by_id("model-fault").text;
-    told.begins("It names a provider that there is not");
-    for (name, typed) in unknown {
-        let sent = (name.to_owned(), typed.to_owned());
-        assert!(document.filled_in(&page).contains(&sent), "{name}");
-    }
+    refuses_the_model(&browser, &page, &unknown).await;
     let both = [("system_prompt", "New."), ("default_system_prompt", "yes")];
     let both = browser.fill_in(&page, &page, &both).await;
     assert_eq!(both.status, 409);

@@ -166,9 +166,9 @@ impl<'a> Drive<'a> {
                 None => {
                     let context = self.model.context_tokens();
                     let sessions = self.hold.agent.sessions();
-                    let asked = sessions.consent_prompt(self.hold.id, context).await?;
-                    self.agreed = Some(asked.1);
-                    SessionEvent::Begun { consent: asked.0 }
+                    let (consent, stated) = sessions.consent_prompt(self.hold.id, context).await?;
+                    self.agreed = Some(stated);
+                    SessionEvent::Begun { consent }
                 }
             };
             self.follow(event, observer).await

@@ -304,8 +304,8 @@ impl ContextPlan {
         let may_leave = |entry: &PlannedEntry| {
             entry.is_shown() && (self.bounds.is_hard || entry.class() != Class::Constitutional)
         };
-        let has_reports = self.reports_room() > 0;
-        if size <= limit.room || !has_reports && !self.originals().any(may_leave) {
+        let may_any_leave = || self.originals().any(may_leave) || self.reports_room() > 0;
+        if size <= limit.room || !may_any_leave() {
             return None;
         }
         let shown = self.originals().filter(|entry| entry.is_shown());

@@ -15,7 +15,10 @@ use crate::{
         ledger::{self, Ledger},
         tools::{SessionLimits, session_guard},
     },
-    text::{answer::without_reasoning, counted, plural, private::PrivateText, quote::quote},
+    text::{
+        DuplicateMatch, answer::without_reasoning, counted, plural, private::PrivateText,
+        quote::quote,
+    },
 };
 
 pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
@@ -281,8 +284,8 @@ pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Promp
         what.push(CONSENT_REHEARSAL.trim().to_owned());
     }
     let case = match agent.settings.effective_duplicate_match() {
-        crate::text::DuplicateMatch::Exact => "",
-        crate::text::DuplicateMatch::IgnoreCase => " and those that differ in case alone",
+        DuplicateMatch::Exact => "",
+        DuplicateMatch::IgnoreCase => " and those that differ in case alone",
     };
     let what = fill(&what.join("\n\n"), &[("{case}", case.to_owned())]);
     let user = fill(
