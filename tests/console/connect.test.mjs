@@ -82,7 +82,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto(elsewhere);
     await page.getByRole("link", { name: "Connect" }).click();
     await page.getByLabel("Agent").selectOption({ label: name });
-    assert.ok(await page.getByText("A hosted program").first().isVisible());
+    await page.getByText("A hosted program").first().waitFor();
     const sent = await ledBack(page, "Connect it");
     assert.match(sent.get("code"), /^memoir-code_/);
     assert.equal(sent.get("state"), "a state");

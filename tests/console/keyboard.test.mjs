@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { Installation, PASSWORD, holdsNoWords } from "./support/installation.mjs";
+import { settled } from "./support/looks.mjs";
 
 let installation;
 let wren;
@@ -51,6 +52,7 @@ function focused(page) {
 /** Presses a key until what has that name has the focus; tells what had it on the way. */
 async function reach(page, name, key = "Tab") {
   const passed = [];
+  await page.waitForLoadState("load");
   for (let times = 0; times < 80; times++) {
     await page.keyboard.press(key);
     const { is, isMarked, isInSight } = await focused(page);
@@ -87,7 +89,7 @@ byKeys("the way through the fleet is as it is read, and may be shortened", async
   await page.goto("/");
   await reach(page, "a Skip to the content");
   await page.keyboard.press("Enter");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await page.locator("#main:focus").waitFor();
   const after = await reach(page, "input Name of an agent");
   assert.ok(!after.includes("a Audit"));
 });
@@ -146,6 +148,7 @@ byKeys("a memory is protected, and found again", async (page) => {
   await page.keyboard.press("Enter");
   await page.getByRole("status").getByText("constitutional now").waitFor();
   // The page opens at the memory, and the way goes on from there.
+  await settled(installation, page);
   const passed = await reach(page, "summary Change memory 3");
   assert.ok(passed.length <= 2, passed.join(", "));
   await page.keyboard.press("Enter");

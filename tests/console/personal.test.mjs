@@ -13,7 +13,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { after, before, test } from "node:test";
 
-import { DESKTOP, PHONE, launch } from "./support/installation.mjs";
+import { DESKTOP, PATIENCE, PHONE, launch } from "./support/installation.mjs";
 import { barriers, overhang, shift } from "./support/looks.mjs";
 import { binary } from "../support/memoir-service.mjs";
 
@@ -73,7 +73,7 @@ async function memoir(...args) {
 /** A window of the owner; with the complaints of its pages. */
 async function window(options = {}) {
   const context = await browser.newContext({ baseURL: new URL(link).origin, viewport: DESKTOP, storageState: opened, ...options });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(PATIENCE);
   const opening = await context.newPage();
   opening.complaints = [];
   opening.on("pageerror", (error) => opening.complaints.push(error.message));
@@ -161,6 +161,7 @@ test("the list weighs little, and the page is the same without scripts", async (
 test("a memory is found, opened and protected by keys alone", async () => {
   const shown = await memories();
   const reach = async (name) => {
+    await shown.waitForLoadState("load");
     for (let times = 0; times < 60; times++) {
       await shown.keyboard.press("Tab");
       const focused = await shown.evaluate(() => {
@@ -177,6 +178,8 @@ test("a memory is found, opened and protected by keys alone", async () => {
   await reach("Skip to the content");
   await reach("Words or a question");
   await shown.keyboard.type("old town");
+  // A part of it may be searched first, and the whole then replaces what has the focus.
+  await shown.waitForURL((address) => address.searchParams.get("q") === "old town");
   await shown.locator("#found", { hasText: "1 memory" }).waitFor();
   await reach("#1");
   await shown.keyboard.press("Enter");
@@ -197,6 +200,8 @@ test("the slider shows what is left out", async () => {
   }
   const shown = await memories();
   await shown.getByRole("link", { name: "What it sees now" }).click();
+  // The script of the slider has run by then.
+  await shown.waitForURL((address) => address.pathname.endsWith("/prompt"));
   const slider = shown.getByRole("slider", { name: "At most so many tokens" });
   await slider.focus();
   await slider.press("Home");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Installation, PASSWORD, askToRead, holdsNoWords, openRow } from "./support/installation.mjs";
+import { Installation, PASSWORD, askToRead, holdsNoWords, openRow, until } from "./support/installation.mjs";
 import { isTold, told } from "./support/witness.mjs";
 
 const MEMORIES = [
@@ -43,10 +43,7 @@ function silently(name, body) {
 
 /** Loads the page again until it shows that. */
 async function refreshed(page, shown) {
-  for (let times = 0; !(await shown.isVisible()); times++) {
-    assert.ok(times < 200, "it does not come about");
-    await page.reload();
-  }
+  await until("what the page is to show", async () => (await shown.isVisible()) || void (await page.reload()));
 }
 
 /** The row of a table that begins with that. */
@@ -91,16 +88,17 @@ silently("the fleet is sorted, searched and paged", async (page) => {
   await page.goto("/");
   await page.getByText("61 agents").waitFor();
   const first = () => page.getByRole("rowheader").first().innerText();
-  const sorted = (name) => page.getByRole("columnheader", { name }).getAttribute("aria-sort");
+  const sorted = (name, order) =>
+    page.getByRole("columnheader", { name }).and(page.locator(`[aria-sort=${order}]`)).waitFor();
   assert.equal(await first(), "agent 00");
   await page.getByRole("link", { name: "Next page" }).click();
   await page.getByText("Page 2 of 2").waitFor();
   assert.equal(await first(), "agent 50");
   await page.getByRole("link", { name: "Core size of budget" }).click();
+  await sorted("Core size of budget", "descending");
   assert.equal(await first(), "Wren");
-  assert.equal(await sorted("Core size of budget"), "descending");
   await page.getByRole("link", { name: "Core size of budget" }).click();
-  assert.equal(await sorted("Core size of budget"), "ascending");
+  await sorted("Core size of budget", "ascending");
   await page.getByRole("searchbox", { name: "Name of an agent" }).fill("WR");
   await page.getByRole("button", { name: "Search" }).click();
   await page.getByText("1 agent with “WR” in the name").waitFor();
@@ -240,7 +238,7 @@ silently("an agent is returned to an earlier point, and back", async (page) => {
   await page.getByRole("button", { name: "Look" }).click();
   await page.getByRole("heading", { name: `After record ${newest - 1}` }).waitFor();
   await page.getByRole("button", { name: `Go back to record ${newest - 1}` }).click();
-  await page.getByRole("status").first().waitFor();
+  await page.waitForURL(/done=rewound/);
   const { core_count: count } = await installation.call("GET", `/v1/agents/${lark.id}`);
   assert.equal(count, MEMORIES.length);
 });

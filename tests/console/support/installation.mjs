@@ -23,7 +23,7 @@ const run = promisify(execFile);
 export const PASSWORD = "correct horse battery";
 
 /** How long something may take that a test waits for, in milliseconds. */
-const PATIENCE = 20_000;
+export const PATIENCE = 60_000;
 
 /** The sizes of the screens that pages are looked at on. */
 export const DESKTOP = { width: 1280, height: 800 };

@@ -59,11 +59,10 @@ export function shift(page) {
 /** Until the page has all that it loads, and has drawn it. */
 export async function settled(installation, page) {
   await page.waitForLoadState("load");
-  const isLoading = () =>
-    installation.witness.answers.some((answer) => !answer.isOver && !answer.type.startsWith("text/event-stream"));
   // Scripts ask for more once they run.
   await wait(60);
-  await until("the rest of the page", () => !isLoading());
+  await until("the rest of the page", () => installation.witness.awaited.size === 0);
+  await page.waitForLoadState("load");
   await page.evaluate(async () => {
     await document.fonts.ready;
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -81,6 +80,8 @@ export async function isSound(page, where) {
 
 /** That Tab goes to everything that is pressed or filled in, in the order of the page, in sight and marked. */
 export async function isWalked(page, where) {
+  // A curve can be walked along once it is drawn, and states one of its places then.
+  await until("every curve", async () => (await page.locator(".stated-at:empty").count()) === 0);
   const count = await page.evaluate(() => {
     const stops = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
     window.stops = [...document.querySelectorAll(stops)].filter((one) => !one.disabled && one.checkVisibility());

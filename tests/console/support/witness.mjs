@@ -45,7 +45,6 @@ class Answer {
     this.encoding = given.headers["content-encoding"];
     /** @type {Buffer[]} */
     this.chunks = [];
-    this.isOver = false;
   }
 
   /** What it weighs on the way, with its head. */
@@ -68,6 +67,8 @@ export class Witness {
   constructor() {
     /** Every answer so far, in the order in which they began. @type {Answer[]} */
     this.answers = [];
+    /** What the browser was not given to its end yet, but for streams. @type {Set<import("node:http").ServerResponse>} */
+    this.awaited = new Set();
     this.url = "";
     this.agent = new Agent({ keepAlive: true });
   }
@@ -81,6 +82,11 @@ export class Witness {
     const { hostname, port } = new URL(service);
     witness.server = createServer((asked, answer) => {
       const { method, url: path } = asked;
+      if (asked.headers.accept !== "text/event-stream") {
+        witness.awaited.add(answer);
+        // Also where the browser goes away before the end.
+        answer.once("close", () => witness.awaited.delete(answer));
+      }
       const options = { agent: witness.agent, hostname, port, method, path, headers: asked.rawHeaders };
       const passed = request(options, (given) => {
         const kept = new Answer(asked, given);
@@ -91,10 +97,7 @@ export class Witness {
           kept.chunks.push(chunk);
           answer.write(chunk);
         });
-        given.on("end", () => {
-          kept.isOver = true;
-          answer.end();
-        });
+        given.on("end", () => answer.end());
         given.on("error", () => answer.destroy());
       });
       passed.on("error", () => answer.destroy());
