@@ -178,27 +178,26 @@ mod tests {
         let memoir = memoir();
         let account = memoir.account("default").await.unwrap();
         let actor = Actor::administrator("test");
-        let mut agents = Vec::new();
-        for name in ["wren", "robin", "tern"] {
+        let agent = async |name: &str| {
             account.create_agent(name, &[], &actor).await.unwrap();
-            agents.push(account.agent(name).await.unwrap());
-        }
-        let [wren, robin, tern] = &agents[..] else {
-            unreachable!()
+            account.agent(name).await.unwrap()
         };
-        let waits = async |agent: &AgentHandle| {
-            let look = agent.log().look_back(None);
-            timeout(Duration::from_millis(50), look).await.is_err()
-        };
+        let (wren, robin) = (agent("wren").await, agent("robin").await);
+        let (tern, kite) = (agent("tern").await, agent("kite").await);
+        let turn = async |of: &AgentHandle| timeout(Duration::ZERO, of.log().past_turn()).await;
         let one = wren.log().everything().await.unwrap();
-        assert!(waits(wren).await, "two of one agent were read");
-        assert!(!waits(robin).await);
+        robin.log().look_back(None).await.unwrap();
         let other = robin.log().everything().await.unwrap();
-        assert!(waits(tern).await, "a third one was read");
+        let (own, third) = (wren.log().look_back(None), tern.log().look_back(None));
+        let mut waiting = pin!(async { tokio::try_join!(own, third) });
+        // Polled once, both are in the queue: the next turns are their own.
+        assert!(timeout(Duration::ZERO, waiting.as_mut()).await.is_err());
         drop(one);
-        tern.log().look_back(None).await.unwrap();
-        wren.log().look_back(None).await.unwrap();
+        assert!(turn(&wren).await.is_err(), "two of one agent were read");
+        assert!(turn(&kite).await.is_err(), "a third one was read");
+        waiting.await.unwrap();
         drop(other);
+        assert!(turn(&kite).await.is_ok());
     }
 
     #[tokio::test]
