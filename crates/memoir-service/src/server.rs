@@ -608,8 +608,9 @@ mod tests {
     #[tokio::test]
     async fn what_takes_too_long_is_finished_all_the_same() {
         let (done, mut is_done) = mpsc::channel::<()>(1);
+        // It is full until the response is there.
+        done.try_send(()).unwrap();
         let slow = get(async move || {
-            tokio::time::sleep(Duration::from_millis(400)).await;
             let _ = done.send(()).await;
         });
         let (acceptor, mut finished) = acceptor(Router::new().route("/", slow));
@@ -619,6 +620,7 @@ mod tests {
         let body = to_bytes(response.into_body(), 10_000).await.unwrap();
         let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(problem["code"], "still_running");
+        is_done.recv().await.unwrap();
         // A stop waits for it.
         assert_eq!(finished.recv().await, None);
         assert!(is_done.try_recv().is_ok());

@@ -186,7 +186,6 @@ mod tests {
         let (tern, kite) = (agent("tern").await, agent("kite").await);
         let turn = async |of: &AgentHandle| timeout(Duration::ZERO, of.log().past_turn()).await;
         let one = wren.log().everything().await.unwrap();
-        robin.log().look_back(None).await.unwrap();
         let other = robin.log().everything().await.unwrap();
         let (own, third) = (wren.log().look_back(None), tern.log().look_back(None));
         let mut waiting = pin!(async { tokio::try_join!(own, third) });

@@ -149,7 +149,7 @@ mod tests {
     };
 
     async fn ended(account: &Account) -> VerificationRun {
-        for _ in 0..1_000 {
+        for _ in 0..12_000 {
             let run = account.verification().unwrap();
             if run.ended_at.is_some() {
                 return run;
