@@ -236,11 +236,18 @@ async fn spec_3_16_limits_count_what_earlier_workers_used() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
     let much = || Turn::call("protect_memory", json!({"id": 1})).with_usage(150_000, 0);
-    wren.script([Turn::text("yes"), much(), Turn::Never]);
+    let script = wren.script([Turn::text("yes"), much(), Turn::Never]);
     let taken = take(&wren).await.unwrap();
+    let asked = async {
+        while script.requests().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
     let mut observer = |_: &Progress| {};
-    let driving = tokio::time::timeout(Duration::from_millis(300), taken.drive(&mut observer));
-    assert!(driving.await.is_err());
+    tokio::select! {
+        _ = taken.drive(&mut observer) => panic!("it ended"),
+        asked = tokio::time::timeout(Duration::from_secs(60), asked) => asked.unwrap(),
+    }
     taken.release().await.unwrap();
     wren.script([much(), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
