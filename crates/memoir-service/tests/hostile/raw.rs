@@ -1,6 +1,6 @@
 //! Bytes that are no good request, or come too slowly, or are too many.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memoir_service::ServiceOptions;
 use memoir_testkit::{TestedObject, TestedText, input};
@@ -16,12 +16,16 @@ use crate::{
 };
 
 const PATH: &str = "/v1/agents/wren/memories";
+/// A time of clients that a test waits out, and in which a busy machine still sends a whole request.
+const SHORT: Duration = Duration::from_secs(2);
+/// How long anything may take that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service whose clients have little time.
 async fn hasty() -> (Installation, Tenant) {
     let installation = Installation::with(ServiceOptions {
-        head_time: Duration::from_millis(600),
-        request_time: Duration::from_millis(600),
+        head_time: SHORT,
+        request_time: SHORT,
         ..options()
     })
     .await;
@@ -251,7 +255,7 @@ async fn what_is_no_request_is_answered_or_cut_off() {
         let mut stream = connect(installation.socket).await;
         let _ = stream.write_all(request).await;
         let _ = stream.shutdown().await;
-        let answer = tokio::time::timeout(Duration::from_secs(5), read_answer(&mut stream, false));
+        let answer = tokio::time::timeout(PATIENCE, read_answer(&mut stream, false));
         if let Some(answer) = answer.await.expect("an answer or an end") {
             assert!(
                 (400..500).contains(&answer.status),
@@ -318,16 +322,20 @@ async fn half_a_request_comes_to_nothing() {
 async fn a_head_that_comes_byte_by_byte_has_its_time() {
     let (installation, wren) = hasty().await;
     let mut stream = connect(installation.socket).await;
-    let begun = Instant::now();
-    for byte in head(&wren.token, "content-length: 19") {
-        if stream.write_all(&[byte]).await.is_err() {
-            break;
+    let start = format!("POST {PATH} HTTP/1.1\r\nhost: m\r\nx: ");
+    // It has no end, so that only the service ends it.
+    let dripping = async {
+        for byte in start.bytes().chain(std::iter::repeat(b'x')) {
+            if stream.write_all(&[byte]).await.is_err() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    };
+    let dripped = tokio::time::timeout(PATIENCE, dripping).await;
+    dripped.expect("the connection is closed");
     let mut rest = Vec::new();
-    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
     assert!(!rest.starts_with(b"HTTP/1.1 2"));
     is_well(&installation, &wren, 0).await;
 }
@@ -345,7 +353,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
         }
     });
     let mut answer = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(5), reading.read_to_end(&mut answer));
+    let read = tokio::time::timeout(PATIENCE, reading.read_to_end(&mut answer));
     let _ = read.await.expect("the response arrives");
     dripping.abort();
     let answer = String::from_utf8(answer).unwrap();
@@ -366,7 +374,7 @@ async fn a_form_that_never_ends_keeps_no_connection() {
         );
         stream.write_all(half.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        let end = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut answer));
+        let end = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer));
         let _ = end.await.expect("it is closed");
         assert!(!answer.starts_with(b"HTTP/1.1 2"), "{path}");
     }
@@ -386,7 +394,7 @@ async fn a_connection_that_is_idle_is_closed_in_time() {
     assert_eq!(read_answer(&mut client, false).await.unwrap().status, 200);
     for stream in [&mut silent, &mut client] {
         let mut rest = Vec::new();
-        let end = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
+        let end = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest));
         let _ = end.await.expect("it is closed");
     }
 }
@@ -394,7 +402,7 @@ async fn a_connection_that_is_idle_is_closed_in_time() {
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_given_up() {
     let installation = Installation::with(ServiceOptions {
-        request_time: Duration::from_millis(600),
+        request_time: SHORT,
         connections: 1,
         ..options()
     })
@@ -412,7 +420,7 @@ async fn a_client_that_takes_no_answers_is_given_up() {
     stalled.write_all(get.repeat(20).as_bytes()).await.unwrap();
     let mut other = installation.client();
     let served = other.get("/v1/agents/wren", &wren.token);
-    let served = tokio::time::timeout(Duration::from_secs(40), served).await;
+    let served = tokio::time::timeout(PATIENCE, served).await;
     assert_eq!(served.expect("its turn comes").status, 200);
     drop(stalled);
     drop(other);
@@ -455,7 +463,7 @@ async fn what_is_hidden_behind_a_body_is_no_request() {
     let mut stream = connect(installation.socket).await;
     stream.write_all(both.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer));
     let _ = read.await.expect("the connection is closed");
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
@@ -493,7 +501,8 @@ async fn no_other_form_of_the_token_is_accepted() {
 #[tokio::test]
 async fn a_token_over_its_rate_is_told_when_to_come_back() {
     let installation = Installation::with(ServiceOptions {
-        requests_per_second: 20,
+        // So few that many are over it on a slow machine too.
+        requests_per_second: 1,
         ..options()
     })
     .await;
@@ -511,7 +520,7 @@ async fn a_token_over_its_rate_is_told_when_to_come_back() {
             assert_eq!(answer.header("retry-after"), "1");
         }
     }
-    assert!((30..=60).contains(&limited), "{limited}");
+    assert!((30..=98).contains(&limited), "{limited}");
     assert_eq!(client.get("/v1/agents/kite", &kite.token).await.status, 200);
     assert!(ServiceOptions::default().requests_per_second >= 2_000);
 }
@@ -535,8 +544,6 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
     assert!(early.is_err());
     held.pop();
-    let answer = tokio::time::timeout(Duration::from_secs(5), waiting)
-        .await
-        .unwrap();
+    let answer = tokio::time::timeout(PATIENCE, waiting).await.unwrap();
     assert_eq!(answer.status, 200);
 }
