@@ -143,8 +143,15 @@ fn times_are_typed_in_words_and_a_range_does_not_end_before_it_begins() {
     };
     assert_eq!(found(&["--since", "10 minutes ago"]), 1);
     assert!(found(&["--since", "last monday", "--until", "now"]) >= 1);
-    assert_eq!(found(&["--since", "4 days ago", "--until", "yesterday"]), 1);
-    assert_eq!(found(&["--until", "yesterday 23:59"]), 1);
+    assert_eq!(
+        found(&["--since", "4 days ago", "--until", "2 days ago"]),
+        1
+    );
+    assert_eq!(found(&["--since", "yesterday"]), 1);
+    // Where midnight passes meanwhile, both were saved by then.
+    for until in ["yesterday", "yesterday 23:59"] {
+        assert!(found(&["--since", "4 days ago", "--until", until]) >= 1);
+    }
     for command in ["recall", "stats", "audit list"] {
         let words: Vec<&str> = command.split(' ').chain(["wren"]).collect();
         let range = ["--since", "today", "--until", "yesterday"];
