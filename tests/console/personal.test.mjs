@@ -245,7 +245,8 @@ for (const { look, options } of looks) {
 test("programs keep their memory while the page is open, and nothing is closed", async () => {
   const { closed } = await memoir("installation", "show");
   assert.equal(closed, false);
-  const hook = spawn(binary, ["hook", "session-start", "--client", "claude-code", "--agent", "wren"], { env: environment, stdio: ["pipe", "pipe", "ignore"] });
+  const event = ["hook", "session-start", "--client", "claude-code", "--agent", "wren", "--within", String(PATIENCE)];
+  const hook = spawn(binary, event, { env: environment, stdio: ["pipe", "pipe", "ignore"] });
   hook.stdin.end(JSON.stringify({ session_id: "x", cwd: folder, hook_event_name: "SessionStart", source: "startup" }));
   let told = "";
   hook.stdout.on("data", (part) => (told += part));

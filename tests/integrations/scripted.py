@@ -228,7 +228,7 @@ def story(program):
         assert FADED in second, "what bears on a prompt is beside it"
 
         # A question and an answer in each session; the next one takes up what was written late.
-        next_start = ["hook", "session-start", "--client", program.name]
+        next_start = ["hook", "session-start", "--client", program.name, "--within", "20000"]
         home.run(MEMOIR, *next_start, "--agent", "assistant")
         told = home.log(lambda told: handed_over(told) >= 4)
         assert handed_over(told) == 4, told
