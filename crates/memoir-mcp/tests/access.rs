@@ -152,7 +152,7 @@ fn yes() -> Value {
 
 /// Waits until the answer of a person who is asked beside the calls is written.
 async fn until(agent: &OwnAgent, request: &AccessRequestFacts, wanted: AccessState) {
-    for _ in 0..1_000 {
+    for _ in 0..30_000 {
         if state(agent, request).await == wanted {
             return;
         }

@@ -160,7 +160,7 @@ async fn spec_5_1_the_list_is_saved_as_a_file_without_a_word() {
 async fn verify(browser: &Browser) -> Document {
     let begun = browser.press("/activity", "/activity/verify", &[]).await;
     assert_eq!(begun.leads_to(), "/activity#verification");
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let page = browser.page("/activity").await;
         if page.by_id("main").text.contains("It ended") {
             page.check("/activity");

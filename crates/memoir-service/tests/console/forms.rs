@@ -23,7 +23,7 @@ const DUPLICATES: [&str; 6] = [
 
 /// Waits until the session's page shows its end.
 async fn ended(browser: &Browser, path: &str) -> String {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, 200);
         if !answer.text.contains("badge running") {

@@ -236,7 +236,7 @@ async fn spec_3_16_usage_counts_while_the_session_runs() {
     let begun = browser.press(&page, &refine, &[("mode", "full")]).await;
     let session = begun.leads_to();
     let mut text = String::new();
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         text = read(&browser, session).await;
         if text.contains("1 call, 100 tokens in, 10 out") {
             break;
@@ -287,7 +287,7 @@ async fn spec_4_3_a_rollback_does_not_count_the_journal_entry_about_it() {
 
 /// The page of a session once it has ended.
 async fn ended(browser: &Browser, path: &str) -> String {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let text = read(browser, path).await;
         if !text.contains("badge running") {
             return text;

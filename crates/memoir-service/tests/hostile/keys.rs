@@ -393,7 +393,7 @@ async fn a_client_that_goes_away_finds_its_answer_later() {
     drop(stream);
     let mut client = installation.client();
     let mut answer = keyed(&mut client, &wren, "k", path, &body).await;
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         if answer.code() != "idempotency_in_progress" {
             break;
         }

@@ -46,7 +46,7 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         .agent("wren")
         .await
         .unwrap();
-    for _ in 0..400 {
+    for _ in 0..1_200 {
         let state = wren
             .views()
             .seen_by(memoir_app::Viewer::Agent)

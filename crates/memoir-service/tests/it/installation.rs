@@ -184,7 +184,7 @@ impl Caller {
 
     /// Waits until the session has ended.
     pub async fn ended(&self, session: &str) -> Value {
-        for _ in 0..500 {
+        for _ in 0..3_000 {
             let shown = self.shown(&format!("/v1/sessions/{session}")).await;
             if !shown["ended_at"].is_null() {
                 return shown;

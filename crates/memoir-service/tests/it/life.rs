@@ -40,7 +40,7 @@ const TRANSCRIPTS: &str = "/v1/agents/wren/transcripts";
 
 /// Until `pending` messages wait.
 async fn waiting(caller: &Caller, pending: u64) -> Value {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let standing = caller.shown(TRANSCRIPTS).await;
         if standing["pending"] == pending {
             return standing;

@@ -176,7 +176,8 @@ async fn a_session_is_watched_while_its_model_edits() {
     let wait = Duration::from_millis(150);
     let summary = json!({"summary": format!("{CANARY} rests.")});
     watched.installation.model.script([
-        Turn::text("YES").after(wait),
+        // The stream is open before it ends, on a slow machine too.
+        Turn::text("YES").after(20 * wait),
         Turn::call("delete_memory", json!({"id": 6})).after(wait),
         Turn::call("protect_memory", json!({"id": 1})).after(wait),
         Turn::call("complete_refinement", summary).after(wait),

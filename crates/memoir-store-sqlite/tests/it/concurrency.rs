@@ -1,6 +1,13 @@
 //! Several writers of one file, and readers that wait for none of them.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use memoir_store::{
     Access, AgentQuery, Error, Fleet, ReplyRow, Store, WordIndexes, without_waiting,
@@ -27,6 +34,13 @@ impl Gate {
     }
 }
 
+/// Waits until so many tasks run, on a machine however busy.
+async fn all_begin(begun: &AtomicUsize, count: usize) {
+    while begun.load(Ordering::SeqCst) < count {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_at_once_share_a_transaction() {
     let (_folder, path, store, first) = begin_anew().await;
@@ -38,14 +52,17 @@ async fn callers_at_once_share_a_transaction() {
     }
     let before = store.transactions();
     let gate = Gate::close(&path);
+    let begun = Arc::new(AtomicUsize::new(0));
     let mut tasks = Vec::new();
     for mut agent in agents {
-        let store = store.clone();
+        let (store, begun) = (store.clone(), Arc::clone(&begun));
         tasks.push(tokio::spawn(async move {
+            begun.fetch_add(1, Ordering::SeqCst);
             save(&store, &mut agent, 1, 100).await.unwrap();
             agent
         }));
     }
+    all_begin(&begun, 64).await;
     gate.open_when_waiting().await;
     for task in tasks {
         let agent = task.await.unwrap();
@@ -63,10 +80,13 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
     store.create_user(&user(), None).await.unwrap();
     let before = store.transactions();
     let gate = Gate::close(&path);
+    let begun = Arc::new(AtomicUsize::new(0));
     let mut tasks = Vec::new();
     for number in 10..42_u8 {
         let (store, mut agent) = (store.clone(), agent.clone());
+        let begun = Arc::clone(&begun);
         tasks.push(tokio::spawn(async move {
+            begun.fetch_add(1, Ordering::SeqCst);
             match number % 4 {
                 0 => store.put_token(&token(number)).await.unwrap(),
                 1 => {
@@ -86,6 +106,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
             false
         }));
     }
+    all_begin(&begun, 32).await;
     gate.open_when_waiting().await;
     let mut done = 0;
     for task in tasks {

@@ -118,7 +118,11 @@ fn issue_2_keys_are_made_and_found_while_other_processes_rotate() {
 fn issue_2_a_process_killed_at_any_moment_loses_no_key_and_no_master_key() {
     let folder = tempfile::tempdir().unwrap();
     let mut acknowledged: HashMap<u8, String> = HashMap::new();
-    for round in 0..20_u64 {
+    for round in 0..1_000_u64 {
+        // On a slow machine the first ones are killed before they have done anything.
+        if round >= 20 && !acknowledged.is_empty() {
+            break;
+        }
         let mut child = start(folder.path(), "until killed");
         // From before the first file is made to some way into the work.
         thread::sleep(Duration::from_micros(2_000 + round * 1_937));

@@ -166,7 +166,8 @@ fn ask_silent(service: &Running, token: &str, key: &str) -> [String; 2] {
         let (status, answer) = answer.unwrap();
         assert_eq!(status, 503, "{method}: {answer}");
         let waited = begun.elapsed();
-        assert!(waited < Duration::from_secs(6), "{method}: {waited:?}");
+        // Twice as long, since a busy machine adds to it.
+        assert!(waited < Duration::from_secs(10), "{method}: {waited:?}");
         answer["code"].as_str().unwrap().to_owned()
     })
 }

@@ -385,7 +385,8 @@ fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
     let _ = idle.read_to_end(&mut rest);
     let begun = Instant::now();
     assert!(service.ended().success());
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    // Far less than the time that a stop has.
+    assert!(begun.elapsed() < Duration::from_secs(20));
     assert_eq!(installation.texts(), ["What was on its way."]);
     let listed = installation.json(&["token", "list"]);
     // Written at the end.
@@ -549,7 +550,7 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     let service = Running::start(&installation, &[]);
     let path = format!("/v1/sessions/{id}");
     let state = || service.get(&path, &token).1["state"].clone();
-    wait_within(Duration::from_secs(30), || state() == "abandoned");
+    wait_within(Duration::from_secs(120), || state() == "abandoned");
     assert_eq!(installation.core().len(), 5, "its edit stays");
     for agent in ["wren", "kite"] {
         installation.ok(&["audit", "verify", agent]);
