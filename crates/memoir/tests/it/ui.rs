@@ -70,7 +70,7 @@ fn header<'a>(answer: &'a str, name: &str) -> &'a str {
 fn hook(installation: &Installation, session: &str) -> String {
     let event =
         json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
-    let line = "hook session-start --client claude-code --agent wren";
+    let line = "hook session-start --client claude-code --agent wren --within 20000";
     installation.run_with_input(line, &event.to_string()).stdout
 }
 
