@@ -61,6 +61,8 @@ fn settings(model: &str) -> InstallationSettings {
     InstallationSettings {
         recall: RecallSettings {
             embeddings: Some(model.parse().unwrap()),
+            // Longer than a busy machine takes for a question that is answered.
+            question_time: Duration::from_secs(60),
             ..RecallSettings::default()
         },
         limits: SessionLimits {
@@ -268,7 +270,7 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
         let mut settings = settings("lab:small");
         settings.recall.question_time = match what {
             // As long as a query takes on a busy machine, since the last of them is answered.
-            "slow" => Duration::from_secs(1),
+            "slow" => Duration::from_secs(3),
             _ => Duration::from_secs(600),
         };
         let wren = Embedding::at(&server.base_url(), settings).await;
@@ -290,7 +292,7 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
 async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
     let server = ScriptedServer::always(model());
     let provider = ProviderSettings {
-        request_timeout_seconds: Some(2),
+        request_timeout_seconds: Some(5),
         ..provider(&server.base_url())
     };
     let mut settings = settings("lab:small");
@@ -674,9 +676,7 @@ async fn spec_5_3_a_stored_index_brings_its_vectors() {
 async fn spec_2_8_the_vectors_of_many_memories_are_read_page_by_page() {
     let server = ScriptedServer::always(model());
     let installation = TestInstallation::in_memory();
-    let mut settings = settings("lab:small");
-    // Longer than a busy machine takes for all that is asked at once.
-    settings.recall.question_time = Duration::from_secs(60);
+    let settings = settings("lab:small");
     let process = async || Embedding::on(&installation, &server.base_url(), settings.clone()).await;
     let wren = process().await;
     let lines: String = (0..4_300)

@@ -32,7 +32,7 @@ fn settings(kind: ProviderKind, base_url: String) -> ProviderSettings {
         kind: Some(kind),
         base_url: Some(base_url),
         key_env: Some("LAB_KEY".to_owned()),
-        request_timeout_seconds: Some(1),
+        request_timeout_seconds: Some(5),
         context_tokens: Some(32_768),
         ..ProviderSettings::default()
     }
