@@ -70,7 +70,8 @@ export class Witness {
     /** What the browser was not given to its end yet, but for streams. @type {Set<import("node:http").ServerResponse>} */
     this.awaited = new Set();
     this.url = "";
-    this.agent = new Agent({ keepAlive: true });
+    // Idle connections end before the service closes them: a request that meets that would fail.
+    this.agent = new Agent({ keepAlive: true, timeout: 30_000 });
   }
 
   /**
