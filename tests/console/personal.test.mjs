@@ -61,7 +61,7 @@ after(async () => {
   await browser?.close();
   page?.kill("SIGTERM");
   if (page && page.exitCode === null) await once(page, "exit");
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** What a command prints with `--json`. */

@@ -109,6 +109,6 @@ export class Service {
       this.process.kill("SIGTERM");
       await gone;
     }
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -107,7 +107,7 @@ class Clock {
 
   async close() {
     await this.file.close();
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

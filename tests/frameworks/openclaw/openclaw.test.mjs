@@ -87,7 +87,7 @@ async function openClaw(answers) {
     return { stdout, sent };
   } finally {
     server.close();
-    await rm(home, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

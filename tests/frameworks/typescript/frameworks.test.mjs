@@ -176,7 +176,7 @@ async function openCode(environment) {
     return { stdout, sent };
   } finally {
     server.close();
-    await rm(home, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
