@@ -59,7 +59,8 @@ export class Service {
     service.process = child;
     const lines = createInterface({ input: child.stdout });
     lines.on("line", (line) => service.printed.push(line));
-    const [line] = await once(lines, "line");
+    // Its output ends where it did not start.
+    const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
     if (!String(line).startsWith("listening on http://")) throw new Error("the service did not start");
     service.url = String(line).slice("listening on ".length).trim();
     return service;
