@@ -15,23 +15,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
-use memoir_app::{
-    InstallationSettings, Memoir, Models, OwnAgent, Viewer, import,
-    sessions::{Progress, RefineOptions},
-};
+use memoir_app::{InstallationSettings, Memoir, OwnAgent, Viewer, import};
 use memoir_domain::{
-    SessionId,
-    agent::Field,
-    audit::Actor,
-    memory::Number,
-    session::{Mode, State},
-    tools::ToolResult,
+    SessionId, agent::Field, audit::Actor, memory::Number, session::Mode, tools::ToolResult,
 };
-use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{DiskFolder, ModelScript, Turn, customer, query};
+use memoir_testkit::{DiskFolder, SetModel, customer, query};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
     seal::{Nonce, SealContext, SealedRow},
@@ -46,31 +36,6 @@ const AGENTS: usize = 64;
 const EDITS: usize = 10;
 /// Turns of governed and raw.
 const ROUNDS: usize = 6;
-
-/// Agrees, and is then never heard of again: the session stays open for the benchmark's own calls.
-struct Silent(ModelScript);
-
-#[async_trait]
-impl Model for Silent {
-    fn name(&self) -> &ModelName {
-        self.0.name()
-    }
-
-    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
-        if request.tools.is_empty() {
-            return self.0.complete(request).await;
-        }
-        std::future::pending().await
-    }
-}
-
-struct Silents;
-
-impl Models for Silents {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(Arc::new(Silent(ModelScript::new([Turn::text("YES")]))))
-    }
-}
 
 struct Agent {
     handle: OwnAgent,
@@ -95,7 +60,8 @@ fn open_with_store(path: &Path) -> (Memoir, SqliteStore) {
         lease: Duration::from_secs(86_400),
         ..InstallationSettings::default()
     };
-    let memoir = Memoir::new(store, Arc::new(keys), Arc::new(Silents), settings);
+    let models = Arc::new(SetModel::default());
+    let memoir = Memoir::new(store, Arc::new(keys), models, settings);
     (memoir, embedded)
 }
 
@@ -159,31 +125,9 @@ async fn agent_of(memoir: &Memoir, name: &str, lines: String, guard: &str) -> Ow
 }
 
 async fn with_session(handle: OwnAgent) -> Agent {
-    let worker = handle.clone();
-    tokio::spawn(async move {
-        let mut observer = |_: &Progress| {};
-        let _ = worker
-            .lens()
-            .refine(&RefineOptions::default(), &mut observer)
-            .await;
-    });
-    for _ in 0..100_000 {
-        if let Some(session) = handle
-            .views()
-            .session_page(None, 1)
-            .await
-            .unwrap()
-            .first()
-            .filter(|session| session.state == State::Open)
-        {
-            return Agent {
-                session: session.id,
-                handle,
-            };
-        }
-        tokio::time::sleep(Duration::from_micros(200)).await;
-    }
-    panic!("the session was not opened");
+    let (session, _) = handle.open_own(Mode::Full).await.unwrap();
+    let session = session.id;
+    Agent { handle, session }
 }
 
 /// The edit: eight in ten shorten a text, two delete.
@@ -858,6 +802,6 @@ fn main() {
             bulk(&folder).await;
         }
     });
-    // The sessions' workers wait for a model that never answers.
+    // What still runs in the background is not waited for.
     runtime.shutdown_background();
 }

@@ -46,8 +46,8 @@ pub(crate) struct ToolOutcome {
 }
 
 impl OwnAgent {
-    /// Calls a tool of the session. A refusal is an ordinary result. `None` for `arguments` means that they were not
-    /// JSON.
+    /// Calls a tool of the session. A refusal is an ordinary result, also in a session that Memoir drives: to the agent
+    /// that one has no tools (SPEC 3.18). `None` for `arguments` means that they were not JSON.
     ///
     /// # Errors
     /// The store fails; never because of invalid input.
@@ -65,7 +65,7 @@ impl OwnAgent {
 
 impl Sessions<'_> {
     /// As [`OwnAgent::call_tool`]. `usage`, the session's model usage so far, is written in the same commit, so that a
-    /// crash cannot separate the session's end from its cost. `None` where it is not counted.
+    /// crash cannot separate the session's end from its cost. `None` where the agent calls, and not the session's loop.
     pub(crate) async fn call(
         self,
         id: SessionId,
@@ -483,8 +483,12 @@ struct CallState {
 }
 
 impl CallState {
-    /// With the usage of the session's model so far.
+    /// With the usage of the session's model so far. A session is open to its driver alone: to the loop, which counts the
+    /// usage, or to the agent (SPEC 3.18).
     fn with_usage(mut self: Box<Self>, usage: Option<Usage>) -> Box<Self> {
+        let driver = usage.map_or(Driver::Agent, |_| Driver::Model);
+        let is_its_own = |session: &Session| session.driver == driver;
+        self.session = self.session.take().filter(is_its_own);
         if let (Some(session), Some(usage)) = (&mut self.session, usage) {
             session.usage = usage;
         }

@@ -46,6 +46,15 @@ async fn orphan(wren: &TestAgent) -> memoir_domain::SessionId {
     session
 }
 
+/// A session that the agent drives itself, which has deleted the fourth memory.
+async fn own_session(wren: &TestAgent) -> memoir_domain::SessionId {
+    let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
+    let arguments = json!({"id": 4});
+    let deleted = call(&wren.agent, session.id, "delete_memory", arguments).await;
+    assert_eq!(deleted["type"], "deleted", "{deleted}");
+    session.id
+}
+
 #[tokio::test]
 async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
     let wren = TestAgent::new(&MEMORIES).await;
@@ -145,17 +154,17 @@ async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
+async fn an_agent_that_lost_its_session_changes_nothing_any_more() {
     let wren = TestAgent::new(&MEMORIES).await;
-    let orphan = orphan(&wren).await;
-    cancel_by(&wren.agent, orphan, &person()).await;
+    let session = own_session(&wren).await;
+    cancel_by(&wren.agent, session, &person()).await;
     let before = wren.memories().await;
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 1})),
         ("complete_refinement", json!({"summary": "x"})),
         ("no_such_tool", json!({})),
     ] {
-        let answer = call(&wren.agent, orphan, tool, arguments).await;
+        let answer = call(&wren.agent, session, tool, arguments).await;
         assert_eq!(answer["code"], "session_over");
     }
     assert_eq!(wren.memories().await, before);
@@ -164,7 +173,7 @@ async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
 #[tokio::test]
 async fn concurrent_edits_of_one_session_are_each_measured() {
     let wren = Arc::new(TestAgent::with_notes(40).await);
-    let (session, running) = waiting(&wren).await;
+    let session = own_session(&wren).await;
     let calls = (5..=24u64).map(|number| {
         let wren = wren.clone();
         tokio::spawn(async move {
@@ -177,7 +186,6 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
     for call in calls.collect::<Vec<_>>() {
         deleted += usize::from(call.await.unwrap());
     }
-    running.abort();
     // Ten edits of forty equal memories are a quarter at most: the cap is reached before the breaker.
     assert_eq!(deleted, 9);
     assert_eq!(wren.kept().await.len(), 30);
@@ -227,8 +235,7 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
 #[tokio::test]
 async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let wren = TestAgent::new(&MEMORIES).await;
-    let (session, worker) = waiting(&wren).await;
-    worker.abort();
+    let session = own_session(&wren).await;
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let edit = async |tool: &str, arguments| call(&wren.agent, session, tool, arguments).await;
     let rewrite =
@@ -252,8 +259,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     wren.check().await;
 
     let wren = TestAgent::new(&MEMORIES).await;
-    let (session, worker) = waiting(&wren).await;
-    worker.abort();
+    let session = own_session(&wren).await;
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     cancel_by(&other.agent, session, &person()).await;
     let arguments = json!({"id": 3});

@@ -11,7 +11,7 @@ use memoir_testkit::Turn;
 use serde_json::json;
 
 use crate::installation::{
-    MEMORIES, TestAgent, assert_ended, complete, delete, enqueue, person, rehearsal, settings,
+    MEMORIES, TestAgent, assert_ended, call, complete, delete, enqueue, person, rehearsal, settings,
 };
 
 async fn queued(wren: &TestAgent) -> SessionId {
@@ -298,25 +298,50 @@ async fn spec_3_18_a_session_that_memoir_drives_is_no_session_of_the_agents_own(
     queued(&wren).await;
     let own = wren.agent.sessions().own_session().await.unwrap();
     assert_eq!(own, None, "it is queued");
-    let _leased = stalled(&wren, [6]).await;
+    let leased = stalled(&wren, [6]).await;
     let own = wren.agent.sessions().own_session().await.unwrap();
     assert_eq!(own, None, "it is open");
+    // REST names the session, so that a call reaches it all the same.
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 5})),
+        ("protect_memory", json!({"id": 1})),
+        ("search_memories", json!({"query": "e"})),
+        ("complete_refinement", json!({"summary": "x"})),
+        ("no_such_tool", json!({})),
+    ] {
+        let refused = call(&wren.agent, leased.id(), tool, arguments).await;
+        assert_eq!(refused["code"], "session_over", "{tool}: {refused}");
+    }
+    let session = wren.agent.views().session(leased.id()).await.unwrap();
+    assert_eq!((session.state, session.edits), (State::Open, 1));
+    assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    let _leased = stalled(&wren, [6]).await;
-    // The model took longer than a lease lasts, and the lease was renewed meanwhile.
-    wren.clock.advance(Duration::from_secs(50));
-    let protect = json!({"id": 1});
-    wren.agent
-        .call_tool(id, "protect_memory", Some(&protect))
-        .await
-        .unwrap();
-    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
-    assert_eq!(state_of(&wren, id).await, State::Open);
+    // The model takes longer than a lease lasts.
+    let clock = wren.clock.clone();
+    let late = Turn::respond(move |_| {
+        clock.advance(Duration::from_secs(50));
+        Turn::call("protect_memory", json!({"id": 1}))
+    });
+    // After that call, and before the worker renews the lease while it waits for the model.
+    let (memoir, runtime) = (wren.memoir.clone(), tokio::runtime::Handle::current());
+    let (sent, closed) = std::sync::mpsc::channel();
+    let checked = Turn::respond(move |_| {
+        let (memoir, runtime) = (memoir.clone(), runtime.clone());
+        let closing = std::thread::spawn(move || {
+            runtime.block_on(async { memoir.close_lapsed_sessions().await.unwrap() })
+        });
+        sent.send(closing.join().unwrap()).unwrap();
+        complete()
+    });
+    wren.script([Turn::text("yes"), late, checked]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
+    assert_eq!((driven.id, driven.state), (id, State::Completed));
+    assert_eq!(closed.recv().unwrap(), 0);
 }
 
 #[tokio::test]
