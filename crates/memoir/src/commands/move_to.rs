@@ -11,7 +11,7 @@ use memoir_domain::session::Driver;
 use memoir_store::tables::{Cells, TABLES, Table, Tables};
 use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::MasterSource;
+use memoir_vault::{Closing, KeyStore, MasterSource};
 use serde_json::json;
 
 use super::export::sync_folder;
@@ -79,7 +79,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
-    let here_closed = at_rest(global).await?;
+    let here = at_rest(global, &to).await?;
     let from = alone(global, &from_path).await?;
     let (there, earlier) = target(global, &to, &to_path, &config).await?;
     if earlier != Earlier::Nothing {
@@ -93,7 +93,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             store.note_move(true).await?;
         }
         // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
-        move_keys(global, &to, &config).await?;
+        move_keys(global, &to, &config, here.closing).await?;
         for table in TABLES {
             fill(table, &from, &there, &bar).await?;
         }
@@ -108,7 +108,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Earlier::Nothing | Earlier::SomeRows => complete(there, &to_path).await?,
     }
     drop(from);
-    report_moved(global, &to, &moved, here_closed).await
+    report_moved(global, &to, &moved, here).await
 }
 
 /// Makes a database of the target, whose rows are all there.
@@ -135,12 +135,7 @@ async fn complete(there: Database, path: &Path) -> Result<(), Failure> {
 }
 
 /// Reports the moved rows, once all of them are verified in the target.
-async fn report_moved(
-    from: &Global,
-    to: &Global,
-    moved: &[(&str, u64)],
-    here_closed: bool,
-) -> Outcome {
+async fn report_moved(from: &Global, to: &Global, moved: &[(&str, u64)], here: AtRest) -> Outcome {
     // The target is opened as every other command opens it, with the copied keys.
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
@@ -150,14 +145,14 @@ async fn report_moved(
             "the source has the same mismatch: `memoir audit verify --all` names it here and there",
         ));
     }
-    if here_closed && !memoir.is_closed().await? {
+    if here.closing.is_some() && memoir.is_closed().await? {
         terminal::note(
-            "the installation was closed because several machines could share its database, and is not closed any \
-             more: `memoir installation close` closes it",
+            "the installation stays closed, as it was where several machines could share its database: commands \
+             show an agent's texts with its token in MEMOIR_TOKEN, and `memoir installation open` opens it",
         );
     }
     // What follows is reported after the move, which is complete.
-    let followed = closing::follow_move(&memoir, from, to, here_closed).await;
+    let followed = closing::follow_move(&memoir, from, to, here.is_closed).await;
     if followed.is_ok() {
         private_file::remove(&mark(&database::path(to.database.as_deref())?))?;
     }
@@ -230,9 +225,18 @@ async fn alone(global: &Global, path: &Path) -> Result<Database, Failure> {
     Err(in_use())
 }
 
-/// Checks that no session is driven by a model here. Returns whether the installation is closed.
-async fn at_rest(global: &Global) -> Result<bool, Failure> {
-    let (memoir, closed) = installation::opened(global).await?;
+/// The source, in which no session is driven by a model.
+#[derive(Clone, Copy)]
+struct AtRest {
+    is_closed: bool,
+    /// What the key store of the copy must say so that it stays closed: nothing but `memoir installation open` opens an
+    /// installation (SPEC 5.5). `None` where the copy is closed without it, or the source is open.
+    closing: Option<Closing>,
+}
+
+/// Checks that no session is driven by a model here.
+async fn at_rest(global: &Global, to: &Global) -> Result<AtRest, Failure> {
+    let (memoir, is_configured_closed) = installation::opened(global).await?;
     let from = database::open(global.database.as_deref()).await?;
     let load = from.load().await?;
     let is_driven = load
@@ -243,7 +247,16 @@ async fn at_rest(global: &Global) -> Result<bool, Failure> {
         return Err(Failure::new("a session is running")
             .hint("stop the service, wait for the session's end, and move then"));
     }
-    Ok(closed || memoir.is_closed().await?)
+    let is_closed = memoir.is_closed().await?;
+    // Closed by its place alone, which the copy does not share.
+    let is_by_place = is_closed && !memoir.ever_had_users().await? && !database::is_shared(to);
+    Ok(AtRest {
+        is_closed: is_configured_closed || is_closed,
+        closing: is_by_place.then(|| Closing {
+            is_closed: true,
+            changed_at: memoir.now(),
+        }),
+    })
 }
 
 /// The work of an earlier attempt that did not come to its end.
@@ -380,30 +393,45 @@ fn missing_master_key(
     Ok(None)
 }
 
-/// Copies the key store, and a master key in a file, to their paths beside the target. A key store in PostgreSQL is that
-/// of the target too, as the configuration names it: a copy would keep the keys that are destroyed later (SPEC 5.4).
-async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Failure> {
+/// Copies the key store, and a master key in a file, to their paths beside the target, and writes `closing` there. A key
+/// store in PostgreSQL is that of the target too, as the configuration names it: a copy would keep the keys that are
+/// destroyed later (SPEC 5.4).
+async fn move_keys(
+    from: &Global,
+    to: &Global,
+    config: &Config,
+    closing: Option<Closing>,
+) -> Result<(), Failure> {
     let keys = keys::open(from, config).await?;
     if let Some((place, master)) = missing_master_key(from, to, config)? {
         private_file::write(&place, &master)
             .map_err(|error| Failure::file("write", &place, &error))?;
     }
-    if !keys::is_file(config)? {
-        return Ok(());
+    if keys::is_file(config)? {
+        let place = keys::store_path(&database::path(to.database.as_deref())?);
+        copy_keys(&keys, &place)?;
     }
-    let place = keys::store_path(&database::path(to.database.as_deref())?);
-    let folder = private_file::folder_of(&place);
-    let failed = |error| Failure::file("write", &place, &error);
+    // Before the target is complete, so that it is open at no moment. The record of it is the next command's there
+    // (`Memoir::finish`): a row of the target's own would differ from the source.
+    if let Some(closing) = closing {
+        keys::open(to, config).await?.set_closing(closing)?;
+    }
+    Ok(())
+}
+
+fn copy_keys(keys: &KeyStore, place: &Path) -> Result<(), Failure> {
+    let folder = private_file::folder_of(place);
+    let failed = |error| Failure::file("write", place, &error);
     // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile. The copy of an
     // interrupted attempt is removed with its journals: they would be applied to the new one of the same name.
-    let copy = draft(&place);
+    let copy = draft(place);
     for file in ["", "-journal", "-wal", "-shm"].map(|end| keys::beside(&copy, end)) {
         private_file::remove(&file)?;
     }
     let file = private_file::create_new(&copy).map_err(failed)?;
     keys.back_up(&copy)?;
     file.sync_all().map_err(failed)?;
-    fs::rename(&copy, &place).map_err(failed)?;
+    fs::rename(&copy, place).map_err(failed)?;
     sync_folder(folder).map_err(failed)
 }
 

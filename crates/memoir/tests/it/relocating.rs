@@ -245,11 +245,22 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     for file in &left {
         std::fs::write(file, "half").unwrap();
     }
-    ok(&installation, &url, &["move", "--to", back]);
+    let return_it = ["move", "--to", back];
+    let returned = on(&installation, &url, &return_it);
+    // Closed as it was, in a file that is its owner's alone: only `memoir installation open` opens it (SPEC 5.5).
+    returned.reports("the installation stays closed");
+    returned.ok(&return_it);
+    let read_here = ["context", "wren"];
+    refused(
+        on(&installation, back, &read_here),
+        "this installation is closed",
+    );
     assert!(left.iter().all(|file| !std::path::Path::new(file).exists()));
     assert_eq!(read(back), there);
     ok(&installation, back, &verify);
     ok(&installation, back, &["remember", "wren", "And on."]);
+    ok(&installation, back, &["installation", "open"]);
+    ok(&installation, back, &read_here).tells("And on.");
     refused(
         on(&installation, &url, &["move", "--to", back]),
         "is not empty",
