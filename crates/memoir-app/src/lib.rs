@@ -48,8 +48,8 @@ pub use core::{Account, AgentHandle, Memoir, Models, clock};
 pub use life::Life;
 pub use life::notices::{EndNotice, Retry};
 pub use life::{
-    Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart, Reflected,
-    TranscriptView, UnreadPart,
+    Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, MESSAGES_LIMIT, NotedPart,
+    Reflected, TranscriptView, UnreadPart, check_message_count,
 };
 pub use log::AgentLog;
 pub use log::checkpoint::{CheckpointGrowth, CheckpointView};

@@ -10,7 +10,9 @@ use axum::{
 use memoir_domain::{PrivateJson, memory::Number, mend};
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
+    },
 };
 
 use crate::{Problem, Service, limits::too_large};
@@ -64,6 +66,46 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+/// A list of at most `MOST` items. Further ones are counted and not kept: an item takes many times the room of the shortest
+/// text that gives one, and of such texts a body holds very many.
+#[derive(Debug)]
+pub(crate) struct Bounded<T, const MOST: usize> {
+    pub(crate) items: Vec<T>,
+    /// How many the list has, those over `MOST` included, which may have any form.
+    pub(crate) given: usize,
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(BoundedVisitor(PhantomData))
+    }
+}
+
+struct BoundedVisitor<T, const MOST: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for BoundedVisitor<T, MOST> {
+    type Value = Bounded<T, MOST>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while items.len() < MOST {
+            let Some(item) = list.next_element()? else {
+                break;
+            };
+            items.push(item);
+        }
+        let mut given = items.len();
+        while given >= MOST && list.next_element::<IgnoredAny>()?.is_some() {
+            given += 1;
+        }
+        Ok(Bounded { items, given })
     }
 }
 
@@ -304,6 +346,22 @@ mod tests {
             assert!(!accepts(other), "{other}");
         }
         assert!(!prefers_text(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn spec_2_1_items_over_the_limit_are_counted_and_not_read() {
+        for (sent, items, given) in [
+            ("[]", vec![], 0),
+            ("[1]", vec![1], 1),
+            ("[1, 2]", vec![1, 2], 2),
+            (r#"[1, 2, {"no": ["number"]}, "nor this"]"#, vec![1, 2], 4),
+        ] {
+            let list = parse::<Bounded<u32, 2>>(sent.as_bytes()).unwrap();
+            assert_eq!((list.items, list.given), (items, given), "{sent}");
+        }
+        let wrong = parse::<Bounded<u32, 2>>(br#"[1, "SECRET", 3]"#).unwrap_err();
+        assert!(!format!("{wrong:?}").contains("SECRET"));
+        parse::<Bounded<u32, 2>>(b"[1, 2, 3").unwrap_err();
     }
 
     #[test]

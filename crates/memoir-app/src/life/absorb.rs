@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// Most messages per call, since all of them are written in one transaction.
-const MESSAGES_LIMIT: usize = 10_000;
+pub const MESSAGES_LIMIT: usize = 10_000;
 /// Most characters of a message's identifier, of which a digest is kept.
 // Programs choose identifiers freely; only a digest is kept.
 const ID_LIMIT: usize = 10_000;
@@ -157,6 +157,18 @@ impl HandedMessage {
     }
 }
 
+/// Checks the number of messages of one call against [`MESSAGES_LIMIT`], for interfaces that read no message beyond it.
+///
+/// # Errors
+/// There are more.
+pub fn check_message_count(given: usize) -> Result<()> {
+    if given <= MESSAGES_LIMIT {
+        return Ok(());
+    }
+    let problem = format!("has {given}, and the limit is {MESSAGES_LIMIT}; send them in parts");
+    Err(Invalid::new("messages", problem).into())
+}
+
 /// Where a message is, and its size in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessagePlace {
@@ -231,13 +243,7 @@ impl Life<'_> {
         now: bool,
         role: ActorKind,
     ) -> Result<HandedOver> {
-        if messages.len() > MESSAGES_LIMIT {
-            let problem = format!(
-                "has {}, and the limit is {MESSAGES_LIMIT}; send them in parts",
-                messages.len()
-            );
-            return Err(Invalid::new("messages", problem).into());
-        }
+        check_message_count(messages.len())?;
         for (place, message) in messages.iter().enumerate() {
             // All of them before any is taken, so that an error means that none was.
             message.check().map_err(|invalid| Invalid {

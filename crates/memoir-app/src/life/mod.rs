@@ -23,7 +23,9 @@ mod schedule;
 
 use crate::core::agent_part;
 
-pub use absorb::{Absorbed, HandedMessage, HandedOver, TranscriptView};
+pub use absorb::{
+    Absorbed, HandedMessage, HandedOver, MESSAGES_LIMIT, TranscriptView, check_message_count,
+};
 pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};

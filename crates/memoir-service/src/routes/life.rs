@@ -5,14 +5,16 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::{HandedMessage, HandedOver, Reflected, TranscriptView};
+use memoir_app::{
+    HandedMessage, HandedOver, MESSAGES_LIMIT, Reflected, TranscriptView, check_message_count,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
     Problem,
     caller::Caller,
-    extract::{JsonBody, Path},
+    extract::{Bounded, JsonBody, Path},
     schemas,
 };
 
@@ -20,8 +22,8 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Transcript {
-    #[schema(max_items = 10_000)]
-    messages: Vec<HandedMessage>,
+    #[schema(value_type = Vec<HandedMessage>, max_items = 10_000)]
+    messages: Bounded<HandedMessage, MESSAGES_LIMIT>,
     /// Whether it is to be read immediately instead of six hours after the last addition.
     #[serde(default, deserialize_with = "memoir_app::optional_or_default")]
     now: bool,
@@ -39,8 +41,10 @@ pub(crate) async fn hand_over(
     JsonBody(Transcript { messages, now }): JsonBody<Transcript>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
+    check_message_count(messages.given)?;
     let life = reached.agent.life();
-    let handed = life.hand_over(messages, now, reached.actor.kind).await?;
+    let handed = life.hand_over(messages.items, now, reached.actor.kind);
+    let handed = handed.await?;
     // Also where these wait for hours: earlier messages may be due.
     caller.wake_life();
     Ok((StatusCode::ACCEPTED, axum::Json(handed)).into_response())

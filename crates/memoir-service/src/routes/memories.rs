@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read},
+    extract::{Bounded, JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read},
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
@@ -57,7 +57,7 @@ pub(crate) async fn save(
 pub(crate) struct Batch {
     /// 1 to 1,000.
     #[schema(value_type = Vec<MemoryInput>, min_items = 1, max_items = 1_000)]
-    memories: Vec<Object<MemoryInput>>,
+    memories: Bounded<Object<MemoryInput>, MOST_IN_BATCH>,
 }
 
 /// Memories that were saved together.
@@ -75,14 +75,15 @@ pub(crate) async fn save_batch(
     Path(agent): Path<String>,
     JsonBody(Batch { memories }): JsonBody<Batch>,
 ) -> Result<Response, Problem> {
-    let count = memories.len();
+    let count = memories.given;
     if count == 0 || count > MOST_IN_BATCH {
         return Err(Problem::invalid(format!(
             "memories: has {count}; give 1 to {MOST_IN_BATCH}"
         )));
     }
     let reached = caller.reach(&agent).await?;
-    let memories = memories.into_iter().map(|Object(new)| new).collect();
+    let memories = memories.items.into_iter();
+    let memories = memories.map(|Object(new)| new).collect();
     let memories = save_all(&reached, memories).await?;
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }

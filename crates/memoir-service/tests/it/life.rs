@@ -75,6 +75,20 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
     assert!(script.requests().is_empty(), "six hours are not over");
 }
 
+/// SPEC 2.1: refused by their number, before any beyond the limit is read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_1_a_conversation_with_too_many_messages_names_the_limit_and_their_number() {
+    let (installation, _) = installation([]).await;
+    let (_, agent) = installation.agent("wren").await;
+    let mut messages: Vec<Value> = (0..10_000).map(|n| message(&n.to_string())).collect();
+    messages.push(json!("no message"));
+    let body = json!({"messages": messages});
+    assert_eq!(
+        fault(&agent.post(TRANSCRIPTS, body).await),
+        "messages: has 10001, and the limit is 10000; send them in parts"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
     let noted = format!("Ann heard the {CANARY}.");

@@ -112,7 +112,17 @@ async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_n
     let many: Vec<Value> = (0..1_001)
         .map(|n| json!({"content": n.to_string(), "kind": "core"}))
         .collect();
-    fault(&batch(json!(many)).await);
+    assert_eq!(
+        fault(&batch(json!(many)).await),
+        "memories: has 1001; give 1 to 1000"
+    );
+    // Refused by their number, before any beyond the limit is read (SPEC 2.1).
+    let mut more = many.clone();
+    more.push(json!({"kind": "no such kind"}));
+    assert_eq!(
+        fault(&batch(json!(more)).await),
+        "memories: has 1002; give 1 to 1000"
+    );
     assert_eq!(own.shown(PATH).await["items"], json!([]));
     let saved = batch(json!(many[..1_000])).await.expect(201);
     assert_eq!(saved["memories"].as_array().unwrap().len(), 1_000);
