@@ -375,7 +375,7 @@ impl Sessions<'_> {
                 near_duplicates: false,
                 leaves_out_administrators: false,
             },
-            None,
+            rehearsed.duplicate_match,
             now,
         );
         let session = opened.decision.sessions.first().cloned();

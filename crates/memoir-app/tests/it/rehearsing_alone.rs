@@ -433,6 +433,28 @@ async fn spec_3_14_a_guard_made_laxer_since_lets_an_edit_take_no_more_than_it_wa
 }
 
 #[tokio::test]
+async fn spec_3_17_a_duplicate_match_made_laxer_since_joins_no_more_than_was_rehearsed() {
+    let copy = MEMORIES[5].to_uppercase();
+    let mut memories: Vec<&str> = MEMORIES.to_vec();
+    memories.push(&copy);
+    let wren = TestAgent::new(&memories).await;
+    let id = rehearsing(&wren).await;
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 3})),
+        ("complete_refinement", json!({"summary": "Less cat."})),
+    ] {
+        let result = call(&wren.agent, id, tool, arguments).await;
+        assert_ne!(result["type"], "error", "{result}");
+    }
+    let laxer = [(Field::DuplicateMatch, Some("ignore_case"))];
+    wren.configure(&laxer).await;
+    assert_eq!(wren.apply(id).await.not_applied, []);
+    // #5 is #4 to the letter; #7 is #6 up to case only.
+    assert_eq!(wren.kept().await, [1, 2, 4, 6, 7]);
+    wren.check().await;
+}
+
+#[tokio::test]
 async fn spec_3_7_the_ledger_after_a_rehearsal_was_applied_begins_where_the_last_one_stopped() {
     let notes: Vec<String> = (0..12)
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))

@@ -207,6 +207,7 @@ pub fn begin(
         core_token_budget: None,
         loss_guard: None,
         immutable_tags: None,
+        duplicate_match: None,
         stats: Stats::default(),
         refused_calls: 0,
         summary: None,
@@ -345,6 +346,7 @@ pub fn open(
     session.core_token_budget = Some(settings.effective_core_token_budget());
     session.immutable_tags = Some(settings.effective_immutable_tags());
     session.loss_guard = Some(session_guard(draft.agent(), session.loss_guard));
+    session.duplicate_match = session.rehearsal.then_some(how);
     let limits = SessionLimits::of(draft.agent(), &session);
     let ledger = list(draft.agent(), &limits, &memories, position, room);
     draft.set_ledger_position(ledger.next_position);

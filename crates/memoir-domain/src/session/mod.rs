@@ -13,7 +13,7 @@ pub mod tools;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    agent::{LossGuard, Threshold},
+    agent::{DuplicateMatch, LossGuard, Threshold},
     ids::SessionId,
     log::audit::{Action, Actor, Facts},
     text::private::PrivateText,
@@ -264,6 +264,11 @@ pub struct Session {
     /// The immutable tags at its beginning, which apply together with the present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub immutable_tags: Option<Vec<String>>,
+    /// Of a rehearsal: which copies were joined when it was opened, so that applying it joins no others. `None` before,
+    /// and of any other session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "stored_match")]
+    pub duplicate_match: Option<DuplicateMatch>,
     /// Its edits by kind.
     pub stats: Stats,
     /// Refused calls of its tools. A refusal alone writes nothing: the session's next write includes it.
@@ -315,6 +320,12 @@ fn stored_threshold<'de, D: Deserializer<'de>>(
 
 fn stored_guard<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LossGuard>, D::Error> {
     stored_or_strictest(LossGuard::Refuse, deserializer)
+}
+
+fn stored_match<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<DuplicateMatch>, D::Error> {
+    stored_or_strictest(DuplicateMatch::Exact, deserializer)
 }
 
 impl Session {
