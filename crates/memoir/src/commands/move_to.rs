@@ -303,10 +303,17 @@ async fn target(
         (false, false) => Earlier::Nothing,
     };
     // Before the move is begun: then a repeated command takes any key store there for one of its own.
-    if earlier == Earlier::Nothing && keys::is_file(config)? && key_store.exists() {
-        let message = format!("there is a key store `{}` already", key_store.display());
-        return Err(Failure::new(message)
-            .hint("it belongs to another installation; name another database, or remove it"));
+    if earlier == Earlier::Nothing && keys::is_file(config)? {
+        // A journal beside it too: SQLite would apply it to the copy, which has the name of its key store.
+        let left = ["", "-journal", "-wal"].map(|end| keys::beside(&key_store, end));
+        if let Some(left) = left.iter().find(|file| file.exists()) {
+            let message = match left == &key_store {
+                true => format!("there is a key store `{}` already", left.display()),
+                false => format!("there is a journal `{}` of a key store", left.display()),
+            };
+            return Err(Failure::new(message)
+                .hint("it belongs to another installation; name another database, or remove it"));
+        }
     }
     if earlier != Earlier::AllRows {
         missing_master_key(from, to, config)?;
@@ -423,10 +430,13 @@ fn copy_keys(keys: &KeyStore, place: &Path) -> Result<(), Failure> {
     let folder = private_file::folder_of(place);
     let failed = |error| Failure::file("write", place, &error);
     // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile. The copy of an
-    // interrupted attempt is removed with its journals: they would be applied to the new one of the same name.
+    // interrupted attempt is removed with its journals, and so are those of the key store that the new copy replaces:
+    // they would be applied to the new one of the same name.
     let copy = draft(place);
-    for file in ["", "-journal", "-wal", "-shm"].map(|end| keys::beside(&copy, end)) {
-        private_file::remove(&file)?;
+    private_file::remove(&copy)?;
+    for end in ["-journal", "-wal", "-shm"] {
+        private_file::remove(&keys::beside(&copy, end))?;
+        private_file::remove(&keys::beside(place, end))?;
     }
     let file = private_file::create_new(&copy).map_err(failed)?;
     keys.back_up(&copy)?;

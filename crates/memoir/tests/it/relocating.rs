@@ -55,6 +55,8 @@ fn spec_6_2_a_repeated_move_replaces_no_keys_of_another_installation() {
     let target = target.to_str().unwrap();
     for (name, why) in [
         ("moved.db.keys", "there is a key store"),
+        ("moved.db.keys-journal", "moved.db.keys-journal` of a key"),
+        ("moved.db.keys-wal", "moved.db.keys-wal` of a key"),
         ("moved.db.master-key", "there is another master key"),
     ] {
         let keys = installation.write(name, "the keys of another installation");
@@ -67,7 +69,11 @@ fn spec_6_2_a_repeated_move_replaces_no_keys_of_another_installation() {
         }
         std::fs::remove_file(keys).unwrap();
     }
+    // Once a move is begun, it is what that left there, and gives way to the new copy.
+    installation.write("moved.db.moving", "");
+    let left = installation.write("moved.db.keys-journal", "half");
     installation.ok(&["move", "--to", target]);
+    assert!(!std::path::Path::new(&left).exists());
 }
 
 /// SPEC 6.2: SQLite applies a log that it finds beside a file to that file, also where the log is of another one.
