@@ -12,7 +12,11 @@
 //! by kind from the rows. The comparison proves that every original is in the prompt or in the archive, word for word
 //! (SPEC 3.12). Messages that wait to be read are left out, since no record names a conversation before it is read.
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    mem,
+    sync::Arc,
+};
 
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
@@ -108,29 +112,29 @@ impl Memoir {
     pub async fn verify_all(&self) -> Result<Vec<Verification>> {
         // The entries are read before the list of agents: otherwise an agent that is made and entered in between would
         // seem to be missing.
-        let leaves = self.leaves_by_agent().await?;
+        let mut leaves = self.leaves_by_agent().await?;
         let scopes = self.store.scopes().await?;
         let mut found = Vec::with_capacity(scopes.len());
         for &scope in &scopes {
-            let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
-            found.push(self.handle(scope).log().verify_with(Some(own)).await?);
+            let own = leaves.remove(&scope.agent).unwrap_or_default();
+            let handle = self.handle(scope);
+            found.push(handle.log().verify_with(Some(own.as_slice())).await?);
         }
-        found.extend(self.accounts_without_log(&scopes).await?);
-        let is_missing = |agent: &AgentId| !scopes.iter().any(|scope| scope.agent == *agent);
-        found.extend(
-            leaves
-                .keys()
-                .filter(|agent| is_missing(agent))
-                .map(|agent| missing(*agent)),
-        );
+        let with_log: HashSet<AgentScope> = scopes.into_iter().collect();
+        found.extend(self.accounts_without_log(&with_log).await?);
+        // The agents that are left over are none of the database's.
+        found.extend(leaves.into_keys().map(missing));
         Ok(found)
     }
 
-    async fn accounts_without_log(&self, scopes: &[AgentScope]) -> Result<Vec<Verification>> {
+    async fn accounts_without_log(
+        &self,
+        with_log: &HashSet<AgentScope>,
+    ) -> Result<Vec<Verification>> {
         let mut found = Vec::new();
         for account in self.store.accounts().await? {
             let scope = AgentScope::of_account(account.id);
-            if scopes.contains(&scope) {
+            if with_log.contains(&scope) {
                 continue;
             }
             let mismatches = self.account_mismatches(scope).await?;
