@@ -439,7 +439,7 @@ impl Memories<'_> {
     }
 
     /// Undoes the last import that was not undone: discards its active memories, and the summaries that depend only on
-    /// these. The copies of elsewhere that a cleanup discarded for one of its memories return (SPEC 3.4).
+    /// these. The copies of elsewhere that a cleanup left for one of its memories return (SPEC 3.4).
     ///
     /// # Errors
     /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions put its memories under others, or they were
@@ -484,6 +484,7 @@ impl Memories<'_> {
                         || extent.replaced.contains(number)
                         || plan.summaries.contains(number)
                         || plan.copies.contains_key(number)
+                        || plan.joined.contains(number)
                 };
                 if !numbers.iter().any(concerns) {
                     continue;

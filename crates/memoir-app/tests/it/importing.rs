@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use memoir_app::{AgentHandle, MemoryInput, import};
-use memoir_domain::{Timestamp, audit::ActorKind, memory::Kind, origin::SavedBy, session::Mode};
+use memoir_domain::{
+    Timestamp, agent::Field, audit::ActorKind, memory::Kind, origin::SavedBy, session::Mode,
+};
 use memoir_testkit::input;
 use serde_json::json;
 
@@ -72,39 +74,53 @@ async fn what_is_exported_is_imported_as_it_was_and_an_import_is_undone_as_a_who
 }
 
 #[tokio::test]
-async fn spec_3_4_what_a_cleanup_discarded_for_an_imported_copy_returns_when_that_is_undone() {
-    // On a file, as above.
-    let folder = new_folder();
-    let memoir = folder.open().memoir;
-    let account = memoir.account("default").await.unwrap();
-    account.create_agent("wren", &[], &OWNER).await.unwrap();
-    let agent = account.agent("wren").await.unwrap();
-    let inputs = ["Ines keeps bees", "Rui studies law"].map(input);
-    agent.memories().save(&inputs, &OWNER).await.unwrap();
-    let copy = r#"{"content": "Ines keeps bees", "constitutional": true}"#;
-    let read = import::read(copy.as_bytes(), None, memoir.now());
-    let memories = agent.memories();
-    let imported = memories.import(read, false, &OWNER, Arc::default()).await;
-    imported.unwrap();
-    // The cleanup before the session's ledger.
-    let wren = own(&agent);
-    let (session, _) = wren.open_own(Mode::Full).await.unwrap();
-    let report = json!({"summary": "Removed a duplicate."});
-    let ended = wren.call_tool(session.id, "complete_refinement", Some(&report));
-    ended.await.unwrap();
-    let core = async || {
-        let lines = wren.export().await.unwrap();
-        let core = lines.iter().filter(|line| line.kind == Some(Kind::Core));
-        let shown = core.map(|line| (line.content.expose().to_owned(), line.constitutional));
-        let mut shown = Vec::from_iter(shown);
-        shown.sort();
-        shown
-    };
-    let (ines, rui) = ("Ines keeps bees".to_owned(), "Rui studies law".to_owned());
-    assert_eq!(core().await, [(ines.clone(), true), (rui.clone(), false)]);
-    agent.memories().undo_import(&OWNER, false).await.unwrap();
-    assert_eq!(core().await, [(ines, false), (rui, false)]);
-    assert!(agent.log().verify().await.unwrap().valid);
+async fn spec_3_4_what_a_cleanup_left_for_an_imported_copy_returns_when_that_is_undone() {
+    for (how, copies) in [
+        ("exact", ["Ines keeps bees", "Rui studies law"]),
+        // The cleanup moves such copies to the archive.
+        ("ignore_case", ["INES KEEPS BEES", "RUI STUDIES LAW"]),
+    ] {
+        // On a file, as above.
+        let folder = new_folder();
+        let memoir = folder.open().memoir;
+        let account = memoir.account("default").await.unwrap();
+        let settings = [(Field::DuplicateMatch, Some(how))];
+        let created = account.create_agent("wren", &settings, &OWNER).await;
+        created.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        let inputs = ["Ines keeps bees", "Rui studies law"].map(input);
+        agent.memories().save(&inputs, &OWNER).await.unwrap();
+        // The first stays, since it is constitutional; the second leaves, since it was recorded later.
+        let lines = [
+            json!({"content": copies[0], "constitutional": true}),
+            json!({"content": copies[1]}),
+        ];
+        let text = lines.map(|line| line.to_string()).join("\n");
+        let read = import::read(text.as_bytes(), None, memoir.now());
+        let memories = agent.memories();
+        let imported = memories.import(read, false, &OWNER, Arc::default()).await;
+        imported.unwrap();
+        // The cleanup before the session's ledger.
+        let wren = own(&agent);
+        let (session, _) = wren.open_own(Mode::Full).await.unwrap();
+        let report = json!({"summary": "Removed a duplicate."});
+        let ended = wren.call_tool(session.id, "complete_refinement", Some(&report));
+        ended.await.unwrap();
+        let core = async || {
+            let lines = wren.export().await.unwrap();
+            let core = lines.iter().filter(|line| line.kind == Some(Kind::Core));
+            let shown = core.map(|line| (line.content.expose().to_owned(), line.constitutional));
+            let mut shown = Vec::from_iter(shown);
+            shown.sort();
+            shown
+        };
+        let (ines, rui) = ("Ines keeps bees".to_owned(), "Rui studies law".to_owned());
+        let stays = copies[0].to_owned();
+        assert_eq!(core().await, [(stays, true), (rui.clone(), false)]);
+        agent.memories().undo_import(&OWNER, false).await.unwrap();
+        assert_eq!(core().await, [(ines, false), (rui, false)], "{how}");
+        assert!(agent.log().verify().await.unwrap().valid);
+    }
 }
 
 fn now() -> Timestamp {

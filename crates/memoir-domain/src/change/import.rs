@@ -152,7 +152,7 @@ impl Extent {
 pub struct UndoPlan {
     /// Memories that conflict with it, by number. Of the import: those that are constitutional since, that were
     /// replaced by a memory of elsewhere, or are under a summary with other sources too. Of elsewhere: those that are
-    /// under a memory of the import.
+    /// under a memory of the import. Copies that a cleanup put there are none (SPEC 3.4).
     pub conflicts: BTreeSet<Number>,
     /// Summaries of elsewhere that lose their last source, and are discarded with it.
     pub summaries: BTreeSet<Number>,
@@ -161,11 +161,17 @@ pub struct UndoPlan {
     /// Copies of elsewhere that a cleanup discarded for an active memory of the import: when, and the place of that
     /// one, to which they return.
     pub copies: BTreeMap<Number, (Timestamp, Place)>,
+    /// Copies of elsewhere that a cleanup moved to the archive, under a core memory of the import with another case.
+    pub joined: BTreeSet<Number>,
 }
 
 impl UndoPlan {
     /// A copy that returns, as it is to be; `None` of others, and where it was restored, shredded or discarded since.
-    fn returning(&self, memory: &Memory) -> Option<Memory> {
+    /// `seq` is the place of the record that makes one core.
+    fn returning(&self, memory: &Memory, seq: u64) -> Option<Memory> {
+        if self.joined.contains(&memory.number) {
+            return memory.is_active_archival().then(|| memory.promoted(seq));
+        }
         let (discarded_at, place) = *self.copies.get(&memory.number)?;
         let is_by_cleanup = memory.discarded_at == Some(discarded_at);
         (is_by_cleanup && memory.shredded_at.is_none()).then(|| Memory {
@@ -181,12 +187,21 @@ impl UndoPlan {
 pub struct UndoSurvey<'a> {
     extent: &'a Extent,
     plan: UndoPlan,
-    /// The active memories, and which of them are summaries.
-    active: HashMap<Number, bool>,
+    /// The active memories.
+    active: HashMap<Number, Standing>,
+    /// The copies of elsewhere that a cleanup moved under a memory of the import, and that one.
+    joined: Vec<(Number, Number)>,
     /// The active archival memories under each.
     under: BTreeMap<Number, Vec<Number>>,
     /// The cleanups in which a memory of the import stayed, by that memory.
     cleanups: HashMap<Number, Vec<&'a Record>>,
+}
+
+/// What an [`UndoSurvey`] keeps of each active memory.
+#[derive(Debug)]
+struct Standing {
+    is_summary: bool,
+    is_core: bool,
 }
 
 impl<'a> UndoSurvey<'a> {
@@ -202,6 +217,7 @@ impl<'a> UndoSurvey<'a> {
             extent,
             plan: UndoPlan::default(),
             active: HashMap::new(),
+            joined: Vec::new(),
             under: BTreeMap::new(),
             cleanups: by_survivor,
         }
@@ -213,9 +229,22 @@ impl<'a> UndoSurvey<'a> {
             return;
         }
         let number = memory.number;
-        self.active.insert(number, memory.is_summary);
-        if let Some(under) = memory.under() {
-            self.under.entry(under).or_default().push(number);
+        let standing = Standing {
+            is_summary: memory.is_summary,
+            is_core: memory.kind() == Kind::Core,
+        };
+        self.active.insert(number, standing);
+        let archived = memory.place.archived();
+        let is_joined = archived.is_some_and(|archived| archived.by == ArchivedBy::Duplicate);
+        match memory.under() {
+            // Of the import, it goes: the memory that stays has the same text up to case.
+            Some(under) if is_joined => {
+                if self.extent.holds(under) && !self.extent.holds(number) {
+                    self.joined.push((number, under));
+                }
+            }
+            Some(under) => self.under.entry(under).or_default().push(number),
+            None => {}
         }
         if self.extent.holds(number) {
             self.plan.given += 1;
@@ -238,9 +267,13 @@ impl<'a> UndoSurvey<'a> {
     /// The plan, once all memories were added.
     pub fn finish(self) -> UndoPlan {
         let (mut plan, extent) = (self.plan, self.extent);
+        let is_core = |number: &Number| self.active.get(number).is_some_and(|one| one.is_core);
+        let joined = self.joined.into_iter();
+        let joined = joined.filter(|(_, survivor)| is_core(survivor));
+        plan.joined.extend(joined.map(|(copy, _)| copy));
         for (under, sources) in self.under {
             // One that is discarded reads as none.
-            let Some(is_summary) = self.active.get(&under) else {
+            let Some(Standing { is_summary, .. }) = self.active.get(&under) else {
                 continue;
             };
             let (own, others): (Vec<Number>, Vec<Number>) = sources
@@ -317,7 +350,7 @@ pub fn undo(
             (memory.discarded(now), Action::MemoryDiscarded)
         } else if let Some(before) = put_back(extent, &memory, draft.agent().next_seq) {
             (before, Action::MemoryRestored)
-        } else if let Some(copy) = plan.returning(&memory) {
+        } else if let Some(copy) = plan.returning(&memory, draft.agent().next_seq) {
             (copy, Action::MemoryRestored)
         } else {
             continue;
@@ -432,6 +465,35 @@ mod tests {
             plan(&extent(&[2]), &memories).0,
             [4, 5],
             "the import itself put that one there"
+        );
+    }
+
+    #[test]
+    fn spec_3_4_a_copy_that_a_cleanup_joined_up_to_case_conflicts_with_no_undo() {
+        let extent = extent(&[]);
+        let joined = |number: u64, under: u64| {
+            let memory = test_memory(number, "Tea");
+            let at = memory.created_at;
+            memory.archived(Some(Number(under)), ArchivedBy::Duplicate, at)
+        };
+        let (agents, imported) = (test_memory(2, "tea"), test_memory(3, "tea"));
+        let memories = vec![joined(1, 3), agents, imported, joined(4, 2)];
+        let mut survey = UndoSurvey::new(&extent, &[]);
+        memories.iter().for_each(|memory| survey.add(memory));
+        let plan = survey.finish();
+        assert_eq!((plan.conflicts.len(), plan.given), (0, 2));
+        let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
+        let (owner, now) = (Actor::owner(), extent.at.plus_days(9));
+        let undone = undo(agent, &extent, &plan, memories, &owner, now);
+        let after = undone.changes.iter().map(Change::after);
+        let after = after.map(|memory| (memory.number.0, memory.is_active(), memory.kind()));
+        assert_eq!(
+            after.collect::<Vec<_>>(),
+            [
+                (1, true, Kind::Core),
+                (3, false, Kind::Core),
+                (4, false, Kind::Archival)
+            ]
         );
     }
 
