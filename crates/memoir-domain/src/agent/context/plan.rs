@@ -87,6 +87,8 @@ pub struct ContextPlan {
     bounds: Bounds,
     /// By how many sixteenths of its size a line is taken as longer.
     sixteenths: u64,
+    /// The most characters of Memoir's own reports, without their heading, as last decided.
+    reports_room: u64,
     /// Whether the texts that are wanted only show their tags.
     is_classifying: bool,
 }
@@ -122,6 +124,7 @@ impl ContextPlan {
             reports,
             bounds,
             sixteenths: 0,
+            reports_room: 0,
             is_classifying: false,
         }
     }
@@ -228,9 +231,8 @@ impl ContextPlan {
         }
     }
 
-    /// The most characters of Memoir's own reports, without their heading: none where constitutional memories need the
-    /// room.
-    fn reports_room(&self) -> u64 {
+    /// What [`ContextPlan::reports_room`] is to be: none where constitutional memories need the room.
+    fn measure_reports_room(&self, sizes: &[Sized]) -> u64 {
         if self.reports.is_empty() {
             return 0;
         }
@@ -249,7 +251,7 @@ impl ContextPlan {
             bound: total,
             room: total.saturating_sub(FRAME),
         });
-        let constitutional = omission::constitutional_size(&self.sizes(), limit);
+        let constitutional = omission::constitutional_size(sizes, limit);
         match FRAME + constitutional + REPORTS_HEADING_SIZE + room <= total {
             true => room,
             false => 0,
@@ -258,7 +260,7 @@ impl ContextPlan {
 
     fn limits(&self) -> Limits {
         // Fixed while there are any, so that a new report does not change what else is shown.
-        let reports = match self.reports_room() {
+        let reports = match self.reports_room {
             0 => 0,
             room => room + REPORTS_HEADING_SIZE,
         };
@@ -279,7 +281,9 @@ impl ContextPlan {
         if !self.bounds.shows_copies {
             self.find_copies();
         }
-        let omissions = omission::omissions(&self.sizes(), &self.limits());
+        let sizes = self.sizes();
+        self.reports_room = self.measure_reports_room(&sizes);
+        let omissions = omission::omissions(&sizes, &self.limits());
         let is_original = |entry: &&mut PlannedEntry| entry.copy_of.is_none();
         let originals = self.entries.iter_mut().filter(is_original);
         for (entry, omission) in originals.zip(omissions) {
@@ -304,7 +308,7 @@ impl ContextPlan {
         let may_leave = |entry: &PlannedEntry| {
             entry.is_shown() && (self.bounds.is_hard || entry.class() != Class::Constitutional)
         };
-        let may_any_leave = || self.originals().any(may_leave) || self.reports_room() > 0;
+        let may_any_leave = || self.originals().any(may_leave) || self.reports_room > 0;
         if size <= limit.room || !may_any_leave() {
             return None;
         }
@@ -402,7 +406,7 @@ impl ContextPlan {
 
     /// The lines of Memoir's own reports, oldest first: the newest of each kind, as far as they fit.
     fn report_lines(&self) -> Vec<(ContextMark, String)> {
-        let mut room = usize::try_from(self.reports_room()).unwrap_or(usize::MAX);
+        let mut room = usize::try_from(self.reports_room).unwrap_or(usize::MAX);
         let mut kinds = BTreeSet::new();
         let mut lines = Vec::new();
         for report in self.reports.iter().rev() {
