@@ -37,15 +37,27 @@ pub(super) struct Indexed {
     pub(super) is_stored: bool,
 }
 
+impl Indexed {
+    fn state(&self) -> IndexState {
+        let index = &self.index;
+        (self.version, index.bytes(), index.bytes_by_length())
+    }
+}
+
 struct KeptIndex {
     indexed: Arc<RwLock<Indexed>>,
     version: u64,
     bytes: usize,
+    /// The size that administrators are shown.
+    shown_bytes: usize,
     /// When it was used, counted in uses.
     used: u64,
     /// Whether the log reports that it alone exceeds the limit.
     is_logged: bool,
 }
+
+/// An index's version, its size, and the size that administrators are shown.
+type IndexState = (u64, usize, usize);
 
 struct FollowedCommit {
     from: Option<u64>,
@@ -110,13 +122,14 @@ impl Indexes {
     }
 
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
-        let (version, bytes) = read(indexed, |indexed| (indexed.version, indexed.index.bytes()));
+        let (version, bytes, shown_bytes) = read(indexed, Indexed::state);
         let mut kept = self.kept.lock();
         kept.uses += 1;
         let entry = KeptIndex {
             indexed: indexed.clone(),
             version,
             bytes,
+            shown_bytes,
             used: kept.uses,
             is_logged: false,
         };
@@ -158,7 +171,9 @@ impl Indexes {
                 );
             }
         }
-        self.metrics.indexes_are(kept.entries.len(), kept.bytes());
+        let shown_bytes = kept.entries.values().map(|entry| entry.shown_bytes);
+        self.metrics
+            .indexes_are(kept.entries.len(), shown_bytes.sum());
         drop(kept);
         // Wiping megabytes takes milliseconds, in which others need the list. Before the caller goes on: what it builds
         // takes this room.
@@ -170,22 +185,22 @@ impl Indexes {
         let Some(indexed) = self.kept.lock().indexed(scope) else {
             return;
         };
-        let (version, bytes) = read(&indexed, |indexed| (indexed.version, indexed.index.bytes()));
-        self.note(scope, &indexed, Some((version, bytes)));
+        let state = read(&indexed, Indexed::state);
+        self.note(scope, &indexed, Some(state));
     }
 
     /// Notes the version and the size of the agent's index, if it is still this one; with `None` it is wiped.
-    fn note(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>, state: Option<(u64, usize)>) {
+    fn note(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>, state: Option<IndexState>) {
         let mut kept = self.kept.lock();
         let entry = kept.entries.get_mut(&scope);
         let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.indexed, indexed)) else {
             return;
         };
         let wiped = match state {
-            Some((version, bytes)) => {
+            Some((version, bytes, shown_bytes)) => {
                 // Of two commits at one time the later one may come first.
                 entry.version = entry.version.max(version);
-                entry.bytes = bytes;
+                (entry.bytes, entry.shown_bytes) = (bytes, shown_bytes);
                 None
             }
             None => kept.entries.remove(&scope),
@@ -274,9 +289,9 @@ impl Indexes {
         if follows {
             writing.version = to;
         }
-        let bytes = writing.index.bytes();
+        let state = follows.then(|| writing.state());
         drop(writing);
-        self.note(scope, &indexed, follows.then_some((to, bytes)));
+        self.note(scope, &indexed, state);
     }
 }
 
@@ -400,7 +415,8 @@ mod tests {
         let indexes: &Indexes = memoir.state();
         let keep = |agent: u8, megabytes: usize| {
             let indexed = kept(indexes, agent, 5);
-            indexes.note(scope(agent), &indexed, Some((5, megabytes << 20)));
+            let bytes = megabytes << 20;
+            indexes.note(scope(agent), &indexed, Some((5, bytes, bytes)));
         };
         let has = |agent: u8| indexes.get(scope(agent)).is_some();
         keep(1, 40);

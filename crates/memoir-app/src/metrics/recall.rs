@@ -52,7 +52,7 @@ impl Metrics {
         self.table.index_rebuilds.inc();
     }
 
-    /// The number and the bytes of the kept ones.
+    /// The number of the kept ones, and their bytes by the length of the memories.
     pub(crate) fn indexes_are(&self, count: usize, bytes: usize) {
         self.table.indexes.set(count as i64);
         self.table.index_bytes.set(bytes as i64);

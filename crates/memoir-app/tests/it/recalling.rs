@@ -227,6 +227,30 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
 }
 
 #[tokio::test]
+async fn spec_5_1_the_size_of_the_indexes_does_not_show_whether_an_administrator_guessed_words() {
+    let words = |begin: &str| -> String {
+        let ends = (b'a'..=b't').flat_map(|one| (b'a'..=b't').map(move |other| (one, other)));
+        let words = ends.map(|(one, other)| format!("{begin}{}{} ", one as char, other as char));
+        words.collect()
+    };
+    let mut sizes = Vec::new();
+    // The agent has the guessed words, or as many others.
+    for own in ["zorb", "gluv"] {
+        let wren = TestAgent::new(&[words(own).as_str()]).await;
+        recalled(&wren.agent, "kiln").await;
+        let before = measured(&wren.memoir, "memoir_recall_index_bytes").await;
+        let guess = [input(&words("zorb"))];
+        let memories = wren.agent.memories();
+        memories.save(&guess, &person()).await.unwrap();
+        recalled(&wren.agent, "kiln").await;
+        let after = measured(&wren.memoir, "memoir_recall_index_bytes").await;
+        assert!(after > before, "the index has followed");
+        sizes.push(after);
+    }
+    assert_eq!(sizes[0], sizes[1]);
+}
+
+#[tokio::test]
 async fn spec_5_3_an_index_larger_than_the_limit_is_not_built_for_each_question() {
     let small = InstallationSettings {
         recall: RecallSettings {

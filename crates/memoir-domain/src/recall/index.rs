@@ -215,6 +215,16 @@ impl RecallIndex {
         bytes + bytes / 8
     }
 
+    /// As [`RecallIndex::bytes`], from the length of each memory alone. The size itself would show an administrator, who
+    /// reads it, whether the words of an added text are in other memories (SPEC 5.1).
+    pub fn bytes_by_length(&self) -> usize {
+        /// About, of a memory and of each of its terms.
+        const BYTES: (usize, usize) = (256, 32);
+        self.memories() * BYTES.0
+            + self.length as usize * BYTES.1
+            + self.vectors() * self.vector_dimensions().unwrap_or(0)
+    }
+
     /// Follows written changes. `false`: text was shredded, or most of its room is unused; the caller must drop it.
     #[must_use]
     pub fn follow(&mut self, changes: &[Change]) -> bool {
