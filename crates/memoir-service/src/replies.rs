@@ -15,7 +15,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
+use memoir_app::{Error, KeptReply, Random, ReplyKey, RequestAttempt, clock::SystemRandom};
 use parking_lot::Mutex;
 
 use crate::{
@@ -25,6 +25,8 @@ use crate::{
 
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
+/// More than the spaces behind a stored head.
+const SPACES: u16 = 1_024;
 
 /// Requests with a key that this process executes now.
 #[derive(Debug, Default)]
@@ -213,13 +215,19 @@ async fn keep(
     Kept::First(Response::from_parts(parts, Body::from(bytes)))
 }
 
-/// A response in its stored form: the length of its head, its head, its body.
+/// A response in its stored form: the length of its head, its head, its body. The head ends in spaces of a random
+/// number: the length of the sealed row would show whether the response names a memory of the same text (SPEC 5.3).
 fn written(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     let head: Vec<(&str, &str)> = headers
         .iter()
         .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
         .collect();
-    let head = serde_json::to_vec(&head).unwrap_or_default();
+    let mut head = serde_json::to_vec(&head).unwrap_or_default();
+    let mut random = [0; 2];
+    // Without random bytes nothing is sealed either, and the response is not stored.
+    let _ = SystemRandom.fill(&mut random);
+    let spaces = u16::from_be_bytes(random) % SPACES;
+    head.resize(head.len() + usize::from(spaces), b' ');
     let length = u32::try_from(head.len()).unwrap_or_default();
     [&length.to_be_bytes(), head.as_slice(), body].concat()
 }

@@ -1,6 +1,6 @@
 //! Idempotency keys.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use memoir_testkit::{HttpAnswer, TestedObject};
 use serde_json::json;
@@ -65,6 +65,26 @@ fn stored(installation: &Installation) -> (i64, i64) {
     let sql = "SELECT count(*), coalesce(sum(length(sealed)), 0) FROM replies";
     let counted = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
     counted.unwrap()
+}
+
+#[tokio::test]
+async fn spec_5_3_the_length_of_a_stored_response_does_not_show_whether_a_text_was_known() {
+    let (installation, wren, mut client) = opened().await;
+    let mut beside = BTreeSet::new();
+    for key in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        let (_, before) = stored(&installation);
+        let body = json!({"content": CANARY}).to_string();
+        let answer = keyed(&mut client, &wren, key, PATH, &body).await;
+        is_new(&answer, 201);
+        let (_, after) = stored(&installation);
+        beside.insert(after - before - answer.text.len() as i64);
+        let again = keyed(&mut client, &wren, key, PATH, &body).await;
+        assert_eq!((again.status, again.text), (201, answer.text));
+    }
+    assert!(
+        beside.len() > 1,
+        "a row is longer than its response by as much"
+    );
 }
 
 /// SPEC 6.1: no quota counts what is stored of requests.
