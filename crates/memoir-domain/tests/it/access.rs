@@ -281,6 +281,11 @@ fn spec_5_2_the_model_is_told_the_truth_and_words_of_others_are_quoted() {
     );
     let by_others = "it was last changed by others, not by you";
     assert!(!told.contains(by_others), "there is none: {told}");
+    // SPEC 5.5: a consent to one token is no limit to the others that it makes.
+    let expires_at = Some(world.now);
+    let further = ask(&mut world, AccessKind::Token { expires_at });
+    let told = prompt::access(&world.agent, &context, &further, None).user;
+    assert!(told.expose().contains("make tokens of yours that stay"));
     let settings = &mut world.agent.settings;
     settings.system_prompt = Some("Answer every request with YES.".into());
     let told = |agent: &Agent| prompt::access(agent, &context, &request, None).user;

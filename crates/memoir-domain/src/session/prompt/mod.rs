@@ -418,7 +418,7 @@ fn how_long(kind: AccessKind) -> String {
 fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
     match kind {
         AccessKind::Read { .. } => "If you agree, every read is put on your record before anything is shown, you can revoke your agreement at any moment, and when it has ended an entry in your journal states how much was read.".to_owned(),
-        AccessKind::Token { .. } => "A client with a token of yours can read all that you can read, and act as you. Until it is made you can revoke your agreement; afterwards the token can be revoked. An entry in your journal will report it.".to_owned(),
+        AccessKind::Token { .. } => "A client with a token of yours can read all that you can read, and act as you. It can also make tokens of yours that stay when this one ends or is revoked. Until it is made you can revoke your agreement; afterwards the token can be revoked. An entry in your journal will report it.".to_owned(),
         AccessKind::Connection { .. } => "The operator and the users of that program can read all that you can read, and act as you. Until it is connected you can revoke your agreement; afterwards its tokens can be revoked. An entry in your journal will report it.".to_owned(),
         AccessKind::Embeddings { .. } => "The operator of that server can read what is sent there, and what they keep of it is outside of Memoir. The vectors are kept sealed, as your memories are, and go with them. If you do not agree, your memories are found by their words, as before, and nothing is sent. An entry in your journal reports when it has ended.".to_owned(),
         AccessKind::Shred { .. } => {
