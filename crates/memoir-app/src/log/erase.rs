@@ -50,7 +50,7 @@ impl AgentLog<'_> {
                     id: self.scope.agent,
                     name: self.name.clone(),
                     erased_at: now,
-                    counts: tally.into(),
+                    counts: MemoryCounts::new(tally),
                 };
                 Ok((Some(decision), erased))
             })
@@ -72,7 +72,7 @@ impl AgentLog<'_> {
                     id: self.scope.agent,
                     name,
                     erased_at: at,
-                    counts: codec::listed_agent(&snapshot.agent)?.tally.into(),
+                    counts: MemoryCounts::new(codec::listed_agent(&snapshot.agent)?.tally),
                 }
             }
             Err(error) => return Err(error),

@@ -178,7 +178,7 @@ impl AgentLog<'_> {
             }
         }
         Ok(OriginalsView {
-            originals: tally.into(),
+            originals: OriginalCounts::new(tally),
             originals_by_quarter: quarters.finish(),
         })
     }

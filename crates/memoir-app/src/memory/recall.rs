@@ -34,43 +34,31 @@ use crate::{
         vectors::QuestionVector,
     },
     metrics::Metrics,
-    shown::{ShownMemory, schemas},
+    shown::{ShownMemory, schemas, view},
 };
 
-/// Why a memory was found, where `explain` requests it.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = Match)]
-pub struct ShownMatch {
+view! {
+    /// Why a memory was found, where `explain` requests it.
+    #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+    #[schema(as = Match)]
+    pub struct ShownMatch from found: RecallMatch;
     /// Its rank among all found ones, from 1.
-    pub rank: usize,
+    rank: usize = found.rank,
     /// The sum of the weights; 0 for a query without words.
-    pub score: f32,
+    score: f32 = found.score,
     /// The older memory that it seems to correct, and therefore comes before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
-    pub corrects: Option<Number>,
+    corrects: Option<Number> = found.corrects,
     /// Whether it was found by stop words alone ("is", "the"), as was the memory that it corrects; left out where not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub by_stop_words: bool,
+    by_stop_words: bool = found.by_stop_words,
     /// Its rank by meaning, from 1; left out where it was not found by meaning, or no embedding model was used.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub near: Option<usize>,
+    near: Option<usize> = found.near,
     /// The matching parts of the query, the weightiest first; empty where only a memory that it corrects was found.
     #[schema(value_type = Vec<schemas::MatchedTerm>)]
-    pub terms: Vec<MatchedTerm>,
-}
-
-impl From<RecallMatch> for ShownMatch {
-    fn from(found: RecallMatch) -> Self {
-        Self {
-            rank: found.rank,
-            score: found.score,
-            corrects: found.corrects,
-            by_stop_words: found.by_stop_words,
-            near: found.near,
-            terms: found.terms,
-        }
-    }
+    terms: Vec<MatchedTerm> = found.terms,
 }
 
 /// The found memories, and whether meaning was used.

@@ -12,70 +12,80 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, Shown, Viewer, schema, schemas};
+use super::{AgentLens, Shown, Viewer, schema, schemas, view};
 use crate::{
     core::{Result, codec},
     memory::shred::StoredTranscript,
 };
 
-/// An access request without text of the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct AccessRequestFacts {
+view! {
+    /// An access request without text of the agent.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    pub struct AccessRequestFacts from agent: &str, request: AccessRequest;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    pub id: AccessRequestId,
+    id: AccessRequestId = request.id,
     /// The agent's name.
-    pub agent: String,
+    agent: String = agent.to_owned(),
     /// `read`: to read for a limited time; `token`: to create one more token of the agent; `connection`: to connect a
     /// program, which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its text to a server
     /// of embeddings, until that is revoked.
     #[schema(value_type = schemas::AccessKind)]
-    pub kind: AccessKindName,
+    kind: AccessKindName = request.kind.name(),
     /// The readable scope; null for a request that is not to read.
     #[schema(required, value_type = Option<schemas::AccessScope>)]
-    pub scope: Option<AccessScopeName>,
+    scope: Option<AccessScopeName> = request.kind.scope().map(AccessScope::name),
     /// The session whose changes are to be read.
     #[schema(required, value_type = Option<String>, format = Uuid)]
-    pub session_id: Option<SessionId>,
+    session_id: Option<SessionId> = request.kind.scope().and_then(AccessScope::session),
     /// The minutes from the response on; null for a request that is not to read.
     #[schema(required)]
-    pub minutes: Option<u32>,
+    minutes: Option<u32> = match request.kind {
+        AccessKind::Read { minutes, .. } => Some(minutes),
+        _ => None,
+    },
     /// The memory to be shredded.
     #[schema(required, value_type = Option<u64>)]
-    pub memory: Option<Number>,
+    memory: Option<Number> = match request.kind {
+        AccessKind::Shred { number, .. } => Some(number),
+        _ => None,
+    },
     /// Whether the summaries and reports that depend on the memory are to be shredded with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub derived: bool,
+    derived: bool = matches!(request.kind, AccessKind::Shred { derived: true, .. }),
     /// The expiry of the requested token.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub token_expires_at: Option<Timestamp>,
+    token_expires_at: Option<Timestamp> = match request.kind {
+        AccessKind::Token { expires_at } => expires_at,
+        _ => None,
+    },
     /// The purpose, in the words of the administrator who requests it.
     #[schema(value_type = String)]
-    pub purpose: PrivateText,
+    purpose: PrivateText = request.purpose,
     /// The administrator who requests it, and alone can use what is granted.
     #[schema(value_type = schemas::Actor)]
-    pub asked_by: Actor,
+    asked_by: Actor = request.asked_by,
     /// Its state.
     #[schema(value_type = schemas::AccessState)]
-    pub state: AccessState,
+    state: AccessState = request.state,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub requested_at: Timestamp,
+    requested_at: Timestamp = request.requested_at,
     /// How long it waits for its response; once granted, how long it can be used.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Timestamp,
+    expires_at: Timestamp = request.expires_at,
     /// When it was answered; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub answered_at: Option<Timestamp>,
+    answered_at: Option<Timestamp> = request.answered_at,
     /// When it ended, for any reason.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub ended_at: Option<Timestamp>,
+    ended_at: Option<Timestamp> = request.ended_at,
     /// How often text was read under it.
-    pub reads: u64,
+    reads: u64 = request.reads,
     /// How many memories these reads showed in all, each read counted by itself.
-    pub memories_read: u64,
+    memories_read: u64 = request.memories_read,
     /// How many tokens they showed.
-    pub tokens_read: u64,
+    tokens_read: u64 = request.tokens_read,
 }
 
 /// The agent's response to an access request, and what only the agent is shown of it.
@@ -106,45 +116,6 @@ schema::one_object!(
 );
 
 impl AccessRequestFacts {
-    pub(crate) fn new(agent: &str, request: AccessRequest) -> Self {
-        let scope = request.kind.scope();
-        let (mut minutes, mut memory, mut token_expires_at) = (None, None, None);
-        let mut derived = false;
-        match request.kind {
-            AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
-            AccessKind::Token { expires_at } => token_expires_at = expires_at,
-            AccessKind::Shred {
-                number,
-                derived: with_derived,
-            } => {
-                memory = Some(number);
-                derived = with_derived;
-            }
-            AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
-        }
-        Self {
-            id: request.id,
-            agent: agent.to_owned(),
-            kind: request.kind.name(),
-            scope: scope.map(AccessScope::name),
-            session_id: scope.and_then(AccessScope::session),
-            minutes,
-            memory,
-            derived,
-            token_expires_at,
-            purpose: request.purpose,
-            asked_by: request.asked_by,
-            state: request.state,
-            requested_at: request.requested_at,
-            expires_at: request.expires_at,
-            answered_at: request.answered_at,
-            ended_at: request.ended_at,
-            reads: request.reads,
-            memories_read: request.memories_read,
-            tokens_read: request.tokens_read,
-        }
-    }
-
     /// Whether it is granted until it is revoked: its `expires_at` lies a hundred years ahead.
     pub fn is_standing(&self) -> bool {
         self.kind.is_standing(self.state)

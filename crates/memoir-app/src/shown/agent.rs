@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, view};
 use crate::{
     core::{Loaded, Memoir, Result, codec},
     shown::{Views, views::RefinementDue},
@@ -97,47 +97,49 @@ pub struct AgentFacts {
     pub created_at: Timestamp,
 }
 
-/// The counts of an agent's memories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-pub struct MemoryCounts {
+view! {
+    /// The counts of an agent's memories.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    pub struct MemoryCounts from tally: Tally;
     /// The core size: tokens of the active core memories.
-    pub core_tokens: u64,
+    core_tokens: u64 = tally.core_tokens,
     /// Active core memories.
-    pub core_count: u64,
+    core_count: u64 = tally.core_count,
     /// Active summaries; they are among the core memories.
-    pub summary_count: u64,
+    summary_count: u64 = tally.summary_count,
     /// Tokens of the active summaries.
-    pub summary_tokens: u64,
+    summary_tokens: u64 = tally.summary_tokens,
     /// Active constitutional memories; they are among the core memories.
-    pub constitutional_count: u64,
+    constitutional_count: u64 = tally.constitutional_count,
     /// Active journal entries, expired ones included.
-    pub journal_count: u64,
+    journal_count: u64 = tally.journal_count,
     /// Tokens of the active journal entries, expired ones included.
-    pub journal_tokens: u64,
+    journal_tokens: u64 = tally.journal_tokens,
     /// Active archival memories.
-    pub archival_count: u64,
+    archival_count: u64 = tally.archival_count,
     /// Tokens of the active archival memories.
-    pub archival_tokens: u64,
+    archival_tokens: u64 = tally.archival_tokens,
     /// Active archival memories that a new memory replaced.
-    pub replaced_count: u64,
+    replaced_count: u64 = tally.replaced_count,
     /// Discarded memories, without the shredded ones.
-    pub discarded_count: u64,
+    discarded_count: u64 = tally.discarded_count,
     /// Shredded memories.
-    pub shredded_count: u64,
+    shredded_count: u64 = tally.shredded_count,
     /// The places of its originals.
     #[schema(inline)]
-    pub originals: OriginalCounts,
+    originals: OriginalCounts = OriginalCounts::new(tally),
 }
 
-/// The places of the originals: texts as their authors saved them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
-pub struct OriginalCounts {
+view! {
+    /// The places of the originals: texts as their authors saved them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
+    pub struct OriginalCounts from tally: Tally;
     /// In the prompt and in the archive.
-    pub total: u64,
+    total: u64 = tally.originals(),
     /// Active core memories that are no summaries.
-    pub in_prompt: u64,
+    in_prompt: u64 = tally.originals_in_prompt(),
     /// Active archival memories.
-    pub archived: u64,
+    archived: u64 = tally.archival_count,
 }
 
 impl OriginalCounts {
@@ -148,33 +150,9 @@ impl OriginalCounts {
     }
 }
 
-impl From<Tally> for OriginalCounts {
-    fn from(tally: Tally) -> Self {
-        Self {
-            total: tally.originals(),
-            in_prompt: tally.originals_in_prompt(),
-            archived: tally.archival_count,
-        }
-    }
-}
-
 impl From<Tally> for MemoryCounts {
     fn from(tally: Tally) -> Self {
-        Self {
-            core_tokens: tally.core_tokens,
-            core_count: tally.core_count,
-            summary_count: tally.summary_count,
-            summary_tokens: tally.summary_tokens,
-            constitutional_count: tally.constitutional_count,
-            journal_count: tally.journal_count,
-            journal_tokens: tally.journal_tokens,
-            archival_count: tally.archival_count,
-            archival_tokens: tally.archival_tokens,
-            replaced_count: tally.replaced_count,
-            discarded_count: tally.discarded_count,
-            shredded_count: tally.shredded_count,
-            originals: tally.into(),
-        }
+        Self::new(tally)
     }
 }
 
@@ -326,7 +304,7 @@ impl Memoir {
             effective_answer_tokens: settings
                 .answer_tokens
                 .unwrap_or(self.settings.limits.answer_tokens),
-            counts: agent.tally.into(),
+            counts: MemoryCounts::new(agent.tally),
             health: Health::from_row(last, codec::budget_share(agent)),
             needs_refinement: agent.needs_refinement(),
             refinement_due: self.refinement_due(agent),

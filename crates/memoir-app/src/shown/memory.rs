@@ -16,7 +16,9 @@ use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas};
+use super::{
+    AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas, view,
+};
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
@@ -26,49 +28,50 @@ use crate::{
     shown::Views,
 };
 
-/// A memory without its text: numbers, dates, flags and codes only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct MemoryFacts {
+view! {
+    /// A memory without its text: numbers, dates, flags and codes only.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    pub struct MemoryFacts from memory: &Memory, links: &ArchiveLinks;
     /// Its number within the agent, from 1.
     #[schema(value_type = u64)]
-    pub number: Number,
+    number: Number = memory.number,
     /// Its kind.
     #[schema(value_type = schemas::Kind)]
-    pub kind: Kind,
+    kind: Kind = memory.kind(),
     /// Its size: characters / 4, rounded up.
-    pub tokens: u64,
+    tokens: u64 = memory.tokens(),
     /// Whether no session can delete, consolidate or archive it.
-    pub constitutional: bool,
+    constitutional: bool = memory.is_constitutional(),
     /// Whether a session wrote its text in place of others.
-    pub is_summary: bool,
+    is_summary: bool = memory.is_summary,
     /// The archival memories directly under it. They stay archival where it is discarded.
     #[schema(value_type = Vec<u64>)]
-    pub sources: Vec<Number>,
+    sources: Vec<Number> = links.sources(memory.number),
     /// The memory that took its place; null where there is none, or where that one is discarded or shredded.
     #[schema(required, value_type = Option<u64>)]
-    pub under: Option<Number>,
+    under: Option<Number> = links.read_under(memory),
     /// Its origin; of a summary, the weakest origin of its sources.
     #[schema(value_type = schemas::Origin)]
-    pub origin: Origin,
+    origin: Origin = memory.origin(),
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
+    created_at: Timestamp = memory.created_at,
     /// When it was changed last.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
+    updated_at: Timestamp = memory.updated_at,
     /// When a journal entry expires from the prompt, or has expired; null for other kinds.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub fades_at: Option<Timestamp>,
+    fades_at: Option<Timestamp> = memory.fades_at(),
     /// When it became archival; null for other kinds.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub archived_at: Option<Timestamp>,
+    archived_at: Option<Timestamp> = memory.place.archived().map(|archived| archived.at),
     /// When it was discarded; null for an active one.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub discarded_at: Option<Timestamp>,
+    discarded_at: Option<Timestamp> = memory.discarded_at,
     /// When its text was shredded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
-    pub shredded_at: Option<Timestamp>,
+    shredded_at: Option<Timestamp> = memory.shredded_at,
 }
 
 /// The text of a memory, and what recall says of it.
@@ -96,27 +99,6 @@ pub struct MemoryWords {
 /// A memory. It has no words for a viewer that may not read them.
 pub type ShownMemory = Shown<MemoryFacts, Option<MemoryWords>>;
 
-impl MemoryFacts {
-    pub(crate) fn new(memory: &Memory, links: &ArchiveLinks) -> Self {
-        Self {
-            number: memory.number,
-            kind: memory.kind(),
-            tokens: memory.tokens(),
-            constitutional: memory.is_constitutional(),
-            is_summary: memory.is_summary,
-            sources: links.sources(memory.number),
-            under: links.read_under(memory),
-            origin: memory.origin(),
-            created_at: memory.created_at,
-            updated_at: memory.updated_at,
-            fades_at: memory.fades_at(),
-            archived_at: memory.place.archived().map(|archived| archived.at),
-            discarded_at: memory.discarded_at,
-            shredded_at: memory.shredded_at,
-        }
-    }
-}
-
 impl ShownMemory {
     pub(crate) fn with_words(memory: Memory, links: &ArchiveLinks) -> Self {
         Self {
@@ -143,7 +125,7 @@ impl ShownMemory {
     #[must_use]
     pub fn explained(mut self, found: RecallMatch) -> Self {
         if let Some(words) = &mut self.words {
-            words.explanation = Some(found.into());
+            words.explanation = Some(ShownMatch::new(found));
         }
         self
     }

@@ -17,42 +17,43 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, words};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, view, words};
 use crate::{
     core::{Result, codec},
     shown::Views,
 };
 
-/// A record without text.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct RecordFacts {
+view! {
+    /// A record without text.
+    #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+    pub struct RecordFacts from agent: &str, record: &Record, hashes: (RecordHash, RecordHash);
     /// Its place in the agent's log, from 1.
-    pub seq: u64,
+    seq: u64 = record.seq,
     /// When it was written.
     #[schema(value_type = String, format = DateTime)]
-    pub recorded_at: Timestamp,
+    recorded_at: Timestamp = record.recorded_at,
     /// The agent's name.
-    pub agent: String,
+    agent: String = agent.to_owned(),
     /// The actor.
     #[schema(value_type = schemas::Actor)]
-    pub actor: Actor,
+    actor: Actor = record.actor.clone(),
     /// What was done.
     #[schema(value_type = schemas::Action)]
-    pub action: Action,
+    action: Action = record.action,
     /// The session in which it was done; null outside of one.
     #[schema(required, value_type = Option<String>, format = Uuid)]
-    pub session_id: Option<SessionId>,
+    session_id: Option<SessionId> = record.session,
     /// The memory that it is about; null where it is about none, or about several.
     #[schema(required, value_type = Option<u64>)]
-    pub memory: Option<Number>,
+    memory: Option<Number> = record.memory,
     /// Counts and codes; shown as `data`, with the text where available.
     #[serde(skip)]
     #[schema(ignore)]
-    pub counts: Facts,
+    counts: Facts = record.facts.clone(),
     /// The hash of the record and of all before it, in hexadecimal.
-    pub hash: String,
+    hash: String = hashes.0.to_string(),
     /// That of the record before it.
-    pub previous_hash: String,
+    previous_hash: String = hashes.1.to_string(),
 }
 
 /// The text of a record.
@@ -110,21 +111,6 @@ impl ShowsWords for ShownRecord {
 }
 
 impl RecordFacts {
-    fn new(agent: &str, record: &Record, (hash, previous): (RecordHash, RecordHash)) -> Self {
-        Self {
-            seq: record.seq,
-            recorded_at: record.recorded_at,
-            agent: agent.to_owned(),
-            actor: record.actor.clone(),
-            action: record.action,
-            session_id: record.session,
-            memory: record.memory,
-            counts: record.facts.clone(),
-            hash: hash.to_string(),
-            previous_hash: previous.to_string(),
-        }
-    }
-
     /// The core size afterwards; `None` where the record does not measure it.
     pub fn core_size_after(&self) -> Option<u64> {
         let facts = ["post_session_tokens", "core_tokens_after"];

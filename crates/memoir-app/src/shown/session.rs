@@ -11,87 +11,90 @@ use memoir_store::{AgentQuery, SessionRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, words};
+use super::{
+    AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, view, words,
+};
 use crate::{
     core::{Error, Result, codec, rehearsal::Rehearsal},
     sessions::{Observer, Progress, RefineOptions, RehearsedMemory, Unwritten},
     shown::Views,
 };
 
-/// A session without text.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct SessionFacts {
+view! {
+    /// A session without text.
+    #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+    pub struct SessionFacts from agent: &str, session: &Session;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    pub id: SessionId,
+    id: SessionId = session.id,
     /// The agent's name.
-    pub agent: String,
+    agent: String = agent.to_owned(),
     /// `queued`, `asking`, `open`, or how it ended: `completed`, `rolled_back`, `declined`, `abandoned`,
     /// `failed`.
     #[schema(value_type = schemas::State)]
-    pub state: State,
+    state: State = session.state,
     /// Its tools.
     #[schema(value_type = schemas::Mode)]
-    pub mode: Mode,
+    mode: Mode = session.mode,
     /// What calls the model: Memoir, or the agent itself.
     #[schema(value_type = schemas::Driver)]
-    pub driver: Driver,
+    driver: Driver = session.driver,
     /// Why it was begun.
     #[schema(value_type = schemas::Trigger)]
-    pub trigger: Trigger,
+    trigger: Trigger = session.trigger,
     /// Whether it works on a copy.
-    pub rehearsal: bool,
+    rehearsal: bool = session.rehearsal,
     /// The model that runs it, by its configured name; null where the agent runs it itself.
     #[schema(required)]
-    pub model: Option<String>,
+    model: Option<String> = session.model.clone(),
     /// The core size when it was opened; null before.
     #[schema(required)]
-    pub pre_session_tokens: Option<u64>,
+    pre_session_tokens: Option<u64> = session.pre_session_tokens,
     /// The core size at the end; null before.
     #[schema(required)]
-    pub post_session_tokens: Option<u64>,
+    post_session_tokens: Option<u64> = session.post_session_tokens,
     /// The share of the core size that it must leave; once ended, the stricter one that held; null before it is opened.
     #[schema(required)]
-    pub threshold: Option<f64>,
+    threshold: Option<f64> = session.threshold.map(Threshold::share),
     /// Its edits so far.
-    pub edits: u32,
+    edits: u32 = session.edits,
     /// The edits, counted in memories.
     #[schema(value_type = schemas::Stats)]
-    pub stats: Stats,
+    stats: Stats = session.stats,
     /// Tokens that its edits removed.
-    pub removed_tokens: u64,
+    removed_tokens: u64 = session.removed_tokens,
     /// Memories that it moved to the archive.
-    pub archived: u32,
+    archived: u32 = session.archived,
     /// Those of them that came under a summary.
-    pub archived_under_summaries: u32,
+    archived_under_summaries: u32 = session.archived_under_summaries,
     /// Summaries that it wrote.
-    pub summaries: u32,
+    summaries: u32 = session.summaries,
     /// The loss guard when it was opened; null before.
     #[schema(required, value_type = Option<schemas::LossGuard>)]
-    pub loss_guard: Option<LossGuard>,
+    loss_guard: Option<LossGuard> = session.loss_guard,
     /// Calls of its tools that were refused.
-    pub refused_calls: u32,
+    refused_calls: u32 = session.refused_calls,
     /// Why it ended, as a code.
     #[schema(required, value_type = Option<schemas::EndReason>)]
-    pub end_reason: Option<&'static str>,
+    end_reason: Option<&'static str> = session.end_reason.map(EndReason::as_str),
     /// Why its model gave no usable response, where it failed; null otherwise.
     #[schema(required, value_type = Option<schemas::FailureClass>)]
-    pub failure: Option<FailureClass>,
+    failure: Option<FailureClass> = session.failure,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
-    pub started_at: Timestamp,
+    started_at: Timestamp = session.started_at,
     /// The actor that began it; null of sessions of versions that did not record it.
     #[schema(value_type = Option<schemas::Actor>, required)]
-    pub started_by: Option<Actor>,
+    started_by: Option<Actor> = session.started_by.clone(),
     /// When it ended; null while it runs.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub ended_at: Option<Timestamp>,
+    ended_at: Option<Timestamp> = session.ended_at,
     /// When it was undone; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub undone_at: Option<Timestamp>,
+    undone_at: Option<Timestamp> = session.undone_at,
     /// The usage of its model calls.
     #[schema(value_type = schemas::Usage)]
-    pub usage: Usage,
+    usage: Usage = session.usage,
 }
 
 /// The text of a session.
@@ -127,37 +130,6 @@ impl SessionFacts {
         let reason = self.end_reason.and_then(EndReason::from_name);
         let failure = self.failure.map(FailureClass::label);
         failure.or(reason.map(EndReason::label))
-    }
-
-    pub(crate) fn new(agent: &str, session: &Session) -> Self {
-        Self {
-            id: session.id,
-            agent: agent.to_owned(),
-            state: session.state,
-            mode: session.mode,
-            driver: session.driver,
-            trigger: session.trigger,
-            rehearsal: session.rehearsal,
-            model: session.model.clone(),
-            pre_session_tokens: session.pre_session_tokens,
-            post_session_tokens: session.post_session_tokens,
-            threshold: session.threshold.map(Threshold::share),
-            edits: session.edits,
-            stats: session.stats,
-            removed_tokens: session.removed_tokens,
-            archived: session.archived,
-            archived_under_summaries: session.archived_under_summaries,
-            summaries: session.summaries,
-            loss_guard: session.loss_guard,
-            refused_calls: session.refused_calls,
-            end_reason: session.end_reason.map(EndReason::as_str),
-            failure: session.failure,
-            started_at: session.started_at,
-            started_by: session.started_by.clone(),
-            ended_at: session.ended_at,
-            undone_at: session.undone_at,
-            usage: session.usage,
-        }
     }
 }
 
