@@ -35,6 +35,7 @@ use crate::{
     life::{Life, own::check_in_service},
     memory::replacing::query_to_save,
     sessions::{RefineOptions, room},
+    shown::view,
 };
 
 /// Most messages per call, since all of them are written in one transaction.
@@ -96,19 +97,21 @@ pub struct HandedOver {
     pub known: u64,
 }
 
-/// The state of an agent's conversations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ConversationStatus)]
-pub struct TranscriptView {
+view! {
+    /// The state of an agent's conversations.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[schema(as = ConversationStatus)]
+    pub struct TranscriptView from row: &TranscriptRow;
     /// Messages that wait to be read.
-    pub pending: u64,
+    pending: u64 = row.pending,
     /// Messages that were read.
-    pub absorbed: u64,
+    absorbed: u64 = row.absorbed,
     /// Messages that failed permanently after several attempts.
-    pub failed: u64,
+    failed: u64 = row.failed,
     /// From when on those that wait are read; null where none waits.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub due_at: Option<Timestamp>,
+    // A reader has a lease until a moment after the last message.
+    due_at: Option<Timestamp> = row.due_at.filter(|_| row.pending > 0),
 }
 
 /// The result of an absorption; to an observer, of its part so far.
@@ -361,14 +364,7 @@ impl Life<'_> {
     pub async fn transcript(self) -> Result<TranscriptView> {
         // Not compared with the agent's counts, since a session's start asks for it: reading them and `verify` do that.
         let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
-        let row = loaded.transcript;
-        Ok(TranscriptView {
-            pending: row.pending,
-            absorbed: row.absorbed,
-            failed: row.failed,
-            // A reader has a lease until a moment after the last message.
-            due_at: row.due_at.filter(|_| row.pending > 0),
-        })
+        Ok(TranscriptView::new(&loaded.transcript))
     }
 
     /// Lets the agent's model read all that waits, now, until `stop`. Where nothing waits, permanently failed messages

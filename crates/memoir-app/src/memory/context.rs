@@ -20,7 +20,7 @@ use crate::{
     core::{AgentHandle, CONFLICT, Loaded, Result, again, load_room::HeldRoom},
     memory::Memories,
     metrics::Metrics,
-    shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
+    shown::{OwnAgent, schemas::AnyObject, view, views::RefinementDue},
 };
 
 /// Which context is wanted.
@@ -35,27 +35,28 @@ pub struct ContextRequest {
     pub explain: bool,
 }
 
-/// The text for the agent's prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = Context)]
-pub struct ContextView {
+view! {
+    /// The text for the agent's prompt.
+    #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+    #[schema(as = Context)]
+    pub struct ContextView from context: ContextText, due: Option<RefinementDue>, is_explained: bool;
     /// Empty where there are no memories.
     #[schema(value_type = String)]
-    pub text: PrivateText,
+    text: PrivateText = context.text,
     /// The size of the core memories in it.
-    pub core_tokens: u64,
+    core_tokens: u64 = context.core_tokens,
     /// The size of the journal in it.
-    pub journal_tokens: u64,
+    journal_tokens: u64 = context.journal_tokens,
     /// Whether a session is due now, and why.
     #[schema(required)]
-    pub refinement_due: Option<RefinementDue>,
+    refinement_due: Option<RefinementDue> = due,
     /// The numbers of the memories that were omitted for lack of room.
     #[schema(value_type = Vec<u64>)]
-    pub left_out: BTreeSet<Number>,
+    left_out: BTreeSet<Number> = context.left_out,
     /// What each part costs, what is omitted and why, and which texts are shown by a copy. Only where it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AnyObject>)]
-    pub explained: Option<ContextExplained>,
+    explained: Option<ContextExplained> = is_explained.then_some(context.explained),
 }
 
 /// How many of the core memories that were recorded in one calendar quarter a context shows.
@@ -144,7 +145,8 @@ impl OwnAgent {
         for (&(year, quarter), share) in &context.shares.by_quarter {
             metrics.shown_in_context(&quarter_name(year, quarter), share);
         }
-        let view = self.context_view(&loaded, context, request);
+        let due = self.memoir.refinement_due(&loaded.agent);
+        let view = ContextView::new(context, due, request.explain);
         self.note_bound(loaded, request).await;
         Ok(view)
     }
@@ -156,7 +158,8 @@ impl OwnAgent {
     /// The store fails.
     pub async fn measured_context(&self, request: &ContextRequest) -> Result<ContextView> {
         let (loaded, context) = again(|| self.attempt_context(request)).await?;
-        Ok(self.context_view(&loaded, context, request))
+        let due = self.memoir.refinement_due(&loaded.agent);
+        Ok(ContextView::new(context, due, request.explain))
     }
 
     /// Notes that the last measured context of that request counts as the last one after all.
@@ -167,22 +170,6 @@ impl OwnAgent {
         let loaded = self.load(&AgentQuery::default()).await?;
         self.note_bound(loaded, request).await;
         Ok(())
-    }
-
-    fn context_view(
-        &self,
-        loaded: &Loaded,
-        context: ContextText,
-        request: &ContextRequest,
-    ) -> ContextView {
-        ContextView {
-            text: context.text,
-            core_tokens: context.core_tokens,
-            journal_tokens: context.journal_tokens,
-            left_out: context.left_out,
-            refinement_due: self.memoir.refinement_due(&loaded.agent),
-            explained: request.explain.then_some(context.explained),
-        }
     }
 
     async fn attempt_context(&self, request: &ContextRequest) -> Result<(Loaded, ContextText)> {

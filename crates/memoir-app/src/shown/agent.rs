@@ -25,76 +25,80 @@ use crate::{
     shown::{Views, views::RefinementDue},
 };
 
-/// An agent without the prompts that it has set itself.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct AgentFacts {
+view! {
+    /// An agent without the prompts that it has set itself.
+    #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+    pub struct AgentFacts from memoir: &Memoir, agent: &Agent, last: Option<State>, shown: PrivateJson;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    pub id: AgentId,
+    id: AgentId = agent.id,
     /// Its name.
-    pub name: String,
+    name: String = agent.name.clone(),
     /// The settings; prompts that the agent itself has set are left out for an administrator, except under an access
     /// grant of the scope `all`.
     #[serde(flatten)]
     #[schema(value_type = schemas::SettingsAsSet)]
-    pub settings: PrivateJson,
+    settings: PrivateJson = shown,
     /// The place of the record that last changed its settings, those that are left out included; not shown.
     #[serde(skip)]
     #[schema(ignore)]
-    pub settings_seq: Option<u64>,
+    settings_seq: Option<u64> = agent.settings_seq,
     /// The model that refines it; null where there is none.
     #[schema(required)]
-    pub effective_model: Option<String>,
+    effective_model: Option<String> = memoir.effective_model(&agent.settings),
     /// The share of the core size that a session must leave.
-    pub effective_refinement_threshold: f64,
+    effective_refinement_threshold: f64 = agent.settings.effective_refinement_threshold().share(),
     /// Tokens of core memories that its runtime has room for.
-    pub effective_core_token_budget: u64,
+    effective_core_token_budget: u64 = agent.settings.effective_core_token_budget(),
     /// The core size over which a session is due.
-    pub effective_refinement_trigger_tokens: u64,
+    effective_refinement_trigger_tokens: u64 = agent.settings.effective_refinement_trigger_tokens(),
     /// Tags that exclude a memory from all edits.
-    pub effective_immutable_tags: Vec<String>,
+    effective_immutable_tags: Vec<String> = agent.settings.effective_immutable_tags(),
     /// When two core memories are the same text.
     #[schema(value_type = schemas::DuplicateMatch)]
-    pub effective_duplicate_match: DuplicateMatch,
+    effective_duplicate_match: DuplicateMatch = agent.settings.effective_duplicate_match(),
     /// The loss guard.
     #[schema(value_type = schemas::LossGuard)]
-    pub effective_loss_guard: LossGuard,
+    effective_loss_guard: LossGuard = agent.settings.effective_loss_guard(),
     /// `weekly`, `off`, or a slot such as `Thu 03:30`.
     #[schema(value_type = String)]
-    pub effective_refinement_schedule: RefinementSchedule,
+    effective_refinement_schedule: RefinementSchedule = agent.settings.effective_refinement_schedule(),
     /// The tools of the schedule's sessions.
     #[schema(value_type = schemas::Mode)]
-    pub effective_refinement_mode: Mode,
+    effective_refinement_mode: Mode = agent.settings.effective_refinement_mode(),
     /// The most tokens that the journal takes of a context.
-    pub effective_context_journal_tokens: u64,
+    effective_context_journal_tokens: u64 = agent.settings.effective_context_journal_tokens(),
     /// Whether a session's prompt lists pairs of similar memories.
-    pub effective_near_duplicates: bool,
+    effective_near_duplicates: bool = agent.settings.effective_near_duplicates(),
     /// The most tokens of one response of its model.
-    pub effective_answer_tokens: u32,
+    effective_answer_tokens: u32 = agent.settings.answer_tokens.unwrap_or(memoir.settings.limits.answer_tokens),
     /// The counts of its memories.
     #[serde(flatten)]
     #[schema(inline)]
-    pub counts: MemoryCounts,
+    counts: MemoryCounts = MemoryCounts::new(agent.tally),
     /// How it is: the worst that needs attention.
     #[schema(value_type = schemas::Health)]
-    pub health: Health,
+    health: Health = Health::from_row(last, codec::budget_share(agent)),
     /// Whether a session is due.
-    pub needs_refinement: bool,
+    needs_refinement: bool = agent.needs_refinement(),
     /// Whether a session is due now, and why; null where none is.
     #[schema(required)]
-    pub refinement_due: Option<RefinementDue>,
+    refinement_due: Option<RefinementDue> = memoir.refinement_due(agent),
     /// When its last session ended; null where there was none.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub last_refinement_at: Option<Timestamp>,
+    last_refinement_at: Option<Timestamp> = agent.last_refinement_at,
     /// When the schedule asks it next: now where the agent is due; null where it is never asked.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub next_refinement_at: Option<Timestamp>,
+    next_refinement_at: Option<Timestamp> = match memoir.left_alone(agent) {
+        Some(_) => None,
+        None => schedule::next(agent, &memoir.settings.weekly_slot, memoir.now()),
+    },
     /// Why the schedule never asks it, as things are; null where it does.
     #[schema(required, value_type = Option<schemas::LeftAlone>)]
-    pub next_refinement_reason: Option<SkipReason>,
+    next_refinement_reason: Option<SkipReason> = memoir.left_alone(agent),
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
+    created_at: Timestamp = agent.created_at,
 }
 
 view! {
@@ -256,13 +260,13 @@ impl Memoir {
     /// Without the prompts that the agent itself has set. `last` is the state of its session begun last.
     pub(crate) fn agent_facts(&self, agent: &Agent, last: Option<State>) -> AgentFacts {
         let shown = settings_map(agent, |field| !is_own(agent, field));
-        self.facts_with(agent, last, shown)
+        AgentFacts::new(self, agent, last, shown)
     }
 
     /// Without prompts, which are not read for lists. `last` is the state of its session begun last.
     pub(crate) fn listed_facts(&self, agent: &Agent, last: Option<State>) -> AgentFacts {
         let shown = settings_map(agent, |field| !field.is_text());
-        self.facts_with(agent, last, shown)
+        AgentFacts::new(self, agent, last, shown)
     }
 
     /// The state of the session begun last of each of these agents of an account.
@@ -279,43 +283,6 @@ impl Memoir {
     pub(crate) async fn last_state(&self, scope: AgentScope) -> Result<Option<State>> {
         let found = self.last_states(scope.account, &[scope.agent]).await?;
         Ok(found.into_values().next())
-    }
-
-    fn facts_with(&self, agent: &Agent, last: Option<State>, shown: PrivateJson) -> AgentFacts {
-        let settings = &agent.settings;
-        let now = self.now();
-        let left_alone = self.left_alone(agent);
-        AgentFacts {
-            id: agent.id,
-            name: agent.name.clone(),
-            settings: shown,
-            settings_seq: agent.settings_seq,
-            effective_model: self.effective_model(settings),
-            effective_refinement_threshold: settings.effective_refinement_threshold().share(),
-            effective_core_token_budget: settings.effective_core_token_budget(),
-            effective_refinement_trigger_tokens: settings.effective_refinement_trigger_tokens(),
-            effective_immutable_tags: settings.effective_immutable_tags(),
-            effective_duplicate_match: settings.effective_duplicate_match(),
-            effective_loss_guard: settings.effective_loss_guard(),
-            effective_refinement_schedule: settings.effective_refinement_schedule(),
-            effective_refinement_mode: settings.effective_refinement_mode(),
-            effective_context_journal_tokens: settings.effective_context_journal_tokens(),
-            effective_near_duplicates: settings.effective_near_duplicates(),
-            effective_answer_tokens: settings
-                .answer_tokens
-                .unwrap_or(self.settings.limits.answer_tokens),
-            counts: MemoryCounts::new(agent.tally),
-            health: Health::from_row(last, codec::budget_share(agent)),
-            needs_refinement: agent.needs_refinement(),
-            refinement_due: self.refinement_due(agent),
-            last_refinement_at: agent.last_refinement_at,
-            next_refinement_at: match left_alone {
-                Some(_) => None,
-                None => schedule::next(agent, &self.settings.weekly_slot, now),
-            },
-            next_refinement_reason: left_alone,
-            created_at: agent.created_at,
-        }
     }
 
     pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
