@@ -57,7 +57,7 @@ pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
 pub use log::export::LogExport;
 pub use log::finish::{Finished, Unfinished};
-pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, ListedAgent};
+pub use log::fleet::{CORE_SIZE_DAYS, FleetView, ListedAgent};
 pub use log::look_back::{CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, SessionSpan};
 pub use log::probe::{BeforeAndAfter, SessionProbe};
 pub use log::rewind::{Point, Rewound};
@@ -67,8 +67,8 @@ pub use log::stats::{
 pub use log::verify::{Mismatch, Verification};
 pub use log::verify_run::{NamedLog, VerificationRun};
 pub use memoir_store::{
-    Expiry, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
-    WaitingSession, WorkMeter, note_low_priority, without_waiting,
+    Expiry, FleetOrder, FleetQuery, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder,
+    RecordPlace, WaitingSession, WorkMeter, note_low_priority, without_waiting,
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};

@@ -118,6 +118,7 @@ impl Fleet for PostgresStore {
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
         // No list has more agents than an `i64` can count.
         let offset = i64::try_from(page.offset).unwrap_or(i64::MAX);
+        let text = Some(page.text.as_str()).filter(|text| !text.is_empty());
         let rank = match page.order {
             FleetOrder::Name => "NULL::int8",
             FleetOrder::Share => "budget_share",
@@ -143,7 +144,7 @@ impl Fleet for PostgresStore {
         let values = || {
             values![
                 account.as_bytes(),
-                page.text.as_deref().map(sought),
+                text.map(sought),
                 page.now,
                 page.latest_slot,
                 page.limit,

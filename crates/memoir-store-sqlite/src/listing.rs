@@ -29,7 +29,7 @@ pub(crate) fn page(
     page: &FleetPage,
 ) -> Result<FleetSlice> {
     let _view = ReadTransaction::new(connection)?;
-    let text = page.text.as_deref();
+    let text = Some(page.text.as_str()).filter(|text| !text.is_empty());
     let counts = all(
         connection,
         &format!("SELECT {HEALTH}, count(*) FROM agents WHERE {LISTED} GROUP BY 1"),
@@ -58,7 +58,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         page.now.microseconds(),
         page.latest_slot.map(|at| at.microseconds()),
     );
-    let text = page.text.as_deref();
+    let text = Some(page.text.as_str()).filter(|text| !text.is_empty());
     let health = page.health.map(|health| health.rank());
     let mut values: Vec<&dyn ToSql> =
         vec![account.as_bytes(), &text, &page.limit, &offset, &health];

@@ -28,10 +28,10 @@ pub enum FleetOrder {
 }
 
 /// Which of an account's agents are wanted, and in which order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FleetPage {
-    /// Those whose folded name holds this folded text; `None` for all.
-    pub text: Option<String>,
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FleetQuery {
+    /// Those whose folded name holds this text, which a store is given folded; all where it is blank.
+    pub text: String,
     /// Those of this health, by [`Health::from_row`]; `None` for all.
     pub health: Option<Health>,
     /// The sort key.
@@ -42,6 +42,14 @@ pub struct FleetPage {
     pub offset: u64,
     /// At most so many.
     pub limit: u32,
+}
+
+/// One page of an account's agents at a time.
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Deref)]
+pub struct FleetPage {
+    /// Which of them.
+    #[deref]
+    pub query: FleetQuery,
     /// Which of them are due is judged at this time.
     pub now: Timestamp,
     /// The latest weekly slot; `None` where there was none.

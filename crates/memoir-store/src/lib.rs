@@ -34,8 +34,8 @@ mod work;
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
 pub use fleet::{
-    FleetOrder, FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, RecordOrder,
-    RecordPlace, SESSIONS_AT_ONCE,
+    FleetOrder, FleetPage, FleetQuery, FleetRecord, FleetRow, FleetSession, FleetSlice,
+    RecordOrder, RecordPlace, SESSIONS_AT_ONCE,
 };
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{

@@ -9,30 +9,13 @@ use memoir_domain::{
     session::{FailureClass, Health, Session},
     tools::session_gauge,
 };
-use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
+use memoir_store::{FleetPage, FleetQuery, FleetRow, FleetSession};
 use serde::Serialize;
 
 use crate::{
     core::{Account, Memoir, Result, codec},
     shown::{AgentFacts, SessionFacts},
 };
-
-/// The selection and the order of agents.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FleetQuery {
-    /// Only agents whose name contains this text, in any case; all where it is blank.
-    pub text: String,
-    /// Only agents of this health; `None` for all.
-    pub health: Option<Health>,
-    /// The sort order.
-    pub order: FleetOrder,
-    /// The other way round.
-    pub descending: bool,
-    /// The number of agents to skip.
-    pub offset: u64,
-    /// The page size.
-    pub limit: u32,
-}
 
 /// One page of a list of agents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,21 +49,18 @@ pub struct ListedAgent {
 pub const CORE_SIZE_DAYS: i64 = 90;
 
 impl Account {
-    /// One page of the account's agents, sorted and searched.
+    /// One page of the account's agents, sorted and searched: by a part of their names in any case.
     ///
     /// # Errors
     /// The store fails.
     pub async fn fleet(&self, query: &FleetQuery) -> Result<FleetView> {
         let memoir = &self.memoir;
         let now = memoir.now();
-        let text = agent::fold_name(query.text.trim());
         let page = FleetPage {
-            health: query.health,
-            text: Some(text).filter(|text| !text.is_empty()),
-            order: query.order,
-            descending: query.descending,
-            offset: query.offset,
-            limit: query.limit,
+            query: FleetQuery {
+                text: agent::fold_name(query.text.trim()),
+                ..query.clone()
+            },
             now,
             latest_slot: memoir.settings.weekly_slot.latest(now),
             sessions_since: now.plus_days(-CORE_SIZE_DAYS),

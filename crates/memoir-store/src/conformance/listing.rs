@@ -11,19 +11,22 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, RecordFilter, RecordOrder, RecordPlace,
-    Store,
+    Commit, FleetOrder, FleetPage, FleetQuery, FleetRanks, FleetSlice, RecordFilter, RecordOrder,
+    RecordPlace, Store,
 };
 
 /// By name, all of them, at second 500.
 fn by_name() -> FleetPage {
-    FleetPage {
-        text: None,
-        health: None,
-        order: FleetOrder::Name,
-        descending: false,
-        offset: 0,
+    page_of(FleetQuery {
         limit: 99,
+        ..FleetQuery::default()
+    })
+}
+
+/// At second 500.
+fn page_of(query: FleetQuery) -> FleetPage {
+    FleetPage {
+        query,
         now: at(500),
         latest_slot: Some(at(400)),
         sessions_since: Timestamp::MIN,
@@ -107,12 +110,12 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         (FleetOrder::Archived, [3, 4, 1, 2]),
         (FleetOrder::Access, [1, 2, 4, 3]),
     ] {
-        let page = FleetPage { order, ..by_name() };
+        let mut page = by_name();
+        page.query.order = order;
         let slice = store.fleet_page(account_id(1), &page).await.unwrap();
         assert_eq!(slice.total, 4);
         assert_eq!(numbers(&slice, &authors), expected, "{order:?}");
-        let descending = true;
-        let page = FleetPage { descending, ..page };
+        page.query.descending = true;
         let backwards = store.fleet_page(account_id(1), &page).await.unwrap();
         let backwards = numbers(&backwards, &authors);
         assert_eq!(backwards[0], expected[3], "{order:?} backwards");
@@ -126,21 +129,21 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
 
 async fn assert_narrowed(store: &Arc<dyn Store>, authors: &[Author]) {
     for (text, offset, limit, total, expected) in [
-        (Some("agent-3"), 0, 99, 1, &[3][..]),
-        (Some("gent"), 0, 99, 4, &[1, 2, 3, 4]),
+        ("agent-3", 0, 99, 1, &[3][..]),
+        ("gent", 0, 99, 4, &[1, 2, 3, 4]),
         // A name contains it literally.
-        (Some("%"), 0, 99, 0, &[]),
-        (None, 1, 2, 4, &[2, 3]),
-        (None, 4, 2, 4, &[]),
-        (None, u64::MAX, 2, 4, &[]),
-        (None, 0, 0, 4, &[]),
+        ("%", 0, 99, 0, &[]),
+        ("", 1, 2, 4, &[2, 3]),
+        ("", 4, 2, 4, &[]),
+        ("", u64::MAX, 2, 4, &[]),
+        ("", 0, 0, 4, &[]),
     ] {
-        let page = FleetPage {
-            text: text.map(str::to_owned),
+        let page = page_of(FleetQuery {
+            text: text.to_owned(),
             offset,
             limit,
-            ..by_name()
-        };
+            ..FleetQuery::default()
+        });
         let slice = store.fleet_page(account_id(1), &page).await.unwrap();
         assert_eq!(numbers(&slice, authors), expected, "{page:?}");
         assert_eq!(slice.total, total, "{page:?}");
@@ -216,10 +219,8 @@ async fn assert_filtered_by_health(store: &Arc<dyn Store>, authors: &[Author]) {
         Health::from_row(last, row.agent.columns.ranks.budget_share)
     };
     for health in Health::ALL {
-        let page = FleetPage {
-            health: Some(health),
-            ..by_name()
-        };
+        let mut page = by_name();
+        page.query.health = Some(health);
         let slice = store.fleet_page(account_id(1), &page).await.unwrap();
         let expected = all.agents.iter().filter(|row| of_row(row) == health);
         let expected: Vec<_> = expected.cloned().collect();
@@ -227,11 +228,9 @@ async fn assert_filtered_by_health(store: &Arc<dyn Store>, authors: &[Author]) {
         assert_eq!(slice.total, expected.len() as u64);
         assert_eq!(slice.by_health[health as usize], slice.total);
     }
-    let page = FleetPage {
-        text: Some("agent-3".to_owned()),
-        health: Some(Health::Failed),
-        ..by_name()
-    };
+    let mut page = by_name();
+    page.query.text = "agent-3".to_owned();
+    page.query.health = Some(Health::Failed);
     let slice = store.fleet_page(account_id(1), &page).await.unwrap();
     assert_eq!(numbers(&slice, authors), [3]);
     assert_eq!((slice.total, slice.by_health), (1, [1, 0, 0, 0]));
