@@ -96,21 +96,16 @@ impl Reviving {
 }
 
 /// Counts of an agent's messages by state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, derive_more::Deref)]
 pub struct TranscriptRow {
     /// From when on the messages that wait are to be read; `None` where none waits.
     pub due_at: Option<Timestamp>,
     /// Attempts at the next chunk that came to nothing.
     pub failures: u32,
-    /// Messages that wait.
-    pub pending: u64,
-    /// Tokens of the messages that wait.
-    pub pending_tokens: u64,
-    /// Messages that were read.
-    pub absorbed: u64,
-    /// Messages that failed permanently.
-    pub failed: u64,
-    /// Tokens of these.
+    /// The counts that are held with the agent.
+    #[deref]
+    pub counts: MessageCounts,
+    /// Tokens of the messages that failed permanently.
     pub failed_tokens: u64,
     /// Absorbed messages whose words are kept.
     pub kept: u64,
@@ -128,26 +123,17 @@ impl TranscriptRow {
         counts: Vec<(MessageState, CountAndTokens)>,
         kept: Option<(CountAndTokens, Option<Timestamp>)>,
     ) -> Self {
+        let held = &mut self.counts;
         for (state, CountAndTokens { count, tokens }) in counts {
             match state {
-                MessageState::Pending => (self.pending, self.pending_tokens) = (count, tokens),
-                MessageState::Absorbed => self.absorbed = count,
-                MessageState::Failed => (self.failed, self.failed_tokens) = (count, tokens),
+                MessageState::Pending => (held.pending, held.pending_tokens) = (count, tokens),
+                MessageState::Absorbed => held.absorbed = count,
+                MessageState::Failed => (held.failed, self.failed_tokens) = (count, tokens),
             }
         }
         let (words, until) = kept.unwrap_or_default();
         (self.kept, self.kept_tokens, self.kept_until) = (words.count, words.tokens, until);
         self
-    }
-
-    /// The counts that are held with the agent.
-    pub fn counts(&self) -> MessageCounts {
-        MessageCounts {
-            pending: self.pending,
-            pending_tokens: self.pending_tokens,
-            absorbed: self.absorbed,
-            failed: self.failed,
-        }
     }
 }
 

@@ -161,7 +161,7 @@ pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
 /// Checks that the agent's messages are those that its sealed document counts (SPEC 2.6, 3.12), as [`check_counts`] does
 /// for its memories.
 pub(crate) fn check_messages(agent: &Agent, row: &TranscriptRow) -> Result<()> {
-    let (found, counted) = (row.counts(), agent.messages);
+    let (found, counted) = (row.counts, agent.messages);
     if found == counted {
         return Ok(());
     }

@@ -86,7 +86,7 @@ impl Grants<'_> {
         let read = self.load(&query).await?;
         let row = read.transcript;
         // Rows that do not fit the agent's own counts were modified outside Memoir.
-        if row.absorbed > 0 || row.failed > 0 || row.counts() != read.agent.messages {
+        if row.absorbed > 0 || row.failed > 0 || row.counts != read.agent.messages {
             return Ok(true);
         }
         let waiting = store
