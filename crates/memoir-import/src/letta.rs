@@ -10,7 +10,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
 
 use crate::{
-    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
+    EntryPosition, ForeignGone, NoMemoryReason, ReadResult, date,
     files::Files,
     frontmatter,
     json::{self, Lists, fields},
@@ -261,7 +261,7 @@ fn passage(raw: Raw<'_>) -> Result<FoundEntry, NoMemoryReason> {
     }?);
     let text = json::content([text], "text")?;
     let is_deleted = deleted.is_some_and(Raw::is_true);
-    let gone = is_deleted.then(|| ImportedGone::deleted(date::of_value(updated).at));
+    let gone = is_deleted.then(|| ForeignGone::deleted(date::of_value(updated).at));
     let id = id.and_then(Raw::id);
     Ok(FoundEntry {
         // Without an identifier the text is one: the same file adds nothing a second time.

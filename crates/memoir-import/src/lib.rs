@@ -46,6 +46,7 @@ use memoir_domain::{PrivateText, Timestamp, memory::Kind, origin::Origin, wire_n
 use memoir_transcripts::FilePosition;
 
 pub use files::{conversations, is_archive};
+pub use memoir_domain::import::{DeletionReason, ForeignGone};
 pub use recognise::may_be_memories;
 pub use report::{DateProblem, ImportReport, Notice};
 
@@ -241,7 +242,7 @@ pub struct ImportedMemory {
     /// Whether it is part of the offered system prompt ([`ImportReport::system_prompt`]).
     pub is_persona: bool,
     /// Why the memory is obsolete in the other program; `None` where it is current.
-    pub gone: Option<ImportedGone>,
+    pub gone: Option<ForeignGone>,
     /// The position of its entry.
     pub place: EntryPosition,
 }
@@ -253,37 +254,6 @@ pub struct PageOf {
     pub agent: String,
     /// The memory's number.
     pub number: u64,
-}
-
-/// The obsolescence of a memory that is imported for its history only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImportedGone {
-    /// The reason.
-    pub why: DeletionReason,
-    /// Since when; `None` where the file has no time.
-    pub at: Option<Timestamp>,
-}
-
-impl ImportedGone {
-    pub(crate) fn deleted(at: Option<Timestamp>) -> Self {
-        let why = DeletionReason::Deleted;
-        Self { why, at }
-    }
-}
-
-wire_names! {
-    /// Why a memory is obsolete.
-    #[derive(PartialOrd, Ord)]
-    pub enum DeletionReason {
-        /// It was deleted.
-        Deleted = "deleted",
-        /// It expired.
-        Expired = "expired",
-        /// It turned out to be wrong or outdated.
-        Invalidated = "invalidated",
-        /// Another one took its place.
-        Superseded = "superseded",
-    }
 }
 
 /// Defines the reasons: each with its name for programs, its class, and its words for people.

@@ -7,7 +7,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{Raw, first_keys};
 
 use crate::{
-    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult,
+    DeletionReason, EntryPosition, ForeignGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::Files,
     json::{self, Lists},
@@ -128,7 +128,7 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
     let [kind, title, deleted, is_deleted] = first(["kind", "title", "deleted", "is_deleted"]);
     let mut deleted = [deleted, is_deleted].into_iter().flatten();
     let gone = match deleted.any(Raw::is_true) {
-        true => Some(ImportedGone::deleted(None)),
+        true => Some(ForeignGone::deleted(None)),
         false => obsolete(raw, out),
     };
     let topic = topic(raw);
@@ -152,7 +152,7 @@ fn entry(text: String, raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) ->
 }
 
 /// Why an object is obsolete: a later statement replaced it, as Graphiti and Zep write of facts, or its time is over.
-fn obsolete(raw: Raw<'_>, out: &Out<'_>) -> Option<ImportedGone> {
+fn obsolete(raw: Raw<'_>, out: &Out<'_>) -> Option<ForeignGone> {
     let over = |names: [&str; 4]| {
         let times = raw.fields(names).unwrap_or_default();
         let mut times = times.into_iter().map(date::of_value);
@@ -163,7 +163,7 @@ fn obsolete(raw: Raw<'_>, out: &Out<'_>) -> Option<ImportedGone> {
     let names = ["invalid_at", "expired_at", "valid_to", "valid_until"];
     let invalid = fact.and_then(|_| over(names));
     let why = DeletionReason::Invalidated;
-    let invalid = invalid.map(|gone| ImportedGone { why, ..gone });
+    let invalid = invalid.map(|gone| ForeignGone { why, ..gone });
     invalid.or_else(|| over(["expires_at", "expiration_date", "expires", "expiresAt"]))
 }
 

@@ -6,7 +6,7 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, PageOf, ReadResult,
+    DeletionReason, EntryPosition, ForeignGone, NoMemoryReason, PageOf, ReadResult,
     date::{self, FoundDate},
     files::{Files, file_name},
     frontmatter::{self, Fields},
@@ -296,12 +296,12 @@ fn day_of(stem: &str) -> (Option<Timestamp>, &str) {
 }
 
 /// Why a page of the Open Knowledge Format is obsolete.
-fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
+fn gone(fields: &Fields, out: &Out<'_>) -> Option<ForeignGone> {
     let stale_after = fields.text("stale_after");
     let stale_after = stale_after.and_then(|text| date::of_text(text).at);
     // Before the date: a deprecated page is obsolete, however far its date is.
     if matches!(fields.text("status"), Some("deprecated")) {
-        return Some(ImportedGone {
+        return Some(ForeignGone {
             why: DeletionReason::Invalidated,
             at: stale_after,
         });

@@ -14,7 +14,7 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult,
+    DeletionReason, EntryPosition, ForeignGone, Halt, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::{Files, is_database},
     frontmatter::{self, Fields},
@@ -197,7 +197,7 @@ fn row(
     let id = outer_id.or(inner_id).and_then(Raw::id);
     // SQLite has no truth values, and dumps of it write 1.
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
-        Some(ImportedGone::deleted(date::of_value(updated).at))
+        Some(ForeignGone::deleted(date::of_value(updated).at))
     } else {
         out.expired(json::text(expires).and_then(|day| hidden_from(&day)))
     };
@@ -278,7 +278,7 @@ struct HistoryMemory {
 impl HistoryMemory {
     /// Passes on its earlier text, superseded by `next`.
     fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
-        let gone = ImportedGone {
+        let gone = ForeignGone {
             why: if next.is_deletion {
                 DeletionReason::Deleted
             } else {
@@ -305,7 +305,7 @@ impl HistoryMemory {
         // Only its end was recorded, without the date of its beginning; otherwise the deleted text was passed on as an
         // earlier one.
         if self.is_first && self.last.text.is_some() {
-            let gone = ImportedGone::deleted(self.last.at.at);
+            let gone = ForeignGone::deleted(self.last.at.at);
             let last = HistoryLine {
                 at: FoundDate::default(),
                 ..self.last
@@ -320,7 +320,7 @@ impl HistoryMemory {
         Ok(())
     }
 
-    fn give(self, gone: Option<ImportedGone>, out: &mut Out<'_>) -> ReadResult {
+    fn give(self, gone: Option<ForeignGone>, out: &mut Out<'_>) -> ReadResult {
         let text = self.last.text;
         let text = text.ok_or(NoMemoryReason::MissingField("new_memory"));
         let found = text.map(|text| FoundEntry {

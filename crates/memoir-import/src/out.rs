@@ -16,8 +16,8 @@ use memoir_transcripts::clean;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    DateProblem, DeletionReason, EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport,
-    ImportedGone, ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, date::FoundDate,
+    DateProblem, DeletionReason, EntryPosition, ForeignGone, Halt, ImportFormat, ImportOptions,
+    ImportReport, ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, date::FoundDate,
     report::PLACES, split, tags,
 };
 
@@ -37,7 +37,7 @@ pub(crate) struct FoundEntry {
     /// The origin that a page of Memoir names.
     pub(crate) origin: Option<Origin>,
     pub(crate) constitutional: bool,
-    pub(crate) gone: Option<ImportedGone>,
+    pub(crate) gone: Option<ForeignGone>,
     pub(crate) is_persona: bool,
     pub(crate) page_of: Option<PageOf>,
     /// The title of the whole page, where its text does not begin with it.
@@ -287,10 +287,10 @@ impl<'a> Out<'a> {
     }
 
     /// The expiry at a time; `None` while that time is still to come.
-    pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<ImportedGone> {
+    pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<ForeignGone> {
         // A future expiry is no obsolescence: Memoir has no date of expiry.
         let at = at.filter(|at| *at <= self.options.now)?;
-        Some(ImportedGone {
+        Some(ForeignGone {
             why: DeletionReason::Expired,
             at: Some(at),
         })

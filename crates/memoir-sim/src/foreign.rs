@@ -52,10 +52,7 @@ impl ForeignFile {
                 3 => Some(Kind::Journal),
                 _ => None,
             };
-            let gone = ForeignGone {
-                why: "deleted",
-                at: None,
-            };
+            let gone = ForeignGone::deleted(None);
             ForeignMemory {
                 input: MemoryInput {
                     kind,

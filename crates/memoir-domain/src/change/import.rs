@@ -26,13 +26,36 @@ pub struct Incoming {
     pub gone: Option<ForeignGone>,
 }
 
-/// The state of a memory that was invalid in the other system.
+/// The obsolescence of a memory that is imported for its history only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignGone {
-    /// Why, as a code: `deleted`, `expired`, `invalidated`, `superseded`.
-    pub why: &'static str,
+    /// The reason.
+    pub why: DeletionReason,
     /// Since when; `None` where that is unknown, which means now.
     pub at: Option<Timestamp>,
+}
+
+impl ForeignGone {
+    /// That it was deleted, at that time where it is known.
+    pub fn deleted(at: Option<Timestamp>) -> Self {
+        let why = DeletionReason::Deleted;
+        Self { why, at }
+    }
+}
+
+wire_names! {
+    /// Why a memory is obsolete in the other program.
+    #[derive(PartialOrd, Ord)]
+    pub enum DeletionReason {
+        /// It was deleted.
+        Deleted = "deleted",
+        /// It expired.
+        Expired = "expired",
+        /// It turned out to be wrong or outdated.
+        Invalidated = "invalidated",
+        /// Another one took its place.
+        Superseded = "superseded",
+    }
 }
 
 /// The result of an import.
@@ -73,7 +96,7 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
             ..memory
         };
         let (number, created) = draft.create_discarded(memory, at);
-        let facts = Facts::default().code("gone", gone.why);
+        let facts = Facts::default().code("gone", gone.why.as_str());
         draft.record(
             actor,
             Action::MemorySaved,

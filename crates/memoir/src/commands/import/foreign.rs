@@ -14,7 +14,6 @@ use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, ImportRequest, MemoryI
 use memoir_domain::{
     PrivateText, Timestamp,
     agent::Field,
-    import::ForeignGone,
     memory::{Kind, TAGS_LIMIT},
 };
 use memoir_import::{
@@ -302,10 +301,7 @@ impl Shaping {
                 constitutional: memory.constitutional,
                 ..MemoryInput::default()
             },
-            gone: memory.gone.map(|gone| ForeignGone {
-                why: gone.why.as_str(),
-                at: gone.at,
-            }),
+            gone: memory.gone,
         }
     }
 }
