@@ -417,31 +417,21 @@ fn counts(sessions: &[SessionFacts]) -> SessionCounts {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::memory::Number;
-    use memoir_store::StoredText;
+    use memoir_domain::{
+        audit::ActorKind,
+        memory::{NewMemory, Number},
+        origin::SavedBy,
+    };
 
     use super::*;
+    use crate::{core::clock::SystemRandom, tests::key};
 
     fn row(number: u64, kind: Kind, recorded_at: &str) -> MemoryRow {
         let at: Timestamp = recorded_at.parse().unwrap();
-        MemoryRow {
-            number: Number(number),
-            version: 1,
-            kind,
-            body: StoredText::default(),
-            tokens: 10,
-            constitutional: false,
-            created_at: at,
-            updated_at: at,
-            discarded_at: None,
-            shredded_at: None,
-            under: None,
-            archived_at: None,
-            archived_by: None,
-            is_summary: false,
-            core_seq: Some(number),
-            recorded_at: at,
-        }
+        let memory = NewMemory::new(kind, "tea".into(), SavedBy::of(ActorKind::Agent));
+        let memory = memory.into_memory(Number(number), number, at);
+        let (key, random) = (&key(2), &SystemRandom);
+        codec::memory_row(&codec::Sealer { key, random }, 1, memory).unwrap()
     }
 
     #[test]

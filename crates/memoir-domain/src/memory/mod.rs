@@ -769,22 +769,8 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
     let at = Timestamp::from_microseconds(0)
         .unwrap()
         .plus_seconds(number as i64);
-    Memory {
-        number: Number(number),
-        place: Place::Core,
-        content: content.into(),
-        tags: Tags::default(),
-        source: None,
-        saved_by: SavedBy::of(ActorKind::Agent),
-        is_summary: false,
-        protected_seq: None,
-        core_seq: Some(number),
-        recorded_at: at,
-        created_at: at,
-        updated_at: at,
-        discarded_at: None,
-        shredded_at: None,
-    }
+    let memory = NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent));
+    memory.into_memory(Number(number), number, at)
 }
 
 /// Such memories, numbered from 1 on.

@@ -87,24 +87,19 @@ pub(super) fn groups<'a>(
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{memory::Number, origin::Origin};
+    use memoir_domain::{
+        ledger::parse_rows,
+        memory::{Number, tokens},
+        origin::Origin,
+    };
 
     use super::*;
 
     /// A free row of the agent's own; tokens are those of its text.
     fn row(number: u64, content: &str) -> ParsedRow {
-        ParsedRow {
-            number: Number(number),
-            date: "2026-03-01".to_owned(),
-            tokens: (content.chars().count() as u64).div_ceil(4),
-            constitutional: false,
-            immutable: false,
-            summary: false,
-            stays: false,
-            origin: None,
-            tags: Vec::new(),
-            content: content.into(),
-        }
+        let (tokens, quoted) = (tokens(content), serde_json::json!(content));
+        let line = format!("#{number} | 2026-03-01 | {tokens} tokens | {quoted}");
+        parse_rows(&line).remove(0)
     }
 
     fn bound(mut row: ParsedRow) -> ParsedRow {
