@@ -1,4 +1,5 @@
-//! Enums whose variants each have one name outside of the code, and how a stored one is read that another version wrote.
+//! Enums whose variants each have one name outside of the code, and how a stored one is read that another version wrote;
+//! types whose fields each have one source.
 
 use std::fmt;
 
@@ -77,6 +78,28 @@ macro_rules! serde_as_text {
             fn deserialize<D: ::serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
                 let text = <String as ::serde::Deserialize>::deserialize(source)?;
                 text.parse().map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// Defines a type of which each field comes from other values, and names its source beside it: a further field is one
+/// line. `new` takes these values.
+#[macro_export]
+macro_rules! view {
+    (
+        $(#[$of_view:meta])*
+        $visible:vis struct $view:ident from $($from:ident: $from_type:ty),+;
+        $($(#[$of_field:meta])* $field_visible:vis $field:ident: $type:ty = $source:expr,)+
+    ) => {
+        $(#[$of_view])*
+        $visible struct $view {
+            $($(#[$of_field])* $field_visible $field: $type,)+
+        }
+
+        impl $view {
+            pub(crate) fn new($($from: $from_type),+) -> Self {
+                Self { $($field: $source),+ }
             }
         }
     };

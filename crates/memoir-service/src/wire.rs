@@ -1,7 +1,7 @@
 //! The wire format, under the names that programs depend on.
 
 use memoir_app::{AgentFacts, EndNotice, MemoryFacts, Mismatch, ShownSession, Verification};
-use memoir_domain::{PrivateText, Timestamp, replay::Originals};
+use memoir_domain::{PrivateText, Timestamp, replay::Originals, view};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,29 +58,18 @@ pub(crate) struct ToolDefinition {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// The outcome of verifying an agent's log.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Verified {
-    valid: bool,
-    records: u64,
-    head: String,
+view! {
+    /// The outcome of verifying an agent's log.
+    #[derive(Debug, Serialize, ToSchema)]
+    pub(crate) struct Verified from verification: Verification;
+    valid: bool = verification.valid,
+    records: u64 = verification.records,
+    head: String = verification.head,
     /// Where the originals are; null where the log cannot be followed to its end.
     #[schema(required, value_type = Option<schemas::Originals>)]
-    originals: Option<Originals>,
+    originals: Option<Originals> = verification.originals,
     #[serde(skip_serializing_if = "Option::is_none")]
-    first_bad: Option<Mismatch>,
-}
-
-impl From<Verification> for Verified {
-    fn from(verification: Verification) -> Self {
-        Self {
-            valid: verification.valid,
-            records: verification.records,
-            head: verification.head,
-            originals: verification.originals,
-            first_bad: verification.first_bad,
-        }
-    }
+    first_bad: Option<Mismatch> = verification.first_bad,
 }
 
 /// What a webhook is sent: that a session ended, as an administrator of its account sees it.

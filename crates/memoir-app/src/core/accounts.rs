@@ -1,6 +1,6 @@
 //! Tenants.
 
-use memoir_domain::{AccountId, Timestamp, agent, audit::Actor};
+use memoir_domain::{AccountId, Timestamp, agent, audit::Actor, view};
 use memoir_store::AccountRow;
 use serde::Serialize;
 
@@ -9,13 +9,16 @@ use crate::core::{Account, Error, Memoir, Result};
 /// The account that always exists.
 pub const DEFAULT_ACCOUNT: &str = "default";
 
-/// An account as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
-pub struct AccountView {
-    pub id: AccountId,
-    pub name: String,
-    pub created_at: Timestamp,
+view! {
+    /// An account as it is shown.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    pub struct AccountView from row: AccountRow;
+    /// Its identifier.
+    pub id: AccountId = row.id,
+    /// Its name as given.
+    pub name: String = row.name,
+    /// When it was made.
+    pub created_at: Timestamp = row.created_at,
 }
 
 impl Memoir {
@@ -43,7 +46,7 @@ impl Memoir {
         };
         match self.store.create_account(&row).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(row.name)),
-            other => Ok(other.map(|()| view(row))?),
+            other => Ok(other.map(|()| AccountView::new(row))?),
         }
     }
 
@@ -54,7 +57,8 @@ impl Memoir {
     pub async fn accounts(&self) -> Result<Vec<AccountView>> {
         // The look-up makes the default account on first use, so that a new installation lists it too.
         self.account(DEFAULT_ACCOUNT).await?;
-        Ok(self.store.accounts().await?.into_iter().map(view).collect())
+        let rows = self.store.accounts().await?.into_iter();
+        Ok(rows.map(AccountView::new).collect())
     }
 
     /// The account of that name, whatever the case. The default account is made on first use.
@@ -89,13 +93,5 @@ impl Account {
     /// Its identifier.
     pub fn id(&self) -> AccountId {
         self.id
-    }
-}
-
-fn view(row: AccountRow) -> AccountView {
-    AccountView {
-        id: row.id,
-        name: row.name,
-        created_at: row.created_at,
     }
 }

@@ -16,6 +16,7 @@ use memoir_domain::{
     manage::Saving,
     memory::Invalid,
     replace::Replacing,
+    view,
 };
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{
@@ -35,7 +36,6 @@ use crate::{
     life::{Life, own::check_in_service},
     memory::replacing::query_to_save,
     sessions::{RefineOptions, room},
-    shown::view,
 };
 
 /// Most messages per call, since all of them are written in one transaction.
@@ -103,15 +103,15 @@ view! {
     #[schema(as = ConversationStatus)]
     pub struct TranscriptView from row: &TranscriptRow;
     /// Messages that wait to be read.
-    pending: u64 = row.pending,
+    pub pending: u64 = row.pending,
     /// Messages that were read.
-    absorbed: u64 = row.absorbed,
+    pub absorbed: u64 = row.absorbed,
     /// Messages that failed permanently after several attempts.
-    failed: u64 = row.failed,
+    pub failed: u64 = row.failed,
     /// From when on those that wait are read; null where none waits.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     // A reader has a lease until a moment after the last message.
-    due_at: Option<Timestamp> = row.due_at.filter(|_| row.pending > 0),
+    pub due_at: Option<Timestamp> = row.due_at.filter(|_| row.pending > 0),
 }
 
 /// The result of an absorption; to an observer, of its part so far.

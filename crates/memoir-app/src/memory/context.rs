@@ -11,6 +11,7 @@ use memoir_domain::{
     },
     draft::Decision,
     memory::{Kind, Memory, Number},
+    view,
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -20,7 +21,7 @@ use crate::{
     core::{AgentHandle, CONFLICT, Loaded, Result, again, load_room::HeldRoom},
     memory::Memories,
     metrics::Metrics,
-    shown::{OwnAgent, schemas::AnyObject, view, views::RefinementDue},
+    shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
 };
 
 /// Which context is wanted.
@@ -42,21 +43,21 @@ view! {
     pub struct ContextView from context: ContextText, due: Option<RefinementDue>, is_explained: bool;
     /// Empty where there are no memories.
     #[schema(value_type = String)]
-    text: PrivateText = context.text,
+    pub text: PrivateText = context.text,
     /// The size of the core memories in it.
-    core_tokens: u64 = context.core_tokens,
+    pub core_tokens: u64 = context.core_tokens,
     /// The size of the journal in it.
-    journal_tokens: u64 = context.journal_tokens,
+    pub journal_tokens: u64 = context.journal_tokens,
     /// Whether a session is due now, and why.
     #[schema(required)]
-    refinement_due: Option<RefinementDue> = due,
+    pub refinement_due: Option<RefinementDue> = due,
     /// The numbers of the memories that were omitted for lack of room.
     #[schema(value_type = Vec<u64>)]
-    left_out: BTreeSet<Number> = context.left_out,
+    pub left_out: BTreeSet<Number> = context.left_out,
     /// What each part costs, what is omitted and why, and which texts are shown by a copy. Only where it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AnyObject>)]
-    explained: Option<ContextExplained> = is_explained.then_some(context.explained),
+    pub explained: Option<ContextExplained> = is_explained.then_some(context.explained),
 }
 
 /// How many of the core memories that were recorded in one calendar quarter a context shows.

@@ -15,6 +15,7 @@ use memoir_domain::{
         self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus,
         Vector,
     },
+    view,
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
@@ -34,7 +35,7 @@ use crate::{
         vectors::QuestionVector,
     },
     metrics::Metrics,
-    shown::{ShownMemory, schemas, view},
+    shown::{ShownMemory, schemas},
 };
 
 view! {
@@ -43,22 +44,22 @@ view! {
     #[schema(as = Match)]
     pub struct ShownMatch from found: RecallMatch;
     /// Its rank among all found ones, from 1.
-    rank: usize = found.rank,
+    pub rank: usize = found.rank,
     /// The sum of the weights; 0 for a query without words.
-    score: f32 = found.score,
+    pub score: f32 = found.score,
     /// The older memory that it seems to correct, and therefore comes before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
-    corrects: Option<Number> = found.corrects,
+    pub corrects: Option<Number> = found.corrects,
     /// Whether it was found by stop words alone ("is", "the"), as was the memory that it corrects; left out where not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    by_stop_words: bool = found.by_stop_words,
+    pub by_stop_words: bool = found.by_stop_words,
     /// Its rank by meaning, from 1; left out where it was not found by meaning, or no embedding model was used.
     #[serde(skip_serializing_if = "Option::is_none")]
-    near: Option<usize> = found.near,
+    pub near: Option<usize> = found.near,
     /// The matching parts of the query, the weightiest first; empty where only a memory that it corrects was found.
     #[schema(value_type = Vec<schemas::MatchedTerm>)]
-    terms: Vec<MatchedTerm> = found.terms,
+    pub terms: Vec<MatchedTerm> = found.terms,
 }
 
 /// The found memories, and whether meaning was used.

@@ -80,7 +80,7 @@ pub struct TokenView {
 impl From<HeldToken> for TokenView {
     fn from(token: HeldToken) -> Self {
         Self {
-            connection: token.open.connection.as_ref().map(ConnectionDocument::view),
+            connection: token.open.connection.as_ref().map(ConnectionView::new),
             id: token.id,
             role: token.agent.map_or(Role::Admin, |_| Role::Agent),
             agent_id: token.agent,

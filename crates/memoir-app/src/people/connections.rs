@@ -22,6 +22,7 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessKindName, ConnectedClient, PURPOSE_LIMIT},
     audit::Actor,
     memory::parse_text,
+    view,
 };
 use memoir_store::TokenRow;
 use memoir_vault::{
@@ -270,17 +271,18 @@ pub struct CodeProof<'a> {
     pub verifier: &'a str,
 }
 
-/// A connected program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConnectionView {
+view! {
+    /// A connected program.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    pub struct ConnectionView from connection: &ConnectionDocument;
     /// The name that it chose.
-    pub client: String,
+    pub client: String = connection.client.clone(),
     /// The host that its code was sent to.
-    pub host: String,
+    pub host: String = connection.host.clone(),
     /// The administrator who connected it, by the name of then.
-    pub connected_by: String,
+    pub connected_by: String = connection.connected_by.clone(),
     /// Whether it exchanged its code for tokens.
-    pub is_connected: bool,
+    pub is_connected: bool = matches!(connection.stage, Stage::Connected { .. }),
 }
 
 /// The data of a connection, beside that of every token.
@@ -320,15 +322,6 @@ enum Stage {
 }
 
 impl ConnectionDocument {
-    pub(crate) fn view(&self) -> ConnectionView {
-        ConnectionView {
-            client: self.client.clone(),
-            host: self.host.clone(),
-            connected_by: self.connected_by.clone(),
-            is_connected: matches!(self.stage, Stage::Connected { .. }),
-        }
-    }
-
     /// The program, as it is shown.
     pub(crate) fn client(&self) -> ConnectedClient<'_> {
         ConnectedClient {

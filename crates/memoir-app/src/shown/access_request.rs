@@ -7,12 +7,13 @@ use memoir_domain::{
     },
     audit::Actor,
     memory::Number,
+    view,
 };
 use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, Shown, Viewer, schema, schemas, view};
+use super::{AgentLens, Shown, Viewer, schema, schemas};
 use crate::{
     core::{Result, codec},
     memory::shred::StoredTranscript,
@@ -24,68 +25,68 @@ view! {
     pub struct AccessRequestFacts from agent: &str, request: AccessRequest;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    id: AccessRequestId = request.id,
+    pub id: AccessRequestId = request.id,
     /// The agent's name.
-    agent: String = agent.to_owned(),
+    pub agent: String = agent.to_owned(),
     /// `read`: to read for a limited time; `token`: to create one more token of the agent; `connection`: to connect a
     /// program, which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its text to a server
     /// of embeddings, until that is revoked.
     #[schema(value_type = schemas::AccessKind)]
-    kind: AccessKindName = request.kind.name(),
+    pub kind: AccessKindName = request.kind.name(),
     /// The readable scope; null for a request that is not to read.
     #[schema(required, value_type = Option<schemas::AccessScope>)]
-    scope: Option<AccessScopeName> = request.kind.scope().map(AccessScope::name),
+    pub scope: Option<AccessScopeName> = request.kind.scope().map(AccessScope::name),
     /// The session whose changes are to be read.
     #[schema(required, value_type = Option<String>, format = Uuid)]
-    session_id: Option<SessionId> = request.kind.scope().and_then(AccessScope::session),
+    pub session_id: Option<SessionId> = request.kind.scope().and_then(AccessScope::session),
     /// The minutes from the response on; null for a request that is not to read.
     #[schema(required)]
-    minutes: Option<u32> = match request.kind {
+    pub minutes: Option<u32> = match request.kind {
         AccessKind::Read { minutes, .. } => Some(minutes),
         _ => None,
     },
     /// The memory to be shredded.
     #[schema(required, value_type = Option<u64>)]
-    memory: Option<Number> = match request.kind {
+    pub memory: Option<Number> = match request.kind {
         AccessKind::Shred { number, .. } => Some(number),
         _ => None,
     },
     /// Whether the summaries and reports that depend on the memory are to be shredded with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    derived: bool = matches!(request.kind, AccessKind::Shred { derived: true, .. }),
+    pub derived: bool = matches!(request.kind, AccessKind::Shred { derived: true, .. }),
     /// The expiry of the requested token.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    token_expires_at: Option<Timestamp> = match request.kind {
+    pub token_expires_at: Option<Timestamp> = match request.kind {
         AccessKind::Token { expires_at } => expires_at,
         _ => None,
     },
     /// The purpose, in the words of the administrator who requests it.
     #[schema(value_type = String)]
-    purpose: PrivateText = request.purpose,
+    pub purpose: PrivateText = request.purpose,
     /// The administrator who requests it, and alone can use what is granted.
     #[schema(value_type = schemas::Actor)]
-    asked_by: Actor = request.asked_by,
+    pub asked_by: Actor = request.asked_by,
     /// Its state.
     #[schema(value_type = schemas::AccessState)]
-    state: AccessState = request.state,
+    pub state: AccessState = request.state,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    requested_at: Timestamp = request.requested_at,
+    pub requested_at: Timestamp = request.requested_at,
     /// How long it waits for its response; once granted, how long it can be used.
     #[schema(value_type = String, format = DateTime)]
-    expires_at: Timestamp = request.expires_at,
+    pub expires_at: Timestamp = request.expires_at,
     /// When it was answered; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    answered_at: Option<Timestamp> = request.answered_at,
+    pub answered_at: Option<Timestamp> = request.answered_at,
     /// When it ended, for any reason.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    ended_at: Option<Timestamp> = request.ended_at,
+    pub ended_at: Option<Timestamp> = request.ended_at,
     /// How often text was read under it.
-    reads: u64 = request.reads,
+    pub reads: u64 = request.reads,
     /// How many memories these reads showed in all, each read counted by itself.
-    memories_read: u64 = request.memories_read,
+    pub memories_read: u64 = request.memories_read,
     /// How many tokens they showed.
-    tokens_read: u64 = request.tokens_read,
+    pub tokens_read: u64 = request.tokens_read,
 }
 
 /// The agent's response to an access request, and what only the agent is shown of it.

@@ -13,13 +13,14 @@ use memoir_domain::{
     schedule::{self, RefinementSchedule, SkipReason},
     session::{Health, Mode, State},
     text::thousands,
+    view,
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, view};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
     core::{Loaded, Memoir, Result, codec},
     shown::{Views, views::RefinementDue},
@@ -31,74 +32,74 @@ view! {
     pub struct AgentFacts from memoir: &Memoir, agent: &Agent, last: Option<State>, shown: PrivateJson;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    id: AgentId = agent.id,
+    pub id: AgentId = agent.id,
     /// Its name.
-    name: String = agent.name.clone(),
+    pub name: String = agent.name.clone(),
     /// The settings; prompts that the agent itself has set are left out for an administrator, except under an access
     /// grant of the scope `all`.
     #[serde(flatten)]
     #[schema(value_type = schemas::SettingsAsSet)]
-    settings: PrivateJson = shown,
+    pub settings: PrivateJson = shown,
     /// The place of the record that last changed its settings, those that are left out included; not shown.
     #[serde(skip)]
     #[schema(ignore)]
-    settings_seq: Option<u64> = agent.settings_seq,
+    pub settings_seq: Option<u64> = agent.settings_seq,
     /// The model that refines it; null where there is none.
     #[schema(required)]
-    effective_model: Option<String> = memoir.effective_model(&agent.settings),
+    pub effective_model: Option<String> = memoir.effective_model(&agent.settings),
     /// The share of the core size that a session must leave.
-    effective_refinement_threshold: f64 = agent.settings.effective_refinement_threshold().share(),
+    pub effective_refinement_threshold: f64 = agent.settings.effective_refinement_threshold().share(),
     /// Tokens of core memories that its runtime has room for.
-    effective_core_token_budget: u64 = agent.settings.effective_core_token_budget(),
+    pub effective_core_token_budget: u64 = agent.settings.effective_core_token_budget(),
     /// The core size over which a session is due.
-    effective_refinement_trigger_tokens: u64 = agent.settings.effective_refinement_trigger_tokens(),
+    pub effective_refinement_trigger_tokens: u64 = agent.settings.effective_refinement_trigger_tokens(),
     /// Tags that exclude a memory from all edits.
-    effective_immutable_tags: Vec<String> = agent.settings.effective_immutable_tags(),
+    pub effective_immutable_tags: Vec<String> = agent.settings.effective_immutable_tags(),
     /// When two core memories are the same text.
     #[schema(value_type = schemas::DuplicateMatch)]
-    effective_duplicate_match: DuplicateMatch = agent.settings.effective_duplicate_match(),
+    pub effective_duplicate_match: DuplicateMatch = agent.settings.effective_duplicate_match(),
     /// The loss guard.
     #[schema(value_type = schemas::LossGuard)]
-    effective_loss_guard: LossGuard = agent.settings.effective_loss_guard(),
+    pub effective_loss_guard: LossGuard = agent.settings.effective_loss_guard(),
     /// `weekly`, `off`, or a slot such as `Thu 03:30`.
     #[schema(value_type = String)]
-    effective_refinement_schedule: RefinementSchedule = agent.settings.effective_refinement_schedule(),
+    pub effective_refinement_schedule: RefinementSchedule = agent.settings.effective_refinement_schedule(),
     /// The tools of the schedule's sessions.
     #[schema(value_type = schemas::Mode)]
-    effective_refinement_mode: Mode = agent.settings.effective_refinement_mode(),
+    pub effective_refinement_mode: Mode = agent.settings.effective_refinement_mode(),
     /// The most tokens that the journal takes of a context.
-    effective_context_journal_tokens: u64 = agent.settings.effective_context_journal_tokens(),
+    pub effective_context_journal_tokens: u64 = agent.settings.effective_context_journal_tokens(),
     /// Whether a session's prompt lists pairs of similar memories.
-    effective_near_duplicates: bool = agent.settings.effective_near_duplicates(),
+    pub effective_near_duplicates: bool = agent.settings.effective_near_duplicates(),
     /// The most tokens of one response of its model.
-    effective_answer_tokens: u32 = agent.settings.answer_tokens.unwrap_or(memoir.settings.limits.answer_tokens),
+    pub effective_answer_tokens: u32 = agent.settings.answer_tokens.unwrap_or(memoir.settings.limits.answer_tokens),
     /// The counts of its memories.
     #[serde(flatten)]
     #[schema(inline)]
-    counts: MemoryCounts = MemoryCounts::new(agent.tally),
+    pub counts: MemoryCounts = MemoryCounts::new(agent.tally),
     /// How it is: the worst that needs attention.
     #[schema(value_type = schemas::Health)]
-    health: Health = Health::from_row(last, codec::budget_share(agent)),
+    pub health: Health = Health::from_row(last, codec::budget_share(agent)),
     /// Whether a session is due.
-    needs_refinement: bool = agent.needs_refinement(),
+    pub needs_refinement: bool = agent.needs_refinement(),
     /// Whether a session is due now, and why; null where none is.
     #[schema(required)]
-    refinement_due: Option<RefinementDue> = memoir.refinement_due(agent),
+    pub refinement_due: Option<RefinementDue> = memoir.refinement_due(agent),
     /// When its last session ended; null where there was none.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    last_refinement_at: Option<Timestamp> = agent.last_refinement_at,
+    pub last_refinement_at: Option<Timestamp> = agent.last_refinement_at,
     /// When the schedule asks it next: now where the agent is due; null where it is never asked.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    next_refinement_at: Option<Timestamp> = match memoir.left_alone(agent) {
+    pub next_refinement_at: Option<Timestamp> = match memoir.left_alone(agent) {
         Some(_) => None,
         None => schedule::next(agent, &memoir.settings.weekly_slot, memoir.now()),
     },
     /// Why the schedule never asks it, as things are; null where it does.
     #[schema(required, value_type = Option<schemas::LeftAlone>)]
-    next_refinement_reason: Option<SkipReason> = memoir.left_alone(agent),
+    pub next_refinement_reason: Option<SkipReason> = memoir.left_alone(agent),
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp = agent.created_at,
+    pub created_at: Timestamp = agent.created_at,
 }
 
 view! {
@@ -106,32 +107,32 @@ view! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
     pub struct MemoryCounts from tally: Tally;
     /// The core size: tokens of the active core memories.
-    core_tokens: u64 = tally.core_tokens,
+    pub core_tokens: u64 = tally.core_tokens,
     /// Active core memories.
-    core_count: u64 = tally.core_count,
+    pub core_count: u64 = tally.core_count,
     /// Active summaries; they are among the core memories.
-    summary_count: u64 = tally.summary_count,
+    pub summary_count: u64 = tally.summary_count,
     /// Tokens of the active summaries.
-    summary_tokens: u64 = tally.summary_tokens,
+    pub summary_tokens: u64 = tally.summary_tokens,
     /// Active constitutional memories; they are among the core memories.
-    constitutional_count: u64 = tally.constitutional_count,
+    pub constitutional_count: u64 = tally.constitutional_count,
     /// Active journal entries, expired ones included.
-    journal_count: u64 = tally.journal_count,
+    pub journal_count: u64 = tally.journal_count,
     /// Tokens of the active journal entries, expired ones included.
-    journal_tokens: u64 = tally.journal_tokens,
+    pub journal_tokens: u64 = tally.journal_tokens,
     /// Active archival memories.
-    archival_count: u64 = tally.archival_count,
+    pub archival_count: u64 = tally.archival_count,
     /// Tokens of the active archival memories.
-    archival_tokens: u64 = tally.archival_tokens,
+    pub archival_tokens: u64 = tally.archival_tokens,
     /// Active archival memories that a new memory replaced.
-    replaced_count: u64 = tally.replaced_count,
+    pub replaced_count: u64 = tally.replaced_count,
     /// Discarded memories, without the shredded ones.
-    discarded_count: u64 = tally.discarded_count,
+    pub discarded_count: u64 = tally.discarded_count,
     /// Shredded memories.
-    shredded_count: u64 = tally.shredded_count,
+    pub shredded_count: u64 = tally.shredded_count,
     /// The places of its originals.
     #[schema(inline)]
-    originals: OriginalCounts = OriginalCounts::new(tally),
+    pub originals: OriginalCounts = OriginalCounts::new(tally),
 }
 
 view! {
@@ -139,11 +140,11 @@ view! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
     pub struct OriginalCounts from tally: Tally;
     /// In the prompt and in the archive.
-    total: u64 = tally.originals(),
+    pub total: u64 = tally.originals(),
     /// Active core memories that are no summaries.
-    in_prompt: u64 = tally.originals_in_prompt(),
+    pub in_prompt: u64 = tally.originals_in_prompt(),
     /// Active archival memories.
-    archived: u64 = tally.archival_count,
+    pub archived: u64 = tally.archival_count,
 }
 
 impl OriginalCounts {

@@ -11,14 +11,13 @@ use memoir_domain::{
         QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
         is_literal,
     },
+    view,
 };
 use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas, view,
-};
+use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas};
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
@@ -34,44 +33,44 @@ view! {
     pub struct MemoryFacts from memory: &Memory, links: &ArchiveLinks;
     /// Its number within the agent, from 1.
     #[schema(value_type = u64)]
-    number: Number = memory.number,
+    pub number: Number = memory.number,
     /// Its kind.
     #[schema(value_type = schemas::Kind)]
-    kind: Kind = memory.kind(),
+    pub kind: Kind = memory.kind(),
     /// Its size: characters / 4, rounded up.
-    tokens: u64 = memory.tokens(),
+    pub tokens: u64 = memory.tokens(),
     /// Whether no session can delete, consolidate or archive it.
-    constitutional: bool = memory.is_constitutional(),
+    pub constitutional: bool = memory.is_constitutional(),
     /// Whether a session wrote its text in place of others.
-    is_summary: bool = memory.is_summary,
+    pub is_summary: bool = memory.is_summary,
     /// The archival memories directly under it. They stay archival where it is discarded.
     #[schema(value_type = Vec<u64>)]
-    sources: Vec<Number> = links.sources(memory.number),
+    pub sources: Vec<Number> = links.sources(memory.number),
     /// The memory that took its place; null where there is none, or where that one is discarded or shredded.
     #[schema(required, value_type = Option<u64>)]
-    under: Option<Number> = links.read_under(memory),
+    pub under: Option<Number> = links.read_under(memory),
     /// Its origin; of a summary, the weakest origin of its sources.
     #[schema(value_type = schemas::Origin)]
-    origin: Origin = memory.origin(),
+    pub origin: Origin = memory.origin(),
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp = memory.created_at,
+    pub created_at: Timestamp = memory.created_at,
     /// When it was changed last.
     #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp = memory.updated_at,
+    pub updated_at: Timestamp = memory.updated_at,
     /// When a journal entry expires from the prompt, or has expired; null for other kinds.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    fades_at: Option<Timestamp> = memory.fades_at(),
+    pub fades_at: Option<Timestamp> = memory.fades_at(),
     /// When it became archival; null for other kinds.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    archived_at: Option<Timestamp> = memory.place.archived().map(|archived| archived.at),
+    pub archived_at: Option<Timestamp> = memory.place.archived().map(|archived| archived.at),
     /// When it was discarded; null for an active one.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    discarded_at: Option<Timestamp> = memory.discarded_at,
+    pub discarded_at: Option<Timestamp> = memory.discarded_at,
     /// When its text was shredded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
-    shredded_at: Option<Timestamp> = memory.shredded_at,
+    pub shredded_at: Option<Timestamp> = memory.shredded_at,
 }
 
 /// The text of a memory, and what recall says of it.

@@ -42,7 +42,6 @@ pub use agent::{AgentFacts, AgentWords, MemoryCounts, OriginalCounts, ShownAgent
 pub use links::ArchiveLinks;
 pub use memory::{MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordWords, ShownRecord};
-pub(crate) use schema::view;
 pub use session::{SessionFacts, SessionWords, ShownSession};
 
 use crate::{

@@ -7,6 +7,7 @@ use memoir_domain::{
     access::{AccessScope, ShownAmount},
     audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
     memory::{Memory, Number, tokens},
+    view,
 };
 use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordOrder, RecordPlace};
 use memoir_vault::{
@@ -17,7 +18,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, view, words};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, words};
 use crate::{
     core::{Result, codec},
     shown::Views,
@@ -28,32 +29,32 @@ view! {
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
     pub struct RecordFacts from agent: &str, record: &Record, hashes: (RecordHash, RecordHash);
     /// Its place in the agent's log, from 1.
-    seq: u64 = record.seq,
+    pub seq: u64 = record.seq,
     /// When it was written.
     #[schema(value_type = String, format = DateTime)]
-    recorded_at: Timestamp = record.recorded_at,
+    pub recorded_at: Timestamp = record.recorded_at,
     /// The agent's name.
-    agent: String = agent.to_owned(),
+    pub agent: String = agent.to_owned(),
     /// The actor.
     #[schema(value_type = schemas::Actor)]
-    actor: Actor = record.actor.clone(),
+    pub actor: Actor = record.actor.clone(),
     /// What was done.
     #[schema(value_type = schemas::Action)]
-    action: Action = record.action,
+    pub action: Action = record.action,
     /// The session in which it was done; null outside of one.
     #[schema(required, value_type = Option<String>, format = Uuid)]
-    session_id: Option<SessionId> = record.session,
+    pub session_id: Option<SessionId> = record.session,
     /// The memory that it is about; null where it is about none, or about several.
     #[schema(required, value_type = Option<u64>)]
-    memory: Option<Number> = record.memory,
+    pub memory: Option<Number> = record.memory,
     /// Counts and codes; shown as `data`, with the text where available.
     #[serde(skip)]
     #[schema(ignore)]
-    counts: Facts = record.facts.clone(),
+    pub counts: Facts = record.facts.clone(),
     /// The hash of the record and of all before it, in hexadecimal.
-    hash: String = hashes.0.to_string(),
+    pub hash: String = hashes.0.to_string(),
     /// That of the record before it.
-    previous_hash: String = hashes.1.to_string(),
+    pub previous_hash: String = hashes.1.to_string(),
 }
 
 /// The text of a record.

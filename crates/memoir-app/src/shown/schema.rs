@@ -1,4 +1,4 @@
-//! The definition of a view, and its schema: one object of the facts and of the text.
+//! The schema of a view: one object of the facts and of the text.
 
 use utoipa::openapi::{AllOf, Object, RefOr, Schema};
 
@@ -26,28 +26,6 @@ macro_rules! one_object {
 }
 
 pub(super) use one_object;
-
-/// Defines a type that is shown, with the source of each of its fields. Its `new` takes what they come from.
-macro_rules! view {
-    (
-        $(#[$of_view:meta])*
-        pub struct $view:ident from $($from:ident: $from_type:ty),+;
-        $($(#[$of_field:meta])* $field:ident: $type:ty = $source:expr,)+
-    ) => {
-        $(#[$of_view])*
-        pub struct $view {
-            $($(#[$of_field])* pub $field: $type,)+
-        }
-
-        impl $view {
-            pub(crate) fn new($($from: $from_type),+) -> Self {
-                Self { $($field: $source),+ }
-            }
-        }
-    };
-}
-
-pub(crate) use view;
 
 pub(super) fn of_parts(
     parts: impl IntoIterator<Item = RefOr<Schema>>,

@@ -6,14 +6,13 @@ use memoir_domain::{
     agent::{LossGuard, Threshold},
     audit::Actor,
     session::{Driver, EndReason, FailureClass, Mode, Session, State, Stats, Trigger, Usage},
+    view,
 };
 use memoir_store::{AgentQuery, SessionRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, view, words,
-};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, words};
 use crate::{
     core::{Error, Result, codec, rehearsal::Rehearsal},
     sessions::{Observer, Progress, RefineOptions, RehearsedMemory, Unwritten},
@@ -26,75 +25,75 @@ view! {
     pub struct SessionFacts from agent: &str, session: &Session;
     /// Its identifier.
     #[schema(value_type = String, format = Uuid)]
-    id: SessionId = session.id,
+    pub id: SessionId = session.id,
     /// The agent's name.
-    agent: String = agent.to_owned(),
+    pub agent: String = agent.to_owned(),
     /// `queued`, `asking`, `open`, or how it ended: `completed`, `rolled_back`, `declined`, `abandoned`,
     /// `failed`.
     #[schema(value_type = schemas::State)]
-    state: State = session.state,
+    pub state: State = session.state,
     /// Its tools.
     #[schema(value_type = schemas::Mode)]
-    mode: Mode = session.mode,
+    pub mode: Mode = session.mode,
     /// What calls the model: Memoir, or the agent itself.
     #[schema(value_type = schemas::Driver)]
-    driver: Driver = session.driver,
+    pub driver: Driver = session.driver,
     /// Why it was begun.
     #[schema(value_type = schemas::Trigger)]
-    trigger: Trigger = session.trigger,
+    pub trigger: Trigger = session.trigger,
     /// Whether it works on a copy.
-    rehearsal: bool = session.rehearsal,
+    pub rehearsal: bool = session.rehearsal,
     /// The model that runs it, by its configured name; null where the agent runs it itself.
     #[schema(required)]
-    model: Option<String> = session.model.clone(),
+    pub model: Option<String> = session.model.clone(),
     /// The core size when it was opened; null before.
     #[schema(required)]
-    pre_session_tokens: Option<u64> = session.pre_session_tokens,
+    pub pre_session_tokens: Option<u64> = session.pre_session_tokens,
     /// The core size at the end; null before.
     #[schema(required)]
-    post_session_tokens: Option<u64> = session.post_session_tokens,
+    pub post_session_tokens: Option<u64> = session.post_session_tokens,
     /// The share of the core size that it must leave; once ended, the stricter one that held; null before it is opened.
     #[schema(required)]
-    threshold: Option<f64> = session.threshold.map(Threshold::share),
+    pub threshold: Option<f64> = session.threshold.map(Threshold::share),
     /// Its edits so far.
-    edits: u32 = session.edits,
+    pub edits: u32 = session.edits,
     /// The edits, counted in memories.
     #[schema(value_type = schemas::Stats)]
-    stats: Stats = session.stats,
+    pub stats: Stats = session.stats,
     /// Tokens that its edits removed.
-    removed_tokens: u64 = session.removed_tokens,
+    pub removed_tokens: u64 = session.removed_tokens,
     /// Memories that it moved to the archive.
-    archived: u32 = session.archived,
+    pub archived: u32 = session.archived,
     /// Those of them that came under a summary.
-    archived_under_summaries: u32 = session.archived_under_summaries,
+    pub archived_under_summaries: u32 = session.archived_under_summaries,
     /// Summaries that it wrote.
-    summaries: u32 = session.summaries,
+    pub summaries: u32 = session.summaries,
     /// The loss guard when it was opened; null before.
     #[schema(required, value_type = Option<schemas::LossGuard>)]
-    loss_guard: Option<LossGuard> = session.loss_guard,
+    pub loss_guard: Option<LossGuard> = session.loss_guard,
     /// Calls of its tools that were refused.
-    refused_calls: u32 = session.refused_calls,
+    pub refused_calls: u32 = session.refused_calls,
     /// Why it ended, as a code.
     #[schema(required, value_type = Option<schemas::EndReason>)]
-    end_reason: Option<&'static str> = session.end_reason.map(EndReason::as_str),
+    pub end_reason: Option<&'static str> = session.end_reason.map(EndReason::as_str),
     /// Why its model gave no usable response, where it failed; null otherwise.
     #[schema(required, value_type = Option<schemas::FailureClass>)]
-    failure: Option<FailureClass> = session.failure,
+    pub failure: Option<FailureClass> = session.failure,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
-    started_at: Timestamp = session.started_at,
+    pub started_at: Timestamp = session.started_at,
     /// The actor that began it; null of sessions of versions that did not record it.
     #[schema(value_type = Option<schemas::Actor>, required)]
-    started_by: Option<Actor> = session.started_by.clone(),
+    pub started_by: Option<Actor> = session.started_by.clone(),
     /// When it ended; null while it runs.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    ended_at: Option<Timestamp> = session.ended_at,
+    pub ended_at: Option<Timestamp> = session.ended_at,
     /// When it was undone; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    undone_at: Option<Timestamp> = session.undone_at,
+    pub undone_at: Option<Timestamp> = session.undone_at,
     /// The usage of its model calls.
     #[schema(value_type = schemas::Usage)]
-    usage: Usage = session.usage,
+    pub usage: Usage = session.usage,
 }
 
 /// The text of a session.

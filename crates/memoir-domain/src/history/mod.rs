@@ -45,24 +45,25 @@ pub struct MemoryStory {
     pub went_into: Vec<Number>,
 }
 
-/// One thing that happened to a memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MemoryEvent {
+view! {
+    /// One thing that happened to a memory.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    pub struct MemoryEvent from record: &Record, is_effective: bool, meaning: EventMeaning;
     /// The record's place in the log.
-    pub seq: u64,
+    pub seq: u64 = record.seq,
     /// When.
-    pub recorded_at: Timestamp,
+    pub recorded_at: Timestamp = record.recorded_at,
     /// Who did it.
-    pub actor: Actor,
+    pub actor: Actor = record.actor.clone(),
     /// What was done, by its name in the log.
-    pub action: Action,
+    pub action: Action = record.action,
     /// The session that it belongs to.
-    pub session: Option<SessionId>,
+    pub session: Option<SessionId> = record.session,
     /// Whether it is effective: not undone since.
     #[serde(rename = "in_force")]
-    pub effective: bool,
+    pub effective: bool = is_effective,
     /// Its effect on the memory.
-    pub what: EventMeaning,
+    pub what: EventMeaning = meaning,
 }
 
 /// The effect of an event on a memory.
@@ -154,15 +155,7 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
                 // Shredded text does not come back, whatever is undone (SPEC 4.4).
                 let effective = record.action == Action::MemoryShredded
                     || effective_records.is_effective(record.seq);
-                story.events.push(MemoryEvent {
-                    seq: record.seq,
-                    recorded_at: record.recorded_at,
-                    actor: record.actor.clone(),
-                    action: record.action,
-                    session: record.session,
-                    effective,
-                    what,
-                });
+                story.events.push(MemoryEvent::new(record, effective, what));
             }
         }
     }

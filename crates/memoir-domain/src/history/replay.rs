@@ -283,7 +283,7 @@ impl Replay {
                 return mismatch(problem);
             }
             (Some(before), Some(known)) => {
-                let mark = MemoryMark::of(before);
+                let mark = MemoryMark::new(before);
                 // The digests of both are compared: a change of one record's before or after would need a change of its
                 // neighbour too.
                 if mark != known.state {
@@ -301,7 +301,7 @@ impl Replay {
         }
         self.tally.add(&after);
         let known = KnownMemory {
-            state: MemoryMark::of(&after),
+            state: MemoryMark::new(&after),
             touched: seq,
         };
         // The next one, or an existing one: both were checked.
@@ -575,7 +575,7 @@ impl MemoryComparison {
         let Some(known) = replay.known(memory.number) else {
             return differs("is in no record");
         };
-        let fields = known.state.differing(&MemoryMark::of(memory));
+        let fields = known.state.differing(&MemoryMark::new(memory));
         if !fields.is_empty() {
             differs(&format!("{} not as recorded", fields.join(", ")));
         }

@@ -42,37 +42,24 @@ pub struct LogSummary {
     tally: Tally,
 }
 
-/// The data of one state of a memory that a read of a past state needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryGlance {
+view! {
+    /// The data of one state of a memory that a read of a past state needs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct MemoryGlance from memory: &Memory, mark: &MemoryMark;
     /// Equal for equal states.
-    state: TextMark,
+    state: TextMark = mark.as_one(),
     /// Equal for equal texts.
-    content: TextMark,
-    tokens: u64,
-    kind: Kind,
+    content: TextMark = mark.content(),
+    tokens: u64 = memory.tokens(),
+    kind: Kind = memory.kind(),
     /// For an archival memory, the one that took its place.
-    under: Option<Number>,
-    is_summary: bool,
-    pub(crate) is_active: bool,
-    pub(crate) is_shredded: bool,
+    under: Option<Number> = memory.under(),
+    is_summary: bool = memory.is_summary,
+    pub(crate) is_active: bool = memory.is_active(),
+    pub(crate) is_shredded: bool = mark.is_shredded(),
 }
 
 impl MemoryGlance {
-    fn of(memory: &Memory) -> Self {
-        let mark = MemoryMark::of(memory);
-        Self {
-            state: mark.as_one(),
-            content: mark.content(),
-            tokens: memory.tokens(),
-            kind: memory.kind(),
-            under: memory.under(),
-            is_summary: memory.is_summary,
-            is_active: memory.is_active(),
-            is_shredded: mark.is_shredded(),
-        }
-    }
-
     /// Its part of the core size.
     pub(crate) fn core_tokens(&self) -> u64 {
         if self.kind() == Some(Kind::Core) {
@@ -146,8 +133,8 @@ impl LogSummary {
             }
             let after = change.after();
             self.tally.add(&after);
-            self.memories
-                .insert(change.number(), MemoryGlance::of(&after));
+            let glance = MemoryGlance::new(&after, &MemoryMark::new(&after));
+            self.memories.insert(change.number(), glance);
         }
     }
 

@@ -45,47 +45,26 @@ impl TextMark {
     }
 }
 
-/// A digest of one state of a memory: equal for equal states, but for the number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryMark {
-    place: Place,
-    content: TextMark,
-    tags: TextMark,
-    source: TextMark,
-    saved_by: SavedBy,
-    is_summary: bool,
-    protected_seq: Option<u64>,
-    core_seq: Option<u64>,
-    recorded_at: Timestamp,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    discarded_at: Option<Timestamp>,
-    shredded_at: Option<Timestamp>,
+view! {
+    /// A digest of one state of a memory: equal for equal states, but for the number.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct MemoryMark from memory: &Memory;
+    place: Place = memory.place,
+    content: TextMark = TextMark::of_text(memory.content.expose()),
+    tags: TextMark = TextMark::of(memory.tags.iter().map(str::as_bytes)),
+    source: TextMark = TextMark::of(memory.source.iter().map(|source| source.expose().as_bytes())),
+    saved_by: SavedBy = memory.saved_by,
+    is_summary: bool = memory.is_summary,
+    protected_seq: Option<u64> = memory.protected_seq,
+    core_seq: Option<u64> = memory.core_seq,
+    recorded_at: Timestamp = memory.recorded_at,
+    created_at: Timestamp = memory.created_at,
+    updated_at: Timestamp = memory.updated_at,
+    discarded_at: Option<Timestamp> = memory.discarded_at,
+    shredded_at: Option<Timestamp> = memory.shredded_at,
 }
 
 impl MemoryMark {
-    /// The mark of a memory's present state.
-    pub fn of(memory: &Memory) -> Self {
-        let tags = memory.tags.iter().map(str::as_bytes);
-        let source = memory.source.iter();
-        let source = source.map(|source| source.expose().as_bytes());
-        Self {
-            place: memory.place,
-            content: TextMark::of_text(memory.content.expose()),
-            tags: TextMark::of(tags),
-            source: TextMark::of(source),
-            saved_by: memory.saved_by,
-            is_summary: memory.is_summary,
-            protected_seq: memory.protected_seq,
-            core_seq: memory.core_seq,
-            recorded_at: memory.recorded_at,
-            created_at: memory.created_at,
-            updated_at: memory.updated_at,
-            discarded_at: memory.discarded_at,
-            shredded_at: memory.shredded_at,
-        }
-    }
-
     /// All of it as one digest: equal for equal states.
     pub fn as_one(&self) -> TextMark {
         // No time and no place of a record is negative like this, so that "none" is a distinct value.

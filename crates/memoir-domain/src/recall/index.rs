@@ -320,7 +320,7 @@ impl RecallIndex {
         self.slot_of.insert(memory.number, slot);
         self.slots.push(IndexSlot {
             number: memory.number,
-            link: ChainLink::of(memory),
+            link: ChainLink::new(memory),
             is_active: memory.is_active(),
             is_constitutional: memory.is_constitutional(),
             origin: memory.origin(),

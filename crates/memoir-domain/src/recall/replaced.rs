@@ -29,27 +29,16 @@ pub struct ReplacedMark {
     pub now: Number,
 }
 
-/// What is known of a memory as a link of a chain of `under`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ChainLink {
-    pub(super) created_at: Timestamp,
-    pub(super) kind: Kind,
-    pub(super) is_summary: bool,
-    pub(super) under: Option<Number>,
+view! {
+    /// What is known of a memory as a link of a chain of `under`.
+    #[derive(Debug, Clone, Copy)]
+    pub(super) struct ChainLink from memory: &Memory;
+    pub(super) created_at: Timestamp = memory.created_at,
+    pub(super) kind: Kind = memory.kind(),
+    pub(super) is_summary: bool = memory.is_summary,
+    pub(super) under: Option<Number> = memory.under(),
     /// A key of its text ([`text_key`]).
-    pub(super) text: u64,
-}
-
-impl ChainLink {
-    pub(super) fn of(memory: &Memory) -> Self {
-        Self {
-            created_at: memory.created_at,
-            kind: memory.kind(),
-            is_summary: memory.is_summary,
-            under: memory.under(),
-            text: text_key(memory.content.expose()),
-        }
-    }
+    pub(super) text: u64 = text_key(memory.content.expose()),
 }
 
 /// Memories whose chains can be followed.
@@ -74,7 +63,7 @@ fn text_key(text: &str) -> u64 {
 impl ChainLinks for BTreeMap<Number, &Memory> {
     fn link(&self, number: Number) -> Option<ChainLink> {
         let memory = self.get(&number).filter(|memory| memory.is_active())?;
-        Some(ChainLink::of(memory))
+        Some(ChainLink::new(memory))
     }
 
     fn count(&self) -> usize {

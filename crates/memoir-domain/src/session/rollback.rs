@@ -247,22 +247,23 @@ pub fn roll_back_running(
     .decision
 }
 
-/// A later change that conflicts with an undo (SPEC 4.3).
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Obstacle {
+view! {
+    /// A later change that conflicts with an undo (SPEC 4.3).
+    #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+    pub struct Obstacle from record: &Record;
     /// The record's place in the agent's log.
-    pub seq: u64,
+    pub seq: u64 = record.seq,
     /// When it was made.
-    pub recorded_at: Timestamp,
+    pub recorded_at: Timestamp = record.recorded_at,
     /// What was done.
-    pub action: Action,
+    pub action: Action = record.action,
     /// The actor's role.
     #[serde(skip)]
-    pub actor: ActorKind,
+    pub actor: ActorKind = record.actor.kind,
     /// The session that it belongs to.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<SessionId> = record.session,
     /// The memories in question.
-    pub memories: Vec<Number>,
+    pub memories: Vec<Number> = touched([record]).into_iter().collect(),
 }
 
 /// The plan for undoing an ended session.
@@ -307,14 +308,6 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
         known = sessions.len();
         chosen = choose(&live, &mut sessions);
     }
-    let obstacle = |record: &Record| Obstacle {
-        seq: record.seq,
-        recorded_at: record.recorded_at,
-        action: record.action,
-        actor: record.actor.kind,
-        session_id: record.session,
-        memories: touched([record]).into_iter().collect(),
-    };
     let own = BTreeSet::from([session]);
     let others = chosen.iter().filter(|record| !is_edit_of(record, &own));
     let edits = chosen.iter().filter(|record| is_edit_of(record, &own));
@@ -322,7 +315,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     // A rewind is of all memories, also of those that were as it wants them (SPEC 4.3).
     let rewind = |record: &Record| Obstacle {
         memories: edited.iter().copied().collect(),
-        ..obstacle(record)
+        ..Obstacle::new(record)
     };
     let first = chosen.first().map_or(u64::MAX, |record| record.seq);
     let since = log.iter().filter(|record| record.seq > first);
@@ -331,7 +324,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     UndoPlan {
         records: chosen.iter().map(|record| record.seq).collect(),
         sessions,
-        obstacles: others.map(|record| obstacle(record)).collect(),
+        obstacles: others.map(|record| Obstacle::new(record)).collect(),
         rewinds: rewinds.map(rewind).collect(),
     }
 }

@@ -134,7 +134,7 @@ pub(crate) async fn list_all(
     responses((status = 200, description = "The outcome", body = Verified)))]
 pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let verified = Verified::from(reached.agent.log().verify().await?);
+    let verified = Verified::new(reached.agent.log().verify().await?);
     Ok(axum::Json(verified).into_response())
 }
 

@@ -32,6 +32,7 @@ use memoir_domain::{
     session::Session,
     summary::LogSummary,
     text::Digester,
+    view,
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
@@ -60,16 +61,17 @@ use crate::core::{
     rehearsal::Rehearsal,
 };
 
-#[derive(Serialize, Deserialize)]
-struct MemoryBody {
-    content: PrivateText,
+view! {
+    #[derive(Serialize, Deserialize)]
+    struct MemoryBody from memory: Memory;
+    content: PrivateText = memory.content,
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
-    tags: Tags,
+    tags: Tags = memory.tags,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    source: Option<PrivateText>,
-    saved_by: SavedBy,
+    source: Option<PrivateText> = memory.source,
+    saved_by: SavedBy = memory.saved_by,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    protected_seq: Option<u64>,
+    protected_seq: Option<u64> = memory.protected_seq,
 }
 
 /// The open columns of a memory, all bound to the seal. It is no document: there are a hundred to an agent's row, and
@@ -115,13 +117,7 @@ pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> R
         recorded_at: memory.recorded_at,
         body: StoredText::default(),
     };
-    let body = MemoryBody {
-        content: memory.content,
-        tags: memory.tags,
-        source: memory.source,
-        saved_by: memory.saved_by,
-        protected_seq: memory.protected_seq,
-    };
+    let body = MemoryBody::new(memory);
     // The seal is bound to the number and the version, so that no row opens in the place of another (SPEC 5.3).
     let place = SealedRow::Memory(row.number);
     row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;

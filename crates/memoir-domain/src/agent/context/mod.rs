@@ -201,23 +201,24 @@ pub fn is_recent_at(created_at: Timestamp, now: Timestamp) -> bool {
     created_at > journal_since(now) && created_at.is_plausible_at(now)
 }
 
-/// What of a memory is needed to decide whether it is in a context: its row has all of it unsealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContextMark {
+view! {
+    /// What of a memory is needed to decide whether it is in a context: its row has all of it unsealed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct ContextMark from memory: &Memory;
     /// Its number, which is its place in the order of records.
-    pub number: Number,
+    pub number: Number = memory.number,
     /// Core or journal.
-    pub kind: Kind,
+    pub kind: Kind = memory.kind(),
     /// Its size in tokens.
-    pub tokens: u64,
+    pub tokens: u64 = memory.tokens(),
     /// Whether it is constitutional.
-    pub constitutional: bool,
+    pub constitutional: bool = memory.is_constitutional(),
     /// Whether it is a summary.
-    pub is_summary: bool,
+    pub is_summary: bool = memory.is_summary,
     /// Its origin date.
-    pub created_at: Timestamp,
+    pub created_at: Timestamp = memory.created_at,
     /// When it was first saved.
-    pub recorded_at: Timestamp,
+    pub recorded_at: Timestamp = memory.recorded_at,
 }
 
 /// A memory that may be in a context, before its text is read.
@@ -234,15 +235,7 @@ pub struct ContextCandidate {
 impl From<&Memory> for ContextCandidate {
     fn from(memory: &Memory) -> Self {
         Self {
-            mark: ContextMark {
-                number: memory.number,
-                kind: memory.kind(),
-                tokens: memory.tokens(),
-                constitutional: memory.is_constitutional(),
-                is_summary: memory.is_summary,
-                created_at: memory.created_at,
-                recorded_at: memory.recorded_at,
-            },
+            mark: ContextMark::new(memory),
             is_immutable: memory.tags.is_empty().then_some(false),
             by_memoir: memory.is_written_by_memoir(),
         }

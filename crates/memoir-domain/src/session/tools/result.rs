@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    memory::{Kind, Number, Tags, origin::Origin},
+    memory::{Kind, Memory, Number, Tags, origin::Origin},
     session::{
         Stats,
         tools::{Refusal, RefusalCode},
@@ -12,22 +12,23 @@ use crate::{
     time::Timestamp,
 };
 
-/// One memory found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the wire names of a memory")]
-pub struct SearchHit {
-    pub number: Number,
-    pub kind: Kind,
-    pub content: PrivateText,
-    pub created_at: Timestamp,
-    pub tokens: u64,
-    pub constitutional: bool,
-    pub tags: Tags,
+view! {
+    /// One memory found.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    #[expect(missing_docs, reason = "the wire names of a memory")]
+    pub struct SearchHit from memory: &Memory, read_under: Option<Number>;
+    pub number: Number = memory.number,
+    pub kind: Kind = memory.kind(),
+    pub content: PrivateText = memory.content.clone(),
+    pub created_at: Timestamp = memory.created_at,
+    pub tokens: u64 = memory.tokens(),
+    pub constitutional: bool = memory.is_constitutional(),
+    pub tags: Tags = memory.tags.clone(),
     /// Where that is weaker than `agent`; it is outside of the text (SPEC 2.4).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-    pub is_summary: bool,
-    pub under: Option<Number>,
+    pub origin: Option<Origin> = memory.weak_origin(),
+    pub is_summary: bool = memory.is_summary,
+    pub under: Option<Number> = read_under,
 }
 
 /// The remaining room of the session after an edit.

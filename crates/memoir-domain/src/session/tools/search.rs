@@ -2,7 +2,7 @@
 
 use crate::{
     change::memories::AllMemories,
-    memory::{Memory, Number},
+    memory::Memory,
     session::tools::{SearchHit, ToolResult},
     text::{fold, private::PrivateText},
     time::Timestamp,
@@ -42,23 +42,8 @@ pub fn search(
         results: found
             .into_iter()
             .take(SEARCH_LIMIT)
-            .map(|memory| hit(memory, memories.read_under(memory)))
+            .map(|memory| SearchHit::new(memory, memories.read_under(memory)))
             .collect(),
         note,
-    }
-}
-
-fn hit(memory: &Memory, under: Option<Number>) -> SearchHit {
-    SearchHit {
-        number: memory.number,
-        kind: memory.kind(),
-        content: memory.content.clone(),
-        created_at: memory.created_at,
-        tokens: memory.tokens(),
-        constitutional: memory.is_constitutional(),
-        tags: memory.tags.clone(),
-        origin: memory.weak_origin(),
-        is_summary: memory.is_summary,
-        under,
     }
 }
