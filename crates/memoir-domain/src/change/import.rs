@@ -259,15 +259,13 @@ impl<'a> UndoSurvey<'a> {
         self.active.insert(number, standing);
         let archived = memory.place.archived();
         let is_joined = archived.is_some_and(|archived| archived.by == ArchivedBy::Duplicate);
-        match memory.under() {
-            // Of the import, it goes: the memory that stays has the same text up to case.
-            Some(under) if is_joined => {
-                if self.extent.holds(under) && !self.extent.holds(number) {
-                    self.joined.push((number, under));
-                }
+        if let Some(under) = memory.under() {
+            if !is_joined {
+                self.under.entry(under).or_default().push(number);
+            } else if self.extent.holds(under) && !self.extent.holds(number) {
+                // Of the import, it goes: the memory that stays has the same text up to case.
+                self.joined.push((number, under));
             }
-            Some(under) => self.under.entry(under).or_default().push(number),
-            None => {}
         }
         if self.extent.holds(number) {
             self.plan.given += 1;
