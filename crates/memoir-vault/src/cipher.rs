@@ -35,6 +35,28 @@ pub(crate) enum Unopenable {
     NotAuthentic,
 }
 
+/// The parts of a sealed text of this version.
+pub(crate) struct SealedText<'a> {
+    nonce: &'a [u8; NONCE_BYTES],
+    /// As long as the text.
+    pub(crate) body: &'a [u8],
+    tag: &'a [u8; TAG_BYTES],
+}
+
+impl<'a> SealedText<'a> {
+    pub(crate) fn of(sealed: &'a [u8]) -> Result<Self, Unopenable> {
+        let (&version, rest) = sealed.split_first().ok_or(Unopenable::Short)?;
+        // The version byte is not authenticated by itself: another one is refused here, and agents'
+        // texts have it in `place` besides.
+        if version != VERSION {
+            return Err(Unopenable::Version(version));
+        }
+        let (nonce, rest) = rest.split_first_chunk().ok_or(Unopenable::Short)?;
+        let (body, tag) = rest.split_last_chunk().ok_or(Unopenable::Short)?;
+        Ok(Self { nonce, body, tag })
+    }
+}
+
 impl Cipher {
     pub(crate) fn new(key: Secret) -> Self {
         Self(key)
@@ -63,24 +85,25 @@ impl Cipher {
         place: &[u8],
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Unopenable> {
-        let (&version, rest) = sealed.split_first().ok_or(Unopenable::Short)?;
-        // The version byte is not authenticated by itself: another one is refused here, and agents'
-        // texts have it in `place` besides.
-        if version != VERSION {
-            return Err(Unopenable::Version(version));
-        }
-        let (nonce, rest) = rest
-            .split_first_chunk::<NONCE_BYTES>()
-            .ok_or(Unopenable::Short)?;
-        let (body, tag) = rest
-            .split_last_chunk::<TAG_BYTES>()
-            .ok_or(Unopenable::Short)?;
-        // Decrypted in place in memory that is wiped: unauthenticated data never leave it.
-        let mut plain = Zeroizing::new(body.to_vec());
-        let (key, nonce) = self.of_one_text(nonce);
-        key.open_in_place_separate_tag(nonce, Aad::from(place), (*tag).into(), &mut plain, 0..)
-            .map_err(|_| Unopenable::NotAuthentic)?;
+        let sealed = SealedText::of(sealed)?;
+        let mut plain = Zeroizing::new(vec![0; sealed.body.len()]);
+        self.open_into(place, &sealed, &mut plain)?;
         Ok(plain)
+    }
+
+    /// Opens a text into memory of its length, which the caller wipes. Where it does not open, that holds nothing of use.
+    pub(crate) fn open_into(
+        &self,
+        place: &[u8],
+        sealed: &SealedText<'_>,
+        plain: &mut [u8],
+    ) -> Result<(), Unopenable> {
+        plain.copy_from_slice(sealed.body);
+        let (key, nonce) = self.of_one_text(sealed.nonce);
+        let tag = (*sealed.tag).into();
+        key.open_in_place_separate_tag(nonce, Aad::from(place), tag, plain, 0..)
+            .map_err(|_| Unopenable::NotAuthentic)?;
+        Ok(())
     }
 
     /// The key of the one text that is sealed under that nonce. It opens nothing else: nonces are drawn at random, and

@@ -17,7 +17,7 @@ use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, mem
 use zeroize::Zeroizing;
 
 use crate::{
-    cipher::{Cipher, NONCE_BYTES, TAG_BYTES, Unopenable},
+    cipher::{Cipher, NONCE_BYTES, SealedText, TAG_BYTES, Unopenable},
     secret::Secret,
 };
 
@@ -132,6 +132,19 @@ pub enum OpenError {
     NotAuthentic(SealContext),
 }
 
+impl Unopenable {
+    fn at(self, place: &SealContext) -> OpenError {
+        match self {
+            Self::Short => OpenError::Short(*place),
+            Self::Version(found) => OpenError::UnknownForm {
+                place: *place,
+                found,
+            },
+            Self::NotAuthentic => OpenError::NotAuthentic(*place),
+        }
+    }
+}
+
 impl AgentKey {
     pub(crate) fn new(scope: AgentScope, secret: &Secret) -> Self {
         // The scope goes into the keys and once more into what each text is bound to. The secret is
@@ -176,17 +189,29 @@ impl AgentKey {
         columns: &[u8],
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, OpenError> {
-        self.0
-            .texts
-            .open(&self.associated(place, columns), sealed)
-            .map_err(|broken| match broken {
-                Unopenable::Short => OpenError::Short(*place),
-                Unopenable::Version(found) => OpenError::UnknownForm {
-                    place: *place,
-                    found,
-                },
-                Unopenable::NotAuthentic => OpenError::NotAuthentic(*place),
-            })
+        let opened = self.0.texts.open(&self.associated(place, columns), sealed);
+        opened.map_err(|broken| broken.at(place))
+    }
+
+    /// As [`AgentKey::open`], into the beginning of memory that the caller wipes: the bytes of the text there.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; a text that is longer than `plain` is not authentic. `plain` then holds nothing of use.
+    pub fn open_into(
+        &self,
+        place: &SealContext,
+        columns: &[u8],
+        sealed: &[u8],
+        plain: &mut [u8],
+    ) -> Result<usize, OpenError> {
+        let sealed = SealedText::of(sealed).map_err(|broken| broken.at(place))?;
+        let length = sealed.body.len();
+        let plain = plain.get_mut(..length);
+        let plain = plain.ok_or(OpenError::NotAuthentic(*place))?;
+        let associated = self.associated(place, columns);
+        let opened = self.0.texts.open_into(&associated, &sealed, plain);
+        opened.map_err(|broken| broken.at(place))?;
+        Ok(length)
     }
 
     /// As [`AgentKey::open`], with what shows a reader without this key that the text is the sealed one.

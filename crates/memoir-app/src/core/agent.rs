@@ -247,7 +247,12 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn digest(&self, text: &str) -> Result<u64> {
-        let loaded = self.load(&AgentQuery::default()).await?;
+        // It shows no memory, so that their rows need not be counted.
+        let uncounted = Self {
+            counts_no_rows: true,
+            ..self.clone()
+        };
+        let loaded = uncounted.load(&AgentQuery::default()).await?;
         Ok(loaded.digester().known_again(text))
     }
 

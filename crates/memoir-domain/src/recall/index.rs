@@ -142,7 +142,7 @@ pub struct RecallIndex {
     slots: Vec<IndexSlot>,
     /// The number of tags of the slots.
     tagged: usize,
-    slot_of: HashMap<Number, u32>,
+    slot_of: HashMap<Number, u32, foldhash::fast::RandomState>,
     vectors: IndexVectors,
     /// What the vectors were made with; empty where there was none yet.
     vector_model: String,
@@ -550,8 +550,11 @@ impl RecallIndex {
         // First without the function words: see above.
         let mut scored = self.score(&looked, is_asked, query);
         let is_informative = looked.iter().any(|one| !one.is_stop);
-        let informative = scored.iter().filter(|_| is_informative);
-        let informative: HashSet<u32> = informative.map(|one| one.slot).collect();
+        let mut informative = vec![false; self.slots.len()];
+        for one in scored.iter().filter(|_| is_informative) {
+            informative[one.slot as usize] = true;
+        }
+        let has_informative = is_informative && !scored.is_empty();
         if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
@@ -561,8 +564,8 @@ impl RecallIndex {
         let vector = vector.filter(|_| is_ranked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
         // Matches that rest on stop words alone are none where there are others (SPEC 2.8).
-        if !informative.is_empty() || !nearest.is_empty() {
-            scored.retain(|one| informative.contains(&one.slot));
+        if has_informative || !nearest.is_empty() {
+            scored.retain(|one| informative[one.slot as usize]);
         }
         // Over all matches, before the best are taken: so that every page has the same ones.
         let mut folded = self.fold(scored, &nearest);

@@ -37,8 +37,10 @@ pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemo
         // A match as good as the last of them may be newer.
         let least = last.rank_score * AS_GOOD;
         found.retain(|one| one.rank_score >= least);
-        if found.iter().all(|one| one.rank_score == least) {
-            // Without words in the question, only the date orders them.
+        let scores = || found.iter().map(|one| one.rank_score);
+        let best = scores().fold(0.0, f32::max);
+        if found.len() > needed && scores().all(|score| score >= best * AS_GOOD) {
+            // All are as good as the best, so that only the date orders them.
             found.select_nth_unstable_by_key(needed - 1, FoundMemory::age);
             found.truncate(needed);
         }

@@ -157,6 +157,9 @@ impl FoundHistories {
         number: impl Fn(&T) -> Number,
         created_at: impl Fn(&T) -> Timestamp,
     ) -> Vec<T> {
+        if followers.is_empty() {
+            return heads;
+        }
         followers.sort_by_key(|one| Reverse((created_at(one), number(one))));
         let mut following: HashMap<Number, Vec<T>> = HashMap::new();
         for follower in followers {

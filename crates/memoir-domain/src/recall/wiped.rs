@@ -40,6 +40,16 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         self.0.extend_from_slice(values);
     }
 
+    /// Adds so many values; `None` where one of them is missing.
+    pub(super) fn fill(&mut self, values: usize, next: impl FnMut() -> Option<T>) -> Option<()> {
+        self.make_room(values);
+        let before = self.0.len();
+        // The room is asked for once: at each value it would cost as much as reading the value.
+        let added = std::iter::repeat_with(next).map_while(|value| value);
+        self.0.extend(added.take(values));
+        (self.0.len() - before == values).then_some(())
+    }
+
     /// Moves to a larger place explicitly: a reallocation would leave a copy. A large one grows by a quarter, so that
     /// little of it stays empty.
     pub(super) fn make_room(&mut self, more: usize) {
@@ -231,6 +241,16 @@ impl WipedLists {
             from: self.numbers.len() as u32,
             ..Run::default()
         });
+    }
+
+    /// Adds a list of so many numbers behind the others; `None` where one of them is missing.
+    pub(super) fn add(&mut self, length: usize, next: impl FnMut() -> Option<u32>) -> Option<()> {
+        self.begin();
+        self.numbers.fill(length, next)?;
+        let last = self.runs.last_mut()?;
+        (last.length, last.room) = (length as u32, length as u32);
+        self.count += length;
+        Some(())
     }
 
     pub(super) fn push(&mut self, list: usize, number: u32) {

@@ -97,12 +97,8 @@ pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wipe
     let parts = rows.into_iter().zip(index.as_mut_slice().chunks_mut(PART));
     let opened = parallel::map_from(SEVERAL, parts.collect(), |(row, part)| {
         let (place, StoredText(sealed)) = (place(row.part), row.body);
-        let plain = key.open(&place, &columns, &sealed)?;
-        let part = part.get_mut(..plain.len());
-        let part = part.ok_or(OpenError::NotAuthentic(place))?;
-        part.copy_from_slice(&plain);
-        Ok(())
+        key.open_into(&place, &columns, &sealed, part)
     });
-    opened.into_iter().collect::<Result<(), OpenError>>()?;
+    opened.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(index)
 }

@@ -3,7 +3,7 @@
 //! Numbers are in variable length, seven bits a byte, the low ones first; keys are 8 bytes; a vector is a byte a
 //! dimension. The form is read whole, in two halves at the same time, and only by the version that wrote it.
 
-use std::{collections::HashMap, thread};
+use std::thread;
 
 use super::{
     ChainLink, Compound, IndexSlot, IndexVectors, LANGUAGES, NO_GROUP, RecallIndex, TIMES,
@@ -114,29 +114,31 @@ impl RecallIndex {
     fn words_from(mut bytes: StoredBytes<'_>) -> Option<Self> {
         let mut index = Self::default();
         let units = bytes.length()?;
-        index.units.make_room(units);
         index.unit_of = WipedTable::with_room(units);
-        for unit in 0..units {
-            index.unit_of.get_or_put(bytes.key()?, unit as u32);
-            index.units.push(Unit {
+        let mut at = 0;
+        let unit = || {
+            index.unit_of.get_or_put(bytes.key()?, at);
+            at += 1;
+            Some(Unit {
                 key: bytes.key()?,
                 group: bytes.number()?.wrapping_sub(1),
                 letters: bytes.number()?,
                 length: bytes.number()?,
-            });
-        }
+            })
+        };
+        index.units.fill(units, unit)?;
         let letters = bytes.length()?;
         let letters = bytes.part(letters)?;
         index.letters.extend(letters);
         let compounds = bytes.length()?;
-        index.compounds.make_room(compounds);
-        for _ in 0..compounds {
-            index.compounds.push(Compound {
+        let compound = || {
+            Some(Compound {
                 group: bytes.number()?,
                 letters: bytes.number()?,
                 length: bytes.number()?,
-            });
-        }
+            })
+        };
+        index.compounds.fill(compounds, compound)?;
         index.read_groups(&mut bytes)?;
         bytes.0.is_empty().then_some(index)
     }
@@ -145,10 +147,7 @@ impl RecallIndex {
     fn memories_from(mut bytes: StoredBytes<'_>) -> Option<Self> {
         let mut index = Self::default();
         let terms = bytes.length()?;
-        index.sequence.make_room(terms);
-        for _ in 0..terms {
-            index.sequence.push(bytes.number()?);
-        }
+        index.sequence.fill(terms, || bytes.number())?;
         index.read_slots(&mut bytes)?;
         index.read_vectors(&mut bytes)?;
         let is_end = bytes.0.iter().all(|byte| *byte == 0);
@@ -168,18 +167,17 @@ impl RecallIndex {
             let length = usize::try_from(head >> 1).ok()?;
             // Each takes a byte at least, so that a wrong length takes no memory.
             (length <= bytes.0.len()).then_some(())?;
-            self.postings.begin();
             let mut last = 0_u32;
-            for _ in 0..length {
+            let posting = || {
                 let one = bytes.number()?;
                 last = u32::checked_add(last, one >> 1)?;
                 let times = match one & 1 {
                     0 => 1,
                     _ => bytes.number()?,
                 };
-                self.postings
-                    .push(group, last << TIMES_BITS | times & TIMES);
-            }
+                Some(last << TIMES_BITS | times & TIMES)
+            };
+            self.postings.add(length, posting)?;
         }
         Some(())
     }
@@ -187,7 +185,7 @@ impl RecallIndex {
     fn read_slots(&mut self, bytes: &mut StoredBytes<'_>) -> Option<()> {
         let slots = bytes.length()?;
         self.slots.reserve_exact(slots);
-        self.slot_of = HashMap::with_capacity(slots);
+        self.slot_of.reserve(slots);
         let mut from = 0;
         for at in 0..slots {
             let slot = bytes.slot(from)?;
@@ -373,8 +371,8 @@ impl<'bytes> StoredBytes<'bytes> {
         let under = Some(self.count()?).filter(|under| *under > 0);
         let text = self.key()?;
         let tags = self.length()?;
-        let tags: Option<Box<[u64]>> = (0..tags).map(|_| self.key()).collect();
-        let tags = tags?;
+        let (tags, _) = self.part(tags.checked_mul(8)?)?.as_chunks();
+        let tags = tags.iter().map(|tag| u64::from_le_bytes(*tag)).collect();
         let to = from.checked_add(self.number()?)?;
         let end = to.checked_add(self.number()?)?;
         let length = self.number()?;
