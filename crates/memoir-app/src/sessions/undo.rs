@@ -1,13 +1,10 @@
 //! Taking a session back after it ended, or while it runs (SPEC 4.3).
 
-use std::collections::BTreeMap;
-
 use memoir_domain::{
     SessionId,
-    audit::{Actor, Record},
+    audit::{Action, Actor, Record},
     draft::Decision,
     manage::ChangeRefusal,
-    memory::{Memory, Number},
     rewind::RewindPreview,
     rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
@@ -17,7 +14,7 @@ use memoir_store::{AgentQuery, RecordFilter};
 use crate::{
     core::{Error, Loaded, Result, codec},
     sessions::Sessions,
-    shown::{SessionFacts, ShownSession},
+    shown::ShownSession,
 };
 
 /// A preview of rolling a session back.
@@ -77,21 +74,26 @@ impl Sessions<'_> {
     }
 
     async fn is_last_session(self, id: SessionId) -> Result<bool> {
-        const AT_ONCE: u32 = 50;
-        let mut before = None;
+        let ends = Action::ALL.into_iter().filter(|one| one.is_session_end());
+        let mut ends = RecordFilter::of_actions(ends.collect::<Vec<_>>());
+        ends.last = Some(1);
+        let mut next = self.load(&AgentQuery::default()).await?.running_session;
         loop {
-            let page = self.views().session_page(before, AT_ONCE).await?;
-            // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
-            let had_tools = |session: &&SessionFacts| {
-                session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
+            if let Some(other) = next.filter(|next| *next != id) {
+                let other = self.views().session(other).await?;
+                // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
+                if !other.rehearsal && other.pre_session_tokens.is_some() {
+                    return Ok(false);
+                }
+            } else if next.is_some() {
+                return Ok(true);
+            }
+            // Newest first by the ends' places in the log: a clock can be set back.
+            let found = self.memoir.store.records(self.scope, &ends).await?;
+            let Some(end) = found.first() else {
+                return Ok(false);
             };
-            if let Some(session) = page.iter().find(had_tools) {
-                return Ok(session.id == id);
-            }
-            match page.last() {
-                Some(last) => before = Some((last.started_at, last.id)),
-                None => return Ok(false),
-            }
+            (next, ends.before_seq) = (end.session, Some(end.seq));
         }
     }
 
@@ -181,7 +183,9 @@ impl Sessions<'_> {
             return Err(ChangeRefusal::SessionRunning(running).into());
         }
         let sessions = self.sessions_of(&plan, session).await?;
-        let memories = self.memories_of(&plan, &log).await?;
+        let is_planned = |record: &&Record| plan.records.contains(&record.seq);
+        let touched = rollback::touched(log.iter().filter(is_planned));
+        let memories = self.with_sources(touched.into_iter().collect()).await?;
         let (agent, now) = (loaded.agent.clone(), self.memoir.now());
         let decision = rollback::undo(agent, sessions, &plan, &log, &memories, actor, now);
         Ok((decision, plan.obstacles))
@@ -211,16 +215,6 @@ impl Sessions<'_> {
             sessions.push(loaded.take_session(id)?);
         }
         Ok(sessions)
-    }
-
-    async fn memories_of(
-        self,
-        plan: &UndoPlan,
-        log: &[Record],
-    ) -> Result<BTreeMap<Number, Memory>> {
-        let is_planned = |record: &&Record| plan.records.contains(&record.seq);
-        let touched = rollback::touched(log.iter().filter(is_planned));
-        self.with_sources(touched.into_iter().collect()).await
     }
 }
 

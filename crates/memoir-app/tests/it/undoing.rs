@@ -324,3 +324,21 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     wren.roll_back(first.id, false).await;
     assert_eq!(wren.kept().await.len(), 6);
 }
+
+#[tokio::test]
+async fn spec_4_3_the_last_session_is_the_last_by_the_log_where_the_clock_was_set_back() {
+    let me = Actor::agent("wren");
+    let wren = TestAgent::new(&MEMORIES[..6]).await;
+    let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
+    wren.clock.set_back(std::time::Duration::from_secs(3_600));
+    let protect = Turn::call("protect_memory", json!({"id": 1}));
+    let (second, _) = wren.refine([protect, complete()]).await;
+    assert!(second.started_at < first.started_at);
+    let sessions = wren.agent.sessions();
+    let refused = sessions.roll_back_last(first.id, false, &me).await;
+    assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
+    let undone = sessions.roll_back_last(second.id, false, &me).await;
+    assert!(undone.unwrap().undone_at.is_some());
+    assert!(!wren.facts(1).await.constitutional);
+    assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
+}
