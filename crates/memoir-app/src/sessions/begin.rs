@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::{Agent, DuplicateMatch, LossGuard},
+    agent::{Agent, Settings},
     audit::Actor,
     context,
     ledger::LedgerRoom,
@@ -23,9 +23,6 @@ use crate::{
     core::{Error, Loaded, Result, quotas::Written, rehearsal::RehearsalCopy, tuned::RULES_ONLY},
     sessions::Sessions,
 };
-
-/// What the request for consent stated, to which the agent consents: a laxer setting does not count (SPEC 3.3).
-pub(crate) type StatedSettings = (LossGuard, DuplicateMatch);
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -178,12 +175,12 @@ impl Sessions<'_> {
     }
 
     /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
-    /// an agent that outgrew it could never be asked. With the settings that it states.
+    /// an agent that outgrew it could never be asked. With the settings to which the agent then consents.
     pub(crate) async fn consent_prompt(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-    ) -> Result<(Prompt, StatedSettings)> {
+    ) -> Result<(Prompt, Settings)> {
         let now = self.memoir.now();
         let query = AgentQuery {
             memories: Selection::Context {
@@ -207,10 +204,8 @@ impl Sessions<'_> {
                 .retain(|memory| memory.side() == Side::Agent);
         }
         let context = self.memories().built_context(&loaded, now, bounds).await?;
-        let settings = &loaded.agent.settings;
-        let guard = settings.effective_loss_guard();
-        let stated = (guard, settings.effective_duplicate_match());
-        Ok((prompt::consent(&loaded.agent, &session, &context), stated))
+        let prompt = prompt::consent(&loaded.agent, &session, &context);
+        Ok((prompt, loaded.agent.settings))
     }
 
     /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt. What is
@@ -219,14 +214,13 @@ impl Sessions<'_> {
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-        agreed: Option<StatedSettings>,
+        agreed: Option<&Settings>,
     ) -> Result<OpenedSession> {
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         let query = as_it_stands(id);
         let opened = self.decide(&query, |mut loaded, now| {
-            let mut session = running(loaded.take_session(id)?)?;
-            session.loss_guard = agreed.map(|(guard, _)| guard);
+            let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
             let opening = lifecycle::open(
@@ -235,7 +229,7 @@ impl Sessions<'_> {
                 AllMemories::new(loaded.memories.shared()),
                 &digester,
                 room,
-                agreed.map(|(_, duplicate_match)| duplicate_match),
+                agreed,
                 now,
             );
             let known = KnownMemories::of_opening(&opening.decision, opening.memories);

@@ -362,6 +362,7 @@ impl Sessions<'_> {
         let session = Session {
             // A guard laxer than the rehearsal's does not count (SPEC 3.14). Where none is stored, that was `archive`.
             loss_guard: rehearsed.loss_guard.or(Some(LossGuard::Archive)),
+            duplicate_match: rehearsed.duplicate_match,
             ..session.ok_or(Error::SessionLost(applied))?
         };
         let opened = lifecycle::open(
@@ -375,7 +376,7 @@ impl Sessions<'_> {
                 near_duplicates: false,
                 leaves_out_administrators: false,
             },
-            rehearsed.duplicate_match,
+            None,
             now,
         );
         let session = opened.decision.sessions.first().cloned();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, Price, RecordFilter, SessionLimits,
+    Error, InstallationSettings, MemoryInput, Price, RecordFilter, SessionLimits,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -106,6 +106,7 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     assert_eq!(sweep(&account).await, 0);
 }
 
+/// Nor does a laxer threshold (SPEC 2.7), budget or list of immutable tags (SPEC 3.14).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_3_3_what_is_made_laxer_while_the_agent_is_asked_does_not_count() {
     let folder = new_folder();
@@ -113,6 +114,12 @@ async fn spec_3_3_what_is_made_laxer_while_the_agent_is_asked_does_not_count() {
     for memory in DUPLICATES {
         wren.remember(memory).await;
     }
+    let vow = MemoryInput {
+        tags: vec!["voice".into()],
+        ..input("I vowed to come back to the lighthouse.")
+    };
+    let long = "The tide table of May. ".repeat(200);
+    wren.save(&[vow, input(&long)]).await;
     let archive = [(Field::LossGuard, Some("archive"))];
     wren.configure(&archive).await;
     let agent = wren.agent.clone();
@@ -125,19 +132,23 @@ async fn spec_3_3_what_is_made_laxer_while_the_agent_is_asked_does_not_count() {
             let laxer = [
                 (Field::LossGuard, Some("off")),
                 (Field::DuplicateMatch, Some("ignore_case")),
+                (Field::RefinementThreshold, Some("0.5")),
+                (Field::CoreTokenBudget, Some("1000")),
+                (Field::ImmutableTags, Some("[]")),
             ];
             runtime.block_on(configure_by(&agent, &laxer, &person()));
         });
         thread.join().unwrap();
         Turn::text("YES")
     });
-    let script = wren.script([asked, delete(2), complete()]);
+    let script = wren.script([asked, delete(2), delete(7), complete()]);
     let driven = wren.drive().await;
     assert_eq!(driven.state, State::Completed);
     assert_eq!(
-        (driven.loss_guard, driven.archived),
-        (Some(LossGuard::Archive), 1)
+        (driven.loss_guard, driven.archived, driven.refused_calls),
+        (Some(LossGuard::Archive), 1, 1)
     );
+    assert_eq!(driven.threshold, Some(0.75));
     let memory = wren.facts(2).await;
     assert_eq!(
         (memory.kind.as_str(), memory.discarded_at),
@@ -145,6 +156,7 @@ async fn spec_3_3_what_is_made_laxer_while_the_agent_is_asked_does_not_count() {
     );
     let prompt = script.requests()[1].system.clone();
     assert!(!prompt.expose().contains("loss guard is `off`"));
+    assert!(prompt.expose().contains("began within your budget"));
     assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     agent::{
-        Agent, Attempt, LedgerPosition, LossGuard, Mode, has_placeholder,
+        Agent, Attempt, LedgerPosition, LossGuard, Mode, Settings, has_placeholder,
         schedule::{self, Trigger},
     },
     change::{
@@ -32,7 +32,7 @@ use crate::{
         ledger::{self, Ledger, LedgerRoom},
         prompt::{self, Prompt},
         session_entry,
-        tools::{SessionLimits, session_guard},
+        tools::{SessionLimits, session_gauge, session_guard},
     },
     text::{Digester, DuplicateMatch, answer::Usage, private::PrivateText},
     time::Timestamp,
@@ -282,7 +282,7 @@ pub fn resume(
     // stored.
     let limits = SessionLimits::of(agent, session);
     let ledger = list(agent, &limits, memories, None, room);
-    let gauge = crate::session::tools::session_gauge(agent, session);
+    let gauge = session_gauge(agent, session);
     let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
     OpenedSession {
         prompt,
@@ -317,35 +317,39 @@ pub struct SessionOpening {
 }
 
 /// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
-/// of the agent, `room` is the room for the ledger. A loss guard of `session` is the one that the agent consented to:
-/// the stricter of it and the present one holds. So does the stricter of the present duplicate match and `agreed`.
+/// of the agent, `room` is the room for the ledger. `agreed` are the settings when the agent was asked, `None` where it
+/// was not: what is laxer since does not count, nor than the guard and duplicate match that `session` has already.
 pub fn open(
     agent: Agent,
     mut session: Session,
     mut memories: AllMemories,
     digester: &Digester,
     room: LedgerRoom,
-    agreed: Option<DuplicateMatch>,
+    agreed: Option<&Settings>,
     now: Timestamp,
 ) -> SessionOpening {
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
-    let agreed = agreed.filter(|agreed| *agreed == DuplicateMatch::Exact);
-    let how = agreed.unwrap_or_else(|| draft.agent().settings.effective_duplicate_match());
+    let how = draft.agent().settings.effective_duplicate_match();
+    let agreed_match = agreed.map(Settings::effective_duplicate_match);
+    let agreed_match = agreed_match.or(session.duplicate_match);
+    let how = agreed_match.map_or(how, |agreed| agreed.min(how));
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how);
     draft.find_immutable(memories.core());
-    let gauge = fresh_gauge(draft.agent());
+    // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
+    let settings = agreed.unwrap_or(&draft.agent().settings);
     // As the cleanup left it: its record is then the session's first one, and names who began it.
     let mut session = draft.session().cloned().unwrap_or(session);
-    session.pre_session_tokens = Some(gauge.pre_session_tokens);
+    session.pre_session_tokens = Some(draft.core_tokens());
+    session.threshold = Some(settings.effective_refinement_threshold());
+    let gauge = session_gauge(draft.agent(), &session);
     session.threshold = Some(gauge.threshold);
-    // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
-    let settings = &draft.agent().settings;
     session.core_token_budget = Some(settings.effective_core_token_budget());
     session.immutable_tags = Some(settings.effective_immutable_tags());
-    session.loss_guard = Some(session_guard(draft.agent(), session.loss_guard));
+    let guard = session_guard(draft.agent(), session.loss_guard);
+    session.loss_guard = Some(guard.max(settings.effective_loss_guard()));
     session.duplicate_match = session.rehearsal.then_some(how);
     let limits = SessionLimits::of(draft.agent(), &session);
     let ledger = list(draft.agent(), &limits, &memories, position, room);

@@ -253,7 +253,7 @@ pub struct Session {
     /// Summaries that it wrote.
     #[serde(default)]
     pub summaries: u32,
-    /// The agent's `core_token_budget` when it was opened; `None` before.
+    /// The agent's `core_token_budget` when it was asked, or opened the session itself; `None` until it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_token_budget: Option<u64>,
     /// The loss guard when it was opened, or the stricter one that the agent consented to: the stricter of it and the

@@ -14,8 +14,8 @@ use similar::algorithms::{Capture, Compact, Replace, myers};
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
 wire_names! {
-    /// When two core memories are the same text (SPEC 3.4).
-    #[derive(Default)]
+    /// When two core memories are the same text (SPEC 3.4), from strict to lax.
+    #[derive(PartialOrd, Ord, Default)]
     pub enum DuplicateMatch {
         /// Equal once trimmed and NFC-normalised.
         #[default]

@@ -12,6 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_domain::{
     PrivateText, SessionId,
+    agent::Settings,
     audit::Actor,
     session::{EndReason, Usage},
     tools::{RefusalCode, ToolRequest},
@@ -22,7 +23,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
-use super::{OpenedSession, RefineOptions, begin::StatedSettings, calls::ToolOutcome};
+use super::{OpenedSession, RefineOptions, calls::ToolOutcome};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
     sessions::{Sessions, Unwritten},
@@ -133,8 +134,8 @@ pub(crate) struct Drive<'a> {
     model: Arc<dyn Model>,
     machine: Machine,
     started: Instant,
-    /// What the request for consent stated; `None` before.
-    agreed: Option<StatedSettings>,
+    /// The settings when the agent was asked; `None` before.
+    agreed: Option<Settings>,
 }
 
 impl<'a> Drive<'a> {
@@ -166,8 +167,8 @@ impl<'a> Drive<'a> {
                 None => {
                     let context = self.model.context_tokens();
                     let sessions = self.hold.agent.sessions();
-                    let (consent, stated) = sessions.consent_prompt(self.hold.id, context).await?;
-                    self.agreed = Some(stated);
+                    let (consent, asked) = sessions.consent_prompt(self.hold.id, context).await?;
+                    self.agreed = Some(asked);
                     SessionEvent::Begun { consent }
                 }
             };
@@ -250,8 +251,8 @@ impl<'a> Drive<'a> {
                 });
             }
             SessionAction::Open => {
-                let sessions = agent.sessions();
-                let opened = sessions.open(id, self.model.context_tokens(), self.agreed);
+                let (sessions, context) = (agent.sessions(), self.model.context_tokens());
+                let opened = sessions.open(id, context, self.agreed.as_ref());
                 return Ok(self.opened(opened.await?, observer).await?.into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
