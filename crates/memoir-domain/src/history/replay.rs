@@ -53,9 +53,8 @@ impl ReplayMismatch {
 /// The earliest one by the log; those without a record come last.
 fn first(mismatches: impl IntoIterator<Item = ReplayMismatch>) -> Result<(), ReplayMismatch> {
     let mut first = None;
-    for mismatch in mismatches {
-        keep_first(&mut first, mismatch);
-    }
+    let mismatches = mismatches.into_iter();
+    mismatches.for_each(|mismatch| keep_first(&mut first, mismatch));
     first.map_or(Ok(()), Err)
 }
 
@@ -321,8 +320,16 @@ impl Replay {
         after: &Memory,
     ) -> Result<(), ReplayMismatch> {
         // A summary that a session rewrote under `off` is an original until that is undone (SPEC 3.14, 3.19).
-        let is_summary_again = record.action.undoes() && after.is_summary;
-        if !before.is_original() || after.shredded_at.is_some() || is_summary_again {
+        if record.action.undoes() && (before.is_summary || after.is_summary) {
+            if let Some(removed) = self.removed_off.get_mut(&before.number) {
+                removed.is_discarded = false;
+                if after.is_summary || removed.return_to(after).is_none() {
+                    removed.rewritten = 0;
+                }
+            }
+            return Ok(());
+        }
+        if !before.is_original() || after.shredded_at.is_some() {
             return Ok(());
         }
         let mismatch = |problem: &str| {

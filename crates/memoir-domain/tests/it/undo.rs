@@ -108,6 +108,33 @@ fn spec_3_19_a_summary_does_not_return_without_a_source() {
     world.check_replay();
 }
 
+/// A summary in a session under `off`, which rewrote it.
+fn rewritten() -> (World, u64) {
+    let mut world = session();
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.complete();
+    world.set(Field::LossGuard, "off");
+    world.open(Mode::Full);
+    assert_eq!(world.update(summary, &padding(600))["type"], "updated");
+    (world, summary)
+}
+
+#[test]
+fn spec_3_12_what_a_rolled_back_session_took_under_off_is_not_counted() {
+    let (mut world, summary) = rewritten();
+    let rewritten = world.now;
+    world.update(summary, &padding(500));
+    assert_eq!(world.check_replay().removed_off, 1);
+    let taken = world.now;
+    world.roll_back();
+    assert!(world.memory(summary).is_summary);
+    assert_eq!(world.check_replay().removed_off, 0);
+    for (time, removed_off) in [(taken, 1), (rewritten, 0), (taken, 1)] {
+        assert!(world.rewind(time));
+        assert_eq!(world.check_replay().removed_off, removed_off);
+    }
+}
+
 #[test]
 fn spec_3_15_an_undo_after_the_end_is_followed_by_no_immediate_session() {
     let settings = [
