@@ -156,7 +156,9 @@ pub(crate) fn end_session(
 ) -> EndedByRollback {
     let active = draft.changes().iter().filter_map(Change::before);
     let active = active.filter(|memory| memory.is_active());
-    let not_left: BTreeSet<Number> = active.map(|memory| memory.number).collect();
+    let active: BTreeSet<Number> = active.map(|memory| memory.number).collect();
+    // Of each memory that the history touches, those under it are given.
+    let not_left = &active - &touched(history);
     // The edit that tripped the breaker is in the draft alone, and is undone with the rest.
     for change in draft.changes() {
         // The store has the state before the tripping edit; the undo begins with the state after it.

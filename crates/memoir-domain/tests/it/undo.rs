@@ -120,6 +120,19 @@ fn rewritten() -> (World, u64) {
 }
 
 #[test]
+fn spec_3_19_a_rewritten_summary_does_not_return_without_a_source_where_the_breaker_trips() {
+    let (mut world, summary) = rewritten();
+    world.promote(2).unwrap();
+    world.promote(3).unwrap();
+    world.update(summary, "tea");
+    let session = world.last_session();
+    assert_eq!(session.end_reason, Some(EndReason::BreakerRemoved));
+    assert!(!world.memory(summary).is_active());
+    assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
+    world.check_replay();
+}
+
+#[test]
 fn spec_3_12_what_a_rolled_back_session_took_under_off_is_not_counted() {
     let (mut world, summary) = rewritten();
     let rewritten = world.now;
