@@ -68,19 +68,13 @@ impl<'a> Arguments<'a> {
         self.read(name, Value::as_str, "must be a text")
     }
 
-    /// A text that may be blank; `None` where it is absent or null.
-    pub(crate) fn whole_text(&self, name: &'static str) -> Result<Option<&'a str>, Invalid> {
+    /// A text that must be there, and may be blank.
+    pub(crate) fn needed(&self, name: &'static str) -> Result<&'a str, Invalid> {
         match self.0.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
+            None | Some(Value::Null) => Err(Invalid::new(name, "is missing")),
+            Some(Value::String(text)) => Ok(text),
             Some(_) => Err(Invalid::new(name, "must be a text")),
         }
-    }
-
-    /// A text that must be there.
-    pub(crate) fn needed(&self, name: &'static str) -> Result<&'a str, Invalid> {
-        self.whole_text(name)?
-            .ok_or_else(|| Invalid::new(name, "is missing"))
     }
 
     /// Words such as tags; none where they are absent, null or blank.
@@ -107,9 +101,9 @@ impl<'a> Arguments<'a> {
         texts.ok_or_else(|| Invalid::new(name, "must be a list of texts"))
     }
 
-    /// Whether an argument is there, null or not.
-    pub(crate) fn is_given(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+    /// An argument as it is there, null or not; `None` where it is absent.
+    pub(crate) fn given(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name)
     }
 
     /// Whether an argument is there, and neither null nor blank.

@@ -9,6 +9,7 @@ use memoir_app::{
 use memoir_domain::{
     PrivateText, Timestamp,
     agent::Field,
+    authoring::given_text,
     memory::{Invalid, Kind},
     recall::RecallQuery,
     session::Mode,
@@ -442,14 +443,17 @@ async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Va
     let wanted = (
         arguments.flag("undo")?,
         arguments.flag("default")?,
-        arguments.is_given("value"),
+        // Null and a blank beside another one leave it out: models fill every argument that the schema names.
+        arguments.is_set("value"),
     );
-    let (set, warnings) = match wanted {
-        (true, false, false) => (agent.undo_own_setting(field).await?, Vec::new()),
-        (false, true, false) => agent.author(field, None).await?,
-        // A value of null returns to the default too.
-        (false, false, true) => agent.author(field, arguments.whole_text("value")?).await?,
-        (false, false, false) => {
+    let (set, warnings) = match (wanted, arguments.given("value")) {
+        ((true, false, false), _) => (agent.undo_own_setting(field).await?, Vec::new()),
+        ((false, true, false), _) => agent.author(field, None).await?,
+        ((false, false, _), Some(value)) => {
+            let value = given_text(field, value)?;
+            agent.author(field, value.as_deref()).await?
+        }
+        ((false, false, _), None) => {
             let problem = "is missing; give a text, or `default: true` for the default";
             return Err(Invalid::new("value", problem).into());
         }

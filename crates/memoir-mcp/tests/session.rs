@@ -222,9 +222,24 @@ async fn spec_2_7_a_setting_returns_to_its_default() {
     value.has(json!({"value": 0.9, "is_default": false}));
     let value = set(json!({"field": field, "default": true})).await;
     assert_eq!(value["is_default"], true);
-    set(json!({"field": field, "value": "0.9"})).await;
+    // As it is shown, a read value can be sent back.
+    let value = set(json!({"field": field, "value": 0.9})).await;
+    value.has(json!({"value": 0.9, "is_default": false}));
     let value = set(json!({"field": field, "value": null})).await;
     assert_eq!(value["is_default"], true);
+    // Beside another argument nothing is no value.
+    for nothing in [json!(null), json!(" ")] {
+        let undone = json!({"field": field, "value": nothing, "default": false, "undo": true});
+        assert_eq!(set(undone).await["value"], 0.9);
+        let default = json!({"field": field, "value": nothing, "default": true, "undo": false});
+        assert_eq!(set(default).await["is_default"], true);
+    }
+    for wrong in [json!(true), json!(["0.9"]), json!(" ")] {
+        let refused = set(json!({"field": field, "value": wrong})).await;
+        assert_eq!(refused["code"], "invalid_argument", "{wrong}");
+    }
+    let number = set(json!({"field": "system_prompt", "value": 5})).await;
+    assert_eq!(number["code"], "invalid_argument");
 }
 
 #[tokio::test]

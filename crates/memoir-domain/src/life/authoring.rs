@@ -4,7 +4,10 @@
 //! text. Where a value was set before, such a text is refused with the reason; the same text within the hour confirms
 //! it. Only the record keeps the question.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     agent::{self, Agent, Field, Settings},
@@ -64,6 +67,23 @@ pub enum Authored {
     Set(Box<Decision>),
     /// It is not set; the question is on the record.
     Questioned(Doubt, Box<Decision>),
+}
+
+/// The text of a new value, for [`author`]; `None` for null, which returns to the default. A share may be a number, as it
+/// is shown, so that a read value can be sent back.
+///
+/// # Errors
+/// It is of another type.
+pub fn given_text(field: Field, value: &Value) -> Result<Option<Cow<'_, str>>, Invalid> {
+    let problem = "must be a text, or null for the default";
+    Ok(match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.into()),
+        Value::Number(share) if field == Field::RefinementThreshold => {
+            Some(share.to_string().into())
+        }
+        _ => return Err(Invalid::new("value", problem)),
+    })
 }
 
 /// Sets one of the agent's own settings. `questions` are the records of recent questions.

@@ -2,9 +2,12 @@
 
 use axum::response::{IntoResponse, Response};
 use memoir_app::OwnSetting;
-use memoir_domain::{PrivateJson, PrivateText, agent::Field, authoring::RecordedSetting};
+use memoir_domain::{
+    PrivateJson, PrivateText,
+    agent::Field,
+    authoring::{RecordedSetting, given_text},
+};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
@@ -94,22 +97,8 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
-    let number;
-    let text = match value.expose() {
-        Value::Null => None,
-        Value::String(text) => Some(text.as_str()),
-        // As it is shown, so that a read value can be sent back.
-        Value::Number(share) if field == Field::RefinementThreshold => {
-            number = share.to_string();
-            Some(number.as_str())
-        }
-        _ => {
-            return Err(Problem::invalid(
-                "value: must be a text, or null for the default",
-            ));
-        }
-    };
-    let (set, warnings) = own.author(field, text).await?;
+    let text = given_text(field, value.expose()).map_err(memoir_app::Error::from)?;
+    let (set, warnings) = own.author(field, text.as_deref()).await?;
     Ok(shown(set, field, warnings))
 }
 
