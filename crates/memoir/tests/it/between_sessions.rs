@@ -378,6 +378,8 @@ fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
     undone.omits("Wren");
     let items = installation.json(&list)["items"].clone();
     assert_eq!(items[0]["value"], "I am Wren.");
+    // In an open installation the owner acts, and no administrator (SPEC 3.4).
+    assert_eq!(items[0]["actor"]["kind"], "owner");
     for field in ["model", "nothing"] {
         installation.refused(&["agent", "history", "wren", field]);
     }

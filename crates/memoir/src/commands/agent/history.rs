@@ -67,7 +67,7 @@ fn line(field: Field, version: &RecordedSetting) -> String {
 pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
-    let actor = installation.actor(&agent).await?;
+    let actor = installation.owner_or_actor(&agent).await?;
     let is_undone = agent.settings().undo_setting(field, &actor).await?;
     if global.json {
         let done: Value = json!({"field": field.as_str(), "undone": is_undone});
