@@ -965,7 +965,8 @@ pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
 
 fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
     // A list in JSON may hold a comma in a tag, which the short form cannot.
-    let list: Vec<String> = if raw.trim_start().starts_with('[') {
+    let is_json = raw.trim_start().starts_with('[');
+    let list: Vec<String> = if is_json {
         serde_json::from_str(raw).map_err(|_| {
             Invalid::new(
                 "immutable_tags",
@@ -985,6 +986,12 @@ fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
         field: "immutable_tags",
         ..error
     })?;
+    if tags.is_empty() && !is_json {
+        return Err(Invalid::new(
+            "immutable_tags",
+            "is empty; give tags such as `voice, audio`, or `[]` for none",
+        ));
+    }
     Ok(tags.iter().map(str::to_owned).collect())
 }
 
@@ -1042,6 +1049,10 @@ mod tests {
             );
         }
         assert!(set("system_prompt", Some("  ")).is_err());
+        for blank in ["", " ", ","] {
+            assert!(set("immutable_tags", Some(blank)).is_err());
+        }
+        assert!(set("immutable_tags", Some("[]")).is_ok());
         assert!(set("core_token_budget", Some("0")).is_err());
         assert!(set("loss_guard", Some("loud")).is_err());
         assert!(

@@ -88,7 +88,7 @@ fn spec_2_2_no_export_brings_a_setting_that_could_not_be_set() {
         world.set(field, value);
     }
     assert!(traveller(&world).check().is_ok());
-    world.set(Field::ImmutableTags, "");
+    world.set(Field::ImmutableTags, "[]");
     assert!(traveller(&world).check().is_ok(), "no tags at all");
 
     let mut long = traveller(&world);
