@@ -25,6 +25,11 @@ pub trait StoreWatch: Send + Sync {
         Ok(())
     }
 
+    /// Before a lease is renewed: may refuse it.
+    fn renew(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Before it: may alter it, refuse it, or never return, as where the process ends.
     async fn begin(&self, _commit: &mut Commit) -> Result<()> {
         self.alive().await;
@@ -258,6 +263,7 @@ pass_on! {
         holder: u64,
         until: Timestamp,
     ) -> Result<bool> {
+        self.watch.renew()?;
         self.inner.renew_lease(scope, session, holder, until).await
     }
 

@@ -1,13 +1,19 @@
 //! Sessions that wait for a worker, and workers that stop or die (SPEC 3.2, 3.16, 3.18).
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use memoir_app::{
-    Error, SessionFacts,
+    Error, InstallationSettings, SessionFacts,
     sessions::{LeasedSession, Progress, RefineOptions},
 };
 use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
-use memoir_testkit::Turn;
+use memoir_testkit::{StoreWatch, Turn, WatchedStore};
 use serde_json::json;
 
 use crate::installation::{
@@ -342,6 +348,50 @@ async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
     assert_eq!(closed.recv().unwrap(), 0);
+}
+
+/// Refuses to renew a lease, so many times.
+struct Unrenewed {
+    refused: u32,
+    asked: AtomicU32,
+}
+
+impl StoreWatch for Unrenewed {
+    fn renew(&self) -> memoir_store::Result<()> {
+        match self.asked.fetch_add(1, Ordering::Relaxed) < self.refused {
+            true => Err(memoir_store::Error::Busy),
+            false => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_3_2_a_store_that_fails_for_less_than_a_lease_ends_no_session() {
+    let driven = async |refused: u32, lease: Duration, turns: [Turn; 2]| {
+        let inner = Arc::new(memoir_store_sqlite::SqliteStore::in_memory().unwrap());
+        let watch = Unrenewed {
+            refused,
+            asked: AtomicU32::new(0),
+        };
+        let store = Arc::new(WatchedStore::new(inner, Arc::new(watch)));
+        let settings = InstallationSettings {
+            lease,
+            ..settings()
+        };
+        let wren = TestAgent::on(store, &MEMORIES, settings).await;
+        queued(&wren).await;
+        wren.script(turns);
+        let taken = take(&wren).await.unwrap();
+        taken.drive(&mut |_| {}).await
+    };
+    // The first renewal is due as soon as the model lets the worker wait.
+    let late = Turn::Slow(Duration::from_millis(10), Box::new(Turn::text("yes")));
+    let lease = Duration::from_secs(30);
+    let session = driven(1, lease, [late, complete()]).await.unwrap();
+    assert_eq!(session.state, State::Completed);
+    let lease = Duration::from_millis(60);
+    let lapsed = driven(u32::MAX, lease, [Turn::Never, Turn::Never]).await;
+    assert_eq!(lapsed.unwrap_err().code(), "busy");
 }
 
 #[tokio::test]

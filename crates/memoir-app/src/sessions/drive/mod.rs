@@ -108,7 +108,8 @@ impl Hold {
     async fn during<T>(&self, work: impl Future<Output = T>) -> Result<Option<T>> {
         // A third, so that one renewal may be lost and the next one still comes in time. The first tick is immediate:
         // an old lease is renewed before the call.
-        let mut beat = tokio::time::interval(self.agent.memoir.settings.lease / 3);
+        let lease = self.agent.memoir.settings.lease;
+        let (mut beat, mut renewed_at) = (tokio::time::interval(lease / 3), Instant::now());
         tokio::pin!(work);
         loop {
             tokio::select! {
@@ -116,11 +117,14 @@ impl Hold {
                 // lease that expired in the same moment. The commit then finds out whether the session is still ours.
                 biased;
                 done = &mut work => return Ok(Some(done)),
-                _ = beat.tick() => {
-                    // A store failure here ends the run with its error. The session stays as it is until its lease
-                    // lapses, and is then closed with its edits.
-                    if !self.renew().await? {
-                        return Ok(None);
+                _ = beat.tick() => match self.renew().await {
+                    Ok(true) => renewed_at = Instant::now(),
+                    Ok(false) => return Ok(None),
+                    // A store that fails for as long as a lease lasts ends the run. The session stays as it is until its
+                    // lease lapses, and is then closed with its edits.
+                    Err(error) if renewed_at.elapsed() >= lease => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(session = %self.id, %error, "a lease was not renewed; it is tried again");
                     }
                 }
             }
