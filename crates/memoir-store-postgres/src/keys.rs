@@ -191,7 +191,13 @@ impl PostgresKeys {
         let mut seen = self.seen.lock();
         // Of two responses that cross, the older one is ignored. The time counts from the request and not from the
         // response: the generation may have been read at any moment in between, the earliest of which must count.
-        if seen.is_none_or(|seen| (generation, asked_at) > (seen.generation, seen.asked_at)) {
+        let is_newer = |seen: SeenGeneration| {
+            // A standby that took over without the last changes counts fewer of them. It is believed once the response
+            // before it is outdated; otherwise each look-up would be a request until it had counted as many.
+            let is_outdated = asked_at.saturating_duration_since(seen.asked_at) >= FRESH;
+            is_outdated || (generation, asked_at) > (seen.generation, seen.asked_at)
+        };
+        if seen.is_none_or(is_newer) {
             *seen = Some(SeenGeneration {
                 generation,
                 asked_at,

@@ -115,6 +115,25 @@ fn spec_5_4_a_key_store_with_a_trigger_is_not_changed() {
     assert_eq!(found.digest_key(), made.digest_key());
 }
 
+/// A standby that took over without the last change counts fewer of them.
+#[test]
+fn spec_5_4_a_key_store_that_counts_fewer_changes_is_asked_no_more_often() {
+    let database = or_skip!(key_database());
+    let (store, _) = unlocked(&database);
+    store.create(scope(), now()).unwrap();
+    database.query("UPDATE master SET generation = generation - 1");
+    let begun = std::time::Instant::now();
+    while store.cached(scope()).unwrap().is_some() {
+        assert!(begun.elapsed().as_secs() < 10, "it is used for ever");
+    }
+    // Several times, since a look-up is relied on for half a second only.
+    let is_relied_on = (0..10).any(|_| {
+        store.key(scope()).unwrap().unwrap();
+        store.cached(scope()).unwrap().is_some()
+    });
+    assert!(is_relied_on);
+}
+
 #[test]
 fn spec_5_4_a_process_that_cannot_reach_the_key_store_uses_no_key() {
     let database = or_skip!(key_database());
