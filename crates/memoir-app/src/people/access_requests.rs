@@ -1,7 +1,10 @@
 //! Access requests to an agent, its decisions, and the end of its grants (SPEC 5.2, 5.5, 4.4). Reading under a grant is
 //! in `shown/`.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -24,9 +27,12 @@ use crate::{
 };
 
 /// What this process knows of the grants in use: how long each may still be used by the monotonic clock, and how far
-/// the log was read for each.
+/// the log was read for each. And those that last until they are revoked, as far as they were looked for.
 #[derive(Debug, Default)]
-pub(crate) struct GrantsInUse(Mutex<HashMap<AccessRequestId, GrantInUse>>);
+pub(crate) struct GrantsInUse(
+    Mutex<HashMap<AccessRequestId, GrantInUse>>,
+    Mutex<HashSet<AccessRequestId>>,
+);
 
 #[derive(Debug, Clone, Copy)]
 struct GrantInUse {
@@ -657,20 +663,43 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn expire_access(&self) -> Result<usize> {
+        let open = self.store.open_access().await?;
+        let present: HashSet<AccessRequestId> = open.iter().map(|open| open.id).collect();
+        let standing = &self.state::<GrantsInUse>().1;
+        standing.lock().retain(|id| present.contains(id));
         let mut ended = 0;
-        for open in self.store.open_access().await? {
-            // The end of a grant depends on more than the clock.
-            if open.state == AccessState::Asked && open.expires_at > self.now() {
-                continue;
-            }
-            match self.handle(open.scope).grants().end_if_over(open.id).await {
-                Ok(request) => ended += usize::from(!request.state.is_open()),
+        for open in open {
+            match self.end_if_expired(&open).await {
+                Ok(has_ended) => ended += usize::from(has_ended),
                 Err(error) => {
                     tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "an access request was not ended");
                 }
             }
         }
         Ok(ended)
+    }
+
+    /// Ends a request where it has expired. Returns whether it did.
+    async fn end_if_expired(&self, open: &OpenAccess) -> Result<bool> {
+        let standing = &self.state::<GrantsInUse>().1;
+        let is_asked = open.state == AccessState::Asked;
+        let is_known = standing.lock().contains(&open.id);
+        if is_known || is_asked && open.expires_at > self.now() {
+            return Ok(false);
+        }
+        if !is_asked {
+            // Without the log, which may have grown for years since a grant that lasts until it is revoked.
+            let row = self.store.access_request(open.scope, open.id).await?;
+            let request = row.as_ref().map(codec::listed_access_request).transpose()?;
+            if request.is_some_and(|request| request.kind.name().is_standing(request.state)) {
+                standing.lock().insert(open.id);
+                return Ok(false);
+            }
+        }
+        // The end of a grant depends on more than the clock.
+        let agent = self.handle(open.scope);
+        let request = agent.grants().end_if_over(open.id).await?;
+        Ok(!request.state.is_open())
     }
 }
 
