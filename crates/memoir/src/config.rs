@@ -757,10 +757,14 @@ mod tests {
             url = 'https://a.b/'; secret = 'canary' | unknown field `secret`",
         );
         let cases = cases.map(|[more, expected]| (hook(&more.replace("; ", "\n")), expected));
-        let twice = hook("url = 'https://example.com/canary'").repeat(2);
+        let one = hook("url = 'https://example.com/canary'");
+        // One receiver, of whose notices each would drop those of the other's accounts (SPEC 6.2).
+        let alike = one.clone() + &hook("url = 'HTTPS://Example.com:443/canary'");
+        let twice = one.repeat(2);
         let secret = "[[webhooks]]\nurl = 'https://a.b/'\nsecret_env = 'whsec_canary'".to_owned();
         for (text, expected) in cases.chain([
             (twice, "number 2: `url` is that of another"),
+            (alike, "number 2: `url` is that of another"),
             (secret, "number 1: `secret_env` must be the name"),
         ]) {
             let problem = Config::parse(&text).unwrap_err();

@@ -2,6 +2,7 @@
 
 use memoir_app::{Examination, Severity};
 use memoir_service::{Webhook, WebhookProblem};
+use reqwest::Url;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -44,6 +45,11 @@ impl WebhookSection {
         })
     }
 
+    /// Its address as the database knows the receiver, however it is written.
+    fn address(&self) -> Option<Url> {
+        self.url.trim().parse().ok()
+    }
+
     fn check(&self) -> Result<(), String> {
         Webhook::check_target(&self.url, self.allow_private)
             .map_err(|problem| problem.to_string())?;
@@ -77,7 +83,7 @@ pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSectio
         section.check().map_err(name)?;
         if sections[..place]
             .iter()
-            .any(|other| other.url == section.url)
+            .any(|other| other.address() == section.address())
         {
             return Err(name("`url` is that of another one".to_owned()));
         }
