@@ -4,7 +4,7 @@ use memoir_store::{
     Access, AgentQuery, CountAndTokens, Error, Fleet, MemoryPage, Store, StoredText,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
-use memoir_store_postgres::{MIGRATIONS, PostgresStore};
+use memoir_store_postgres::{MIGRATIONS, Migration, PostgresStore};
 
 use crate::common;
 
@@ -26,6 +26,22 @@ async fn a_database_that_waits_for_migrations_is_not_opened() {
     assert_eq!(run, MIGRATIONS.len().to_string());
     assert!(store.migrate().await.unwrap().is_empty());
     PostgresStore::open(&database.url).await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_6_2_a_migration_that_the_server_does_not_understand_is_not_entered() {
+    let database = or_skip!(common::database());
+    let store = common::migrated(&database.url).await;
+    let strange = Migration {
+        number: MIGRATIONS.len() as i64 + 1,
+        name: "strange",
+        sql: "CREATE TABEL later (id bigint)",
+    };
+    let all = [MIGRATIONS, std::slice::from_ref(&strange)].concat().leak();
+    let refused = store.migrate_to(all).await.unwrap_err().to_string();
+    assert!(refused.contains("42601"), "{refused}");
+    let last = database.query("SELECT max(number) FROM memoir_migrations");
+    assert_eq!(last, MIGRATIONS.len().to_string());
 }
 
 #[tokio::test]
