@@ -378,7 +378,13 @@ impl Fleet for PostgresStore {
         }
         // Each of them is one row.
         let statements = [
-            of_agents!("count(*)", "memories", "memories.shredded_at IS NULL"),
+            // By the two indexes that hold nothing but what is counted: a shredded memory is discarded.
+            of_agents!("count(*)", "memories", "memories.discarded_at IS NULL"),
+            of_agents!(
+                "count(*)",
+                "memories",
+                "memories.discarded_at IS NOT NULL AND memories.shredded_at IS NULL"
+            ),
             of_agents!(
                 "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
                 "audit_records",
@@ -403,10 +409,11 @@ impl Fleet for PostgresStore {
                 "transcript_messages.state = 'pending'"
             ),
         ];
-        let [memories, log_bytes, driven, handed, waiting] =
+        let [active, discarded, log_bytes, driven, handed, waiting] =
             self.connections.read_each(account, statements).await?;
+        let [active, discarded] = [active, discarded].map(|counts| first(&counts, counted));
         Ok(StoredUsage {
-            memories: first(&memories, counted)?.unwrap_or_default(),
+            memories: active?.unwrap_or_default() + discarded?.unwrap_or_default(),
             log_bytes: first(&log_bytes, counted)?.unwrap_or_default(),
             handed_bytes: first(&handed, counted)?.unwrap_or_default(),
             waiting: first(&waiting, decode::message_counts)?.unwrap_or_default(),

@@ -84,6 +84,8 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
     let uncounted = uncounted.await;
     assert_eq!(uncounted.row_counts, None);
     assert_eq!(uncounted.memories, author.memories(context(19)).await);
+    // A shredded one takes no room (SPEC 4.4).
+    author.save(vec![shredded(memory(13))]).await;
     let scope = author.scope();
     for (agent, memories) in [(Some(scope.agent), 12), (None, 14)] {
         let usage = store.usage(scope.account, agent, at(0)).await.unwrap();
