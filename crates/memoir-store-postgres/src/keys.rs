@@ -222,7 +222,7 @@ impl PostgresKeys {
         ];
         all.extend(statements);
         let written = self.wait(async {
-            match self.connections.write(Reach::Fleet, &all).await {
+            match self.connections.write_once_begun(&all).await {
                 Err(fault) if fault.is_unmet(0) => Ok(Err(inconsistent(
                     "master",
                     "a trigger or a rule in its schema was added outside Memoir",
@@ -342,7 +342,7 @@ impl KeyRows for PostgresKeys {
         statements.extend(contents.log.as_ref().map(add_log));
         statements.extend(contents.closing.as_ref().map(set_closing));
         self.wait(async {
-            match self.connections.write(Reach::Fleet, &statements).await {
+            match self.connections.write_once_begun(&statements).await {
                 // Another process filled it at the same time, and its content remains. Opening it next finds which
                 // master key it needs.
                 Err(fault) if fault.is_unmet(0) => Ok(()),

@@ -462,6 +462,20 @@ impl Connections {
             .await
     }
 
+    /// As [`Connections::write`], in tables without policies. There each statement would write by itself if the one that
+    /// begins the transaction were refused: they are sent once it has begun.
+    pub(crate) async fn write_once_begun(
+        &self,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, StatementFault> {
+        let mut connection = self.take().await?;
+        let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
+        connection.send(Some(&opening), &[], None).await?;
+        let answers = connection.send(None, statements, Some("COMMIT")).await?;
+        connection.restore();
+        Ok(answers)
+    }
+
     async fn transaction(
         &self,
         reach: Reach,

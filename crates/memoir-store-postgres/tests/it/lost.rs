@@ -9,8 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use memoir_domain::Timestamp;
 use memoir_store::{Access, AgentQuery, Commits, Error, Fleet, Store, StoredText};
-use memoir_store_postgres::PostgresStore;
+use memoir_store_postgres::{PostgresKeys, PostgresStore};
+use memoir_vault::{Error as KeyError, MasterKey, MasterSource, unlock_rows};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},
@@ -252,6 +254,25 @@ async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_writte
         between.breaks.store(NOWHERE, Ordering::SeqCst);
         store.commit(decision(1)).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_4_of_a_change_of_keys_whose_transaction_is_not_begun_nothing_is_written() {
+    let database = or_skip!(common::database());
+    let straight = PostgresKeys::at(&database.url, None).unwrap();
+    straight.migrate().unwrap();
+    let between = Between::new(&database);
+    let master = MasterSource::Given(MasterKey::generate().unwrap());
+    let rows = PostgresKeys::open(&between.url, None).unwrap();
+    let keys = unlock_rows(&master, Box::new(rows), false).unwrap();
+    let now = Timestamp::from_microseconds(1).unwrap();
+    keys.create(scope(), now).unwrap();
+    between.breaks.store(REFUSING, Ordering::SeqCst);
+    let refused = keys.destroy(scope(), now).unwrap_err();
+    assert!(matches!(refused, KeyError::Busy), "{refused:?}");
+    assert_eq!(database.query("SELECT count(wrapped) FROM agent_keys"), "1");
+    between.breaks.store(NOWHERE, Ordering::SeqCst);
+    assert!(keys.destroy(scope(), now).unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
