@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::Serialize
 use crate::{
     agent::schedule::RefinementSchedule,
     ids::AgentId,
-    memory::{Invalid, Kind, Memory, Number, Tally, is_single_line, parse_text},
+    memory::{Invalid, Kind, Memory, Number, Tags, Tally, is_single_line, parse_text},
     text::{
         fold,
         private::{PrivateJson, PrivateText},
@@ -298,12 +298,8 @@ impl Settings {
 
     /// The effective immutable tags, as set.
     pub fn effective_immutable_tags(&self) -> Vec<String> {
-        self.immutable_tags.clone().unwrap_or_else(|| {
-            DEFAULT_IMMUTABLE_TAGS
-                .iter()
-                .map(|&tag| tag.to_owned())
-                .collect()
-        })
+        let default = || DEFAULT_IMMUTABLE_TAGS.map(str::to_owned).into();
+        self.immutable_tags.clone().unwrap_or_else(default)
     }
 
     /// The effective immutable tags, folded, for comparing.
@@ -631,34 +627,6 @@ pub fn fold_name(name: &str) -> String {
     fold(name)
 }
 
-wire_names! {
-    /// One setting, by its wire name.
-    #[expect(missing_docs, reason = "the names are those of the wire")]
-    pub enum Field {
-        Name = "name",
-        Model = "model",
-        SystemPrompt = "system_prompt",
-        ReflectionPrompt = "reflection_prompt",
-        MemoryReflectionPrompt = "memory_reflection_prompt",
-        RefinementPrompt = "refinement_prompt",
-        RefinementThreshold = "refinement_threshold",
-        CoreTokenBudget = "core_token_budget",
-        RefinementTriggerTokens = "refinement_trigger_tokens",
-        ImmutableTags = "immutable_tags",
-        DuplicateMatch = "duplicate_match",
-        LossGuard = "loss_guard",
-        RefinementSchedule = "refinement_schedule",
-        RefinementMode = "refinement_mode",
-        ContextJournalTokens = "context_journal_tokens",
-        ContextCoreTokens = "context_core_tokens",
-        NearDuplicates = "near_duplicates",
-        ReasoningEffort = "reasoning_effort",
-        AnswerTokens = "answer_tokens",
-        Paused = "paused",
-        Active = "active",
-    }
-}
-
 impl Field {
     /// Whether an agent can set it for itself (SPEC 2.7); its loss guard to a stricter one only (SPEC 3.14).
     pub fn is_own(self) -> bool {
@@ -705,9 +673,20 @@ impl FromStr for Field {
     }
 }
 
-/// Reading and writing a setting as JSON, from the table of those that are stored under their own names.
-macro_rules! json_of_settings {
-    ($($field:ident: $place:ident,)+) => {
+/// Defines the settings by the table of those that are stored under their own names: the place of each, its wire name,
+/// and what reads it from text, with anything that this takes beside the field and the text.
+macro_rules! settings {
+    ($($place:ident: $field:ident = $wire:literal by $parse:ident $(($with:expr))?,)+) => {
+        wire_names! {
+            /// One setting, by its wire name.
+            #[expect(missing_docs, reason = "the names are those of the wire")]
+            pub enum Field {
+                Name = "name",
+                $($field = $wire,)+
+                Active = "active",
+            }
+        }
+
         /// The value of a setting, as JSON; `null` means the default.
         pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
             use serde_json::json;
@@ -735,29 +714,53 @@ macro_rules! json_of_settings {
             }
             Ok(())
         }
+
+        /// Sets one setting from text, as by the command line and agents; `None` returns to the default.
+        ///
+        /// # Errors
+        /// A value that does not have the setting's form or is over its limit; a blank one counts as such (SPEC 2.7).
+        pub fn set_field(
+            name: &mut String,
+            settings: &mut Settings,
+            field: Field,
+            value: Option<&str>,
+        ) -> Result<(), Invalid> {
+            match field {
+                Field::Name => {
+                    let raw = value.ok_or_else(|| Invalid::new("name", "has no default; give a name"))?;
+                    *name = parse_name(raw)?;
+                }
+                Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
+                $(Field::$field => settings.$place = $parse(field, value $(, $with)?)?,)+
+            }
+            settings.unknown.remove(field.as_str());
+            Ok(())
+        }
     };
 }
 
-json_of_settings! {
-    Model: model,
-    SystemPrompt: system_prompt,
-    ReflectionPrompt: reflection_prompt,
-    MemoryReflectionPrompt: memory_reflection_prompt,
-    RefinementPrompt: refinement_prompt,
-    RefinementThreshold: refinement_threshold,
-    CoreTokenBudget: core_token_budget,
-    RefinementTriggerTokens: refinement_trigger_tokens,
-    ImmutableTags: immutable_tags,
-    DuplicateMatch: duplicate_match,
-    LossGuard: loss_guard,
-    RefinementSchedule: refinement_schedule,
-    RefinementMode: refinement_mode,
-    ContextJournalTokens: context_journal_tokens,
-    ContextCoreTokens: context_core_tokens,
-    NearDuplicates: near_duplicates,
-    ReasoningEffort: reasoning_effort,
-    AnswerTokens: answer_tokens,
-    Paused: paused,
+settings! {
+    model: Model = "model" by parse_model,
+    system_prompt: SystemPrompt = "system_prompt" by parse_prompt(SYSTEM_PROMPT_LIMIT),
+    reflection_prompt: ReflectionPrompt = "reflection_prompt" by parse_prompt(PROMPT_LIMIT),
+    memory_reflection_prompt: MemoryReflectionPrompt = "memory_reflection_prompt" by parse_prompt(PROMPT_LIMIT),
+    refinement_prompt: RefinementPrompt = "refinement_prompt" by parse_prompt(PROMPT_LIMIT),
+    refinement_threshold: RefinementThreshold = "refinement_threshold" by parse_threshold,
+    core_token_budget: CoreTokenBudget = "core_token_budget" by parse_tokens,
+    refinement_trigger_tokens: RefinementTriggerTokens = "refinement_trigger_tokens" by parse_tokens,
+    immutable_tags: ImmutableTags = "immutable_tags" by parse_immutable_tags,
+    duplicate_match: DuplicateMatch = "duplicate_match" by parse_choice("`exact` or `ignore_case`"),
+    loss_guard: LossGuard = "loss_guard" by parse_choice("`archive`, `refuse` or `off`"),
+    refinement_schedule: RefinementSchedule = "refinement_schedule" by parse_schedule,
+    refinement_mode: RefinementMode = "refinement_mode" by parse_choice("`full` or `dedup_only`"),
+    context_journal_tokens: ContextJournalTokens = "context_journal_tokens" by parse_tokens,
+    context_core_tokens: ContextCoreTokens = "context_core_tokens" by parse_tokens,
+    near_duplicates: NearDuplicates = "near_duplicates" by parse_flag,
+    reasoning_effort: ReasoningEffort = "reasoning_effort" by parse_choice(
+        "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`"
+    ),
+    answer_tokens: AnswerTokens = "answer_tokens" by parse_tokens,
+    paused: Paused = "paused" by parse_paused,
 }
 
 /// The value of a setting as text, as [`set_field`] takes it; `None` means the default.
@@ -807,77 +810,28 @@ fn read_value<T: serde::de::DeserializeOwned>(
         .map_err(|_| Invalid::new(field.as_str(), "has a value that this setting cannot have"))
 }
 
-/// Sets one setting from text, as by the command line and agents; `None` returns to the default.
-///
-/// # Errors
-/// A value that does not have the setting's form or is over its limit; a blank one counts as such (SPEC 2.7).
-pub fn set_field(
-    name: &mut String,
-    settings: &mut Settings,
+fn parse_prompt(
     field: Field,
     value: Option<&str>,
-) -> Result<(), Invalid> {
-    let prompt = |limit| {
-        value
-            .map(|raw| parse_text(field.as_str(), raw, limit))
-            .transpose()
-    };
-    match field {
-        Field::Name => {
-            let raw = value.ok_or_else(|| Invalid::new("name", "has no default; give a name"))?;
-            *name = parse_name(raw)?;
-        }
-        Field::Model => {
-            settings.model = value
-                .map(|raw| parse_text("model", raw, MODEL_LIMIT).map(PrivateText::into_exposed))
-                .transpose()?;
-        }
-        Field::SystemPrompt => settings.system_prompt = prompt(SYSTEM_PROMPT_LIMIT)?,
-        Field::ReflectionPrompt => settings.reflection_prompt = prompt(PROMPT_LIMIT)?,
-        Field::MemoryReflectionPrompt => settings.memory_reflection_prompt = prompt(PROMPT_LIMIT)?,
-        Field::RefinementPrompt => settings.refinement_prompt = prompt(PROMPT_LIMIT)?,
-        Field::RefinementThreshold => {
-            settings.refinement_threshold = value.map(parse_threshold).transpose()?
-        }
-        Field::CoreTokenBudget => settings.core_token_budget = parse_tokens(field, value)?,
-        Field::RefinementTriggerTokens => {
-            settings.refinement_trigger_tokens = parse_tokens(field, value)?
-        }
-        Field::ImmutableTags => {
-            settings.immutable_tags = value.map(parse_immutable_tags).transpose()?
-        }
-        Field::DuplicateMatch => {
-            settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
-        }
-        Field::LossGuard => {
-            settings.loss_guard = parse_choice(field, value, "`archive`, `refuse` or `off`")?
-        }
-        Field::RefinementSchedule => {
-            settings.refinement_schedule = value.map(str::parse).transpose()?
-        }
-        Field::RefinementMode => {
-            settings.refinement_mode = parse_choice(field, value, "`full` or `dedup_only`")?
-        }
-        Field::ContextJournalTokens => {
-            settings.context_journal_tokens = parse_tokens(field, value)?
-        }
-        Field::ContextCoreTokens => settings.context_core_tokens = parse_tokens(field, value)?,
-        Field::NearDuplicates => settings.near_duplicates = parse_flag(field, value)?,
-        Field::ReasoningEffort => {
-            let choices = "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`";
-            settings.reasoning_effort = parse_choice(field, value, choices)?
-        }
-        Field::AnswerTokens => settings.answer_tokens = parse_tokens(field, value)?,
-        Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
-        Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
-    }
-    settings.unknown.remove(field.as_str());
-    Ok(())
+    limit: usize,
+) -> Result<Option<PrivateText>, Invalid> {
+    let parse = |raw| parse_text(field.as_str(), raw, limit);
+    value.map(parse).transpose()
 }
 
-fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
+fn parse_model(field: Field, value: Option<&str>) -> Result<Option<String>, Invalid> {
+    let name = parse_prompt(field, value, MODEL_LIMIT)?;
+    Ok(name.map(PrivateText::into_exposed))
+}
+
+fn parse_threshold(_: Field, value: Option<&str>) -> Result<Option<Threshold>, Invalid> {
     // A non-number becomes NaN, which is no threshold; 0 would turn the breaker off (SPEC 2.7).
-    Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
+    let parse = |raw: &str| Threshold::new(raw.trim().parse().unwrap_or(f64::NAN));
+    value.map(parse).transpose()
+}
+
+fn parse_schedule(_: Field, value: Option<&str>) -> Result<Option<RefinementSchedule>, Invalid> {
+    value.map(str::parse).transpose()
 }
 
 /// The limits of a setting that is a number of tokens.
@@ -963,36 +917,26 @@ pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
     placeholders(prompt).any(|(_, found)| found == name)
 }
 
-fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
+fn parse_immutable_tags(field: Field, value: Option<&str>) -> Result<Option<Vec<String>>, Invalid> {
+    let Some(raw) = value else { return Ok(None) };
+    let field = field.as_str();
     // A list in JSON may hold a comma in a tag, which the short form cannot.
     let is_json = raw.trim_start().starts_with('[');
     let list: Vec<String> = if is_json {
-        serde_json::from_str(raw).map_err(|_| {
-            Invalid::new(
-                "immutable_tags",
-                "must be a list of tags, such as `voice, audio`",
-            )
-        })?
+        let wrong = |_| Invalid::new(field, "must be a list of tags, such as `voice, audio`");
+        serde_json::from_str(raw).map_err(wrong)?
     } else {
         raw.split(',').map(str::to_owned).collect()
     };
-    let tags = crate::memory::Tags::parse(
-        list.iter()
-            .map(String::as_str)
-            // A comma at the end leaves an empty text, which is no tag.
-            .filter(|tag| !tag.trim().is_empty()),
-    )
-    .map_err(|error| Invalid {
-        field: "immutable_tags",
-        ..error
-    })?;
+    // A comma at the end leaves an empty text, which is no tag.
+    let given = list.iter().filter(|tag| !tag.trim().is_empty());
+    let tags = Tags::parse(given.map(String::as_str));
+    let tags = tags.map_err(|error| Invalid { field, ..error })?;
     if tags.is_empty() && !is_json {
-        return Err(Invalid::new(
-            "immutable_tags",
-            "is empty; give tags such as `voice, audio`, or `[]` for none",
-        ));
+        let empty = "is empty; give tags such as `voice, audio`, or `[]` for none";
+        return Err(Invalid::new(field, empty));
     }
-    Ok(tags.iter().map(str::to_owned).collect())
+    Ok(Some(tags.iter().map(str::to_owned).collect()))
 }
 
 fn parse_flag(field: Field, value: Option<&str>) -> Result<Option<bool>, Invalid> {
@@ -1003,6 +947,10 @@ fn parse_flag(field: Field, value: Option<&str>) -> Result<Option<bool>, Invalid
             _ => Err(Invalid::new(field.as_str(), "must be `true` or `false`")),
         })
         .transpose()
+}
+
+fn parse_paused(field: Field, value: Option<&str>) -> Result<bool, Invalid> {
+    Ok(parse_flag(field, value)?.unwrap_or(false))
 }
 
 fn parse_choice<T: serde::de::DeserializeOwned>(
@@ -1030,23 +978,18 @@ mod tests {
         Ok(settings)
     }
 
+    fn refused(field: &str, value: &str) -> String {
+        set(field, Some(value)).unwrap_err().to_string()
+    }
+
     #[test]
     fn spec_2_7_values_arrive_as_text_and_a_blank_is_an_error() {
-        assert_eq!(
-            set("refinement_threshold", Some("0.85"))
-                .unwrap()
-                .effective_refinement_threshold()
-                .share(),
-            0.85
-        );
+        let settings = set("refinement_threshold", Some("0.85")).unwrap();
+        assert_eq!(settings.effective_refinement_threshold().share(), 0.85);
         for wrong in ["high", "", " ", "0", "1.01", "-1", "NaN", "inf"] {
-            let error = set("refinement_threshold", Some(wrong)).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .starts_with("refinement_threshold: must be"),
-                "{error}"
-            );
+            let error = refused("refinement_threshold", wrong);
+            let is_named = error.starts_with("refinement_threshold: must be");
+            assert!(is_named, "{error}");
         }
         assert!(set("system_prompt", Some("  ")).is_err());
         for blank in ["", " ", ","] {
@@ -1055,12 +998,7 @@ mod tests {
         assert!(set("immutable_tags", Some("[]")).is_ok());
         assert!(set("core_token_budget", Some("0")).is_err());
         assert!(set("loss_guard", Some("loud")).is_err());
-        assert!(
-            set("colour", Some("blue"))
-                .unwrap_err()
-                .to_string()
-                .contains("refinement_prompt")
-        );
+        assert!(refused("colour", "blue").contains("refinement_prompt"));
     }
 
     #[test]
@@ -1196,7 +1134,7 @@ mod tests {
             ("answer_tokens", "15", "16 to 1,000,000"),
             ("answer_tokens", "", "16 to 1,000,000"),
         ] {
-            let error = set(field, Some(wrong)).unwrap_err().to_string();
+            let error = refused(field, wrong);
             assert!(
                 error.starts_with(&format!("{field}: must be")) && error.contains(expected),
                 "{error}"
@@ -1241,18 +1179,13 @@ mod tests {
     #[test]
     fn spec_2_2_limits_are_named_with_the_size_given() {
         let long = "x".repeat(100_001);
-        let error = set("system_prompt", Some(&long)).unwrap_err().to_string();
-        assert!(
-            error.contains("100001") && error.contains("100000"),
-            "{error}"
-        );
-        let error = set("refinement_prompt", Some(&long[..10_001]))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("10001") && error.contains("10000"),
-            "{error}"
-        );
+        for (field, given, size, limit) in [
+            ("system_prompt", long.as_str(), "100001", "100000"),
+            ("refinement_prompt", &long[..10_001], "10001", "10000"),
+        ] {
+            let error = refused(field, given);
+            assert!(error.contains(size) && error.contains(limit), "{error}");
+        }
         assert!(parse_name(&"n".repeat(101)).unwrap_err().too_long);
         assert_eq!(fold_name("WREN"), fold_name("wren"));
         let id = "019a6f2e-4c1b-7d10-9b7a-2f4f3c5d6e7f";
@@ -1271,18 +1204,9 @@ mod tests {
             assert!(parse_name(name).is_err(), "{name:?}");
         }
         assert!(parse_name("019a6f2e-4c1b").is_ok());
-        assert_eq!(
-            set("immutable_tags", Some("voice, vow"))
-                .unwrap()
-                .effective_immutable_tags(),
-            ["voice", "vow"]
-        );
-        assert_eq!(
-            set("immutable_tags", Some("[]"))
-                .unwrap()
-                .immutable_tag_set()
-                .len(),
-            0
-        );
+        let tagged = set("immutable_tags", Some("voice, vow")).unwrap();
+        assert_eq!(tagged.effective_immutable_tags(), ["voice", "vow"]);
+        let untagged = set("immutable_tags", Some("[]")).unwrap();
+        assert!(untagged.immutable_tag_set().is_empty());
     }
 }
