@@ -248,10 +248,9 @@ impl Error {
             | Self::NoUser(_)
             | Self::NoAccessRequest(_)
             | Self::NoMemory(_) => "not_found",
-            Self::NoAccess(_) => "consent_required",
+            Self::NoAccess(_) | Self::ConsentNeeded(_) => "consent_required",
             Self::AgentOnly | Self::NotLastSession => "forbidden",
             Self::Access(refusal) => refusal.code(),
-            Self::ConsentNeeded(_) => "consent_required",
             Self::Invalid(invalid) if invalid.too_long => "too_long",
             Self::Invalid(_) => "invalid_argument",
             Self::NameTaken(_) => "name_taken",
@@ -264,17 +263,15 @@ impl Error {
             Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {
                 "model_unavailable"
             }
-            Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
-            Self::Change(refusal) => refusal.code(),
+            Self::Change(refusal) | Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),
             Self::NotUndoable { .. } | Self::NoImport => "not_undoable",
-            Self::NotReplaceable(_) => "precondition_failed",
+            Self::NotReplaceable(_) | Self::Changed => "precondition_failed",
             Self::ImportInTheWay { .. } | Self::InTheWay { .. } | Self::BeyondAgent { .. } => {
                 "in_the_way"
             }
             Self::NotApplicable { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
-            Self::Changed => "precondition_failed",
             Self::Contended => "contended",
             Self::Quota(reached) => reached.quota.code(),
             Self::RefusedLately { .. } => "refused_before",
@@ -294,12 +291,11 @@ impl Error {
             Self::Erased { .. } => "erased",
             Self::KeyRemains { .. } => "key_remains",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
-            Self::Sealed(_) | Self::Tampered(_) => "tampered",
+            Self::Sealed(_) | Self::Tampered(_) | Self::Adopt(AdoptRefusal::Mismatch(_)) => {
+                "tampered"
+            }
             Self::Checkpoint(_) | Self::Archive(_) | Self::ArchiveVersion(_) => "invalid_argument",
-            Self::Adopt(AdoptRefusal::Change(ChangeRefusal::SessionRunning(_))) => "session_open",
-            Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),
             Self::Adopt(AdoptRefusal::Invalid(_)) => "invalid_argument",
-            Self::Adopt(AdoptRefusal::Mismatch(_)) => "tampered",
             Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
         }
     }

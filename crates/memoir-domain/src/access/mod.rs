@@ -475,7 +475,6 @@ impl AccessRefusal {
     /// The wire code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
             Self::NotAnAdministrator | Self::NotTheAgent => "forbidden",
             Self::TooManyWaiting => "too_many_waiting",

@@ -97,13 +97,8 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
         };
         let (number, created) = draft.create_discarded(memory, at);
         let facts = Facts::default().code("gone", gone.why.as_str());
-        draft.record(
-            actor,
-            Action::MemorySaved,
-            Some(number),
-            facts,
-            vec![created],
-        );
+        let (action, changes) = (Action::MemorySaved, vec![created]);
+        draft.record(actor, action, Some(number), facts, changes);
     }
     draft.finish()
 }
@@ -554,14 +549,8 @@ mod tests {
             };
             let memories = vec![entry.discarded(at)];
             let (plan, now) = (UndoPlan::default(), extent.at.plus_days(9));
-            let undone = undo(
-                agent.clone(),
-                &extent,
-                &plan,
-                memories,
-                &Actor::owner(),
-                now,
-            );
+            let (agent, owner) = (agent.clone(), Actor::owner());
+            let undone = undo(agent, &extent, &plan, memories, &owner, now);
             !undone.changes.is_empty()
         };
         assert!(put_back_if_discarded(extent.at), "by the import itself");

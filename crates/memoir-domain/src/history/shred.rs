@@ -73,16 +73,9 @@ pub fn shred(
         // Of the earlier records only: this decision's own are made without the text from the beginning.
         let own = BTreeSet::from([memory.number]);
         let reports = reports_of(&own, rehearsals, history);
-        let redacted = redactions(&own, &reports, history).len();
-        empty(
-            &mut draft,
-            &mut memories,
-            memory,
-            &gone,
-            redacted as u64,
-            reason,
-            actor,
-        );
+        let redacted = redactions(&own, &reports, history).len() as u64;
+        let (draft, memories) = (&mut draft, &mut memories);
+        empty(draft, memories, memory, &gone, redacted, reason, actor);
     }
     let reports = reports_of(&gone, rehearsals, history);
     draft.redact(redactions(&gone, &reports, history));
@@ -134,13 +127,8 @@ fn empty(
         reason: Some(reason.clone()),
         ..recorded.into()
     };
-    draft.record(
-        actor,
-        Action::MemoryShredded,
-        Some(memory.number),
-        facts,
-        body,
-    );
+    let action = Action::MemoryShredded;
+    draft.record(actor, action, Some(memory.number), facts, body);
 }
 
 /// The copies of a memory, and the texts that were written over its text.

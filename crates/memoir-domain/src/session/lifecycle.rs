@@ -504,13 +504,8 @@ fn clean_duplicates(
             .numbers("discarded", group.discarded)
             .numbers("archived", group.archived);
         // Code removes the duplicates, whichever actor opened the session.
-        draft.record(
-            &Actor::system(),
-            Action::MemoryDeduplicated,
-            Some(survivor),
-            facts,
-            changes,
-        );
+        let (system, action) = (Actor::system(), Action::MemoryDeduplicated);
+        draft.record(&system, action, Some(survivor), facts, changes);
     }
     removed
 }

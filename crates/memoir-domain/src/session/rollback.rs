@@ -238,15 +238,8 @@ pub fn roll_back_running(
         None => fresh_gauge(&agent),
     };
     let draft = Draft::for_session(agent, session, now);
-    end_session(
-        draft,
-        history,
-        memories,
-        &gauge,
-        EndReason::RolledBackOnRequest,
-        actor,
-    )
-    .decision
+    let reason = EndReason::RolledBackOnRequest;
+    end_session(draft, history, memories, &gauge, reason, actor).decision
 }
 
 view! {

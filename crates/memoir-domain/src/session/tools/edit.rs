@@ -1007,13 +1007,8 @@ fn complete(
         summary: Some(summary.clone()),
         ..vec![created].into()
     };
-    draft.record(
-        actor,
-        Action::MemoryRefinementComplete,
-        Some(number),
-        facts,
-        body,
-    );
+    let action = Action::MemoryRefinementComplete;
+    draft.record(actor, action, Some(number), facts, body);
     CallOutcome::Commit(Box::new(draft.finish()), result)
 }
 
@@ -1034,14 +1029,8 @@ impl Trip {
         history: &[Record],
         memories: BTreeMap<Number, Memory>,
     ) -> (Decision, ToolResult) {
-        let ended = rollback::end_session(
-            self.draft,
-            history,
-            memories,
-            &self.gauge,
-            self.limit,
-            &Actor::system(),
-        );
+        let (draft, gauge, system) = (self.draft, &self.gauge, Actor::system());
+        let ended = rollback::end_session(draft, history, memories, gauge, self.limit, &system);
         let result = ToolResult::RefinementRolledBack {
             reason: ended.entry,
             stats: ended.stats,
