@@ -498,18 +498,13 @@ mod tests {
     fn spec_3_16_retry_after_is_read_in_each_of_its_forms() {
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         let later = ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT");
+        let nine = ("retry-after", "9");
         let table = [
             (vec![("retry-after", "2")], Some(2000)),
             (vec![("retry-after", " 1.5 ")], Some(1500)),
             (vec![("retry-after", "0")], Some(0)),
-            (
-                vec![("retry-after-ms", "250"), ("retry-after", "9")],
-                Some(250),
-            ),
-            (
-                vec![("retry-after-ms", "soon"), ("retry-after", "9")],
-                Some(9000),
-            ),
+            (vec![("retry-after-ms", "250"), nine], Some(250)),
+            (vec![("retry-after-ms", "soon"), nine], Some(9000)),
             (vec![date, later], Some(30_000)),
             (vec![later], None),
             (vec![("date", later.1), ("retry-after", date.1)], Some(0)),
@@ -522,11 +517,8 @@ mod tests {
             (vec![], None),
         ];
         for (headers, expected) in table {
-            assert_eq!(
-                wait(&headers),
-                expected.map(Duration::from_millis),
-                "{headers:?}"
-            );
+            let expected = expected.map(Duration::from_millis);
+            assert_eq!(wait(&headers), expected, "{headers:?}");
         }
     }
 }

@@ -417,33 +417,22 @@ mod tests {
 
     #[test]
     fn connections_to_another_machine_are_secret_unless_the_url_says_disable() {
-        for (url, expected) in [
-            ("postgres://a:b@localhost/c", SslMode::Disable),
-            (
-                "postgres://a:b@127.0.0.1/c?sslmode=require",
-                SslMode::Disable,
-            ),
-            (
-                "postgres://a:b@localhost/c?hostaddr=127.0.0.1",
-                SslMode::Disable,
-            ),
-            ("postgres://a:b@elsewhere/c", SslMode::Require),
-            ("postgres://a:b@localhost,elsewhere/c", SslMode::Require),
-            (
-                "postgres://a:b@elsewhere/c?sslmode=disable",
-                SslMode::Disable,
-            ),
-            (
-                "postgres://a:b@elsewhere/c?sslmode=prefer",
-                SslMode::Require,
-            ),
-            ("postgres://a:sslmode=disable@elsewhere/c", SslMode::Require),
-            (
-                "postgres://a:b@localhost/c?hostaddr=192.0.2.1",
-                SslMode::Require,
-            ),
-            ("postgres:///c?user=a&hostaddr=192.0.2.1", SslMode::Require),
-        ] {
+        let open = [
+            "postgres://a:b@localhost/c",
+            "postgres://a:b@127.0.0.1/c?sslmode=require",
+            "postgres://a:b@localhost/c?hostaddr=127.0.0.1",
+            "postgres://a:b@elsewhere/c?sslmode=disable",
+        ];
+        let secret = [
+            "postgres://a:b@elsewhere/c",
+            "postgres://a:b@localhost,elsewhere/c",
+            "postgres://a:b@elsewhere/c?sslmode=prefer",
+            "postgres://a:sslmode=disable@elsewhere/c",
+            "postgres://a:b@localhost/c?hostaddr=192.0.2.1",
+            "postgres:///c?user=a&hostaddr=192.0.2.1",
+        ];
+        let open = open.map(|url| (url, SslMode::Disable)).into_iter();
+        for (url, expected) in open.chain(secret.map(|url| (url, SslMode::Require))) {
             let config = configured(url).unwrap().config;
             assert_eq!(config.get_ssl_mode(), expected, "{url}");
         }

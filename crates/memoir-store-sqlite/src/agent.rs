@@ -854,30 +854,20 @@ mod tests {
 
     #[test]
     fn pages_are_ranges_in_the_order_of_an_index() {
-        for (sql, expected) in [
-            (ACTIVE_CORE.in_order, &IN_ORDER[..]),
-            (SEARCHABLE.in_order, &IN_ORDER),
-            (ARCHIVE.in_order, &IN_ORDER),
-            (
-                MEMORY_PAGE,
-                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)"],
-            ),
-            (
-                MEMORY_PAGE_UNDER,
-                &[
-                    "SEARCH memories USING INDEX memories_under (agent_id=? AND under=? AND number>?)",
-                ],
-            ),
-            (
-                SESSION_PAGE,
-                &[
-                    "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))",
-                    "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)",
-                ],
-            ),
-        ] {
-            assert_eq!(plan(sql), expected);
+        for in_order in [ACTIVE_CORE, SEARCHABLE, ARCHIVE].map(|of| of.in_order) {
+            assert_eq!(plan(in_order), IN_ORDER);
         }
+        let by_key = "SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)";
+        assert_eq!(plan(MEMORY_PAGE), [by_key]);
+        let under =
+            "SEARCH memories USING INDEX memories_under (agent_id=? AND under=? AND number>?)";
+        assert_eq!(plan(MEMORY_PAGE_UNDER), [under]);
+        let by_start =
+            "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))";
+        let agent = "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)";
+        assert_eq!(
+            plan(SESSION_PAGE),
+            [by_start, "CORRELATED SCALAR SUBQUERY 1", agent]
+        );
     }
 }

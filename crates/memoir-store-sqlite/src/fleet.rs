@@ -457,36 +457,16 @@ mod tests {
 
     #[test]
     fn pages_read_no_more_than_they_bring() {
-        for (sql, expected) in [
-            (
-                AGENT_PAGE,
-                &["SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)"][..],
-            ),
-            (
-                ERASED,
-                &[
-                    "SEARCH agents USING INDEX agents_living (erased_at>?)",
-                    "USE TEMP B-TREE FOR ORDER BY",
-                ],
-            ),
-            (
-                NEXT_MODEL,
-                &["SEARCH sessions USING INDEX sessions_waiting (account_id=? AND <expr>>?)"],
-            ),
-            (
-                NEXT_ACCOUNT,
-                &["SEARCH sessions USING INDEX sessions_waiting (account_id>?)"],
-            ),
-            (
-                QUEUE,
-                &[
-                    "SEARCH sessions USING INDEX sessions_waiting (account_id=? AND <expr>=?)",
-                    "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)",
-                ],
-            ),
-        ] {
-            assert_eq!(plan(sql), expected);
-        }
+        let by_name = "SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)";
+        assert_eq!(plan(AGENT_PAGE), [by_name]);
+        let erased = "SEARCH agents USING INDEX agents_living (erased_at>?)";
+        assert_eq!(plan(ERASED), [erased, "USE TEMP B-TREE FOR ORDER BY"]);
+        let waiting = "SEARCH sessions USING INDEX sessions_waiting (account_id";
+        assert_eq!(plan(NEXT_MODEL), [format!("{waiting}=? AND <expr>>?)")]);
+        assert_eq!(plan(NEXT_ACCOUNT), [format!("{waiting}>?)")]);
+        let queue = format!("{waiting}=? AND <expr>=?)");
+        let agent = "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)";
+        assert_eq!(plan(QUEUE), [&*queue, agent]);
         let by_slot = "COVERING INDEX agents_by_slot (account_id=? AND weekly_after";
         let by_time = "INDEX agents_by_due_time (account_id=? AND due_at";
         for (sql, index, side) in [

@@ -367,39 +367,29 @@ mod tests {
 
     #[test]
     fn what_is_due_and_what_waits_is_found_by_an_index() {
-        let sums =
-            "SEARCH transcript_messages USING COVERING INDEX transcript_messages_sums (agent_id=?)";
-        for (sql, expected) in [
-            (
-                DUE_TRANSCRIPTS,
-                &[
-                    "SEARCH transcripts USING COVERING INDEX transcripts_due (account_id=? AND due_at<?)",
-                    "SEARCH transcripts USING COVERING INDEX transcripts_due (account_id=? AND due_at>?)",
-                ][..],
-            ),
-            (
-                DUE_REFLECTIONS,
-                &[
-                    "SEARCH agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after<?)",
-                    "SEARCH agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after>?)",
-                ],
-            ),
+        let range = |index: &str| {
+            let search = |side| format!("SEARCH {index}{side}?)");
+            [search('<'), search('>')]
+        };
+        let due = "transcripts USING COVERING INDEX transcripts_due (account_id=? AND due_at";
+        assert_eq!(searches(DUE_TRANSCRIPTS), range(due));
+        let reflections =
+            "agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after";
+        assert_eq!(searches(DUE_REFLECTIONS), range(reflections));
+        for (sql, index) in [
             (
                 FORGET_WORDS,
-                &[
-                    "SEARCH transcript_messages USING INDEX transcript_messages_kept (words_until<?)",
-                ],
+                "INDEX transcript_messages_kept (words_until<?)",
             ),
-            (STATES, &[sums]),
-            (KEPT, &[sums]),
             (
-                PENDING,
-                &[
-                    "SEARCH transcript_messages USING INDEX transcript_messages_pending (agent_id=?)",
-                ],
+                STATES,
+                "COVERING INDEX transcript_messages_sums (agent_id=?)",
             ),
+            (KEPT, "COVERING INDEX transcript_messages_sums (agent_id=?)"),
+            (PENDING, "INDEX transcript_messages_pending (agent_id=?)"),
         ] {
-            assert_eq!(searches(sql), expected);
+            let expected = format!("SEARCH transcript_messages USING {index}");
+            assert_eq!(searches(sql), [expected]);
         }
     }
 }

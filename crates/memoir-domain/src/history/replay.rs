@@ -734,33 +734,25 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
     // Compared as text, as it is kept here: maps take more room, and a long log has many sessions.
     let stats = stats.map(|stats| stats.to_string().into_boxed_str());
     let stats_recorded = records.end.as_ref().map(|end| &end.stats);
-    let checks = [
-        (session.edits == records.edits, "`edits` is not as recorded"),
-        (
-            session.removed_tokens == records.removed_tokens,
-            "`removed_tokens` is not as recorded",
-        ),
-        (
-            session.archived == records.archived
-                && session.archived_under_summaries == records.archived_under_summaries
-                && session.summaries == records.summaries,
-            "`archived` or `summaries` is not as recorded",
-        ),
-        (
-            session.stats == records.stats,
-            "`stats` is not as recorded edit by edit",
-        ),
-        (
-            stats_recorded.is_none_or(|recorded| *recorded == stats),
-            "`stats` is not as recorded at its end",
-        ),
-        (
-            session.undone_at == records.undone_at,
-            "`undone_at` is not as recorded",
-        ),
-    ];
-    let wrong = checks.into_iter().find(|(holds, _)| !holds);
-    end_problem(session, records.end.as_ref()).or(wrong.map(|(_, problem)| problem))
+    let is_moved_as_recorded = session.archived == records.archived
+        && session.archived_under_summaries == records.archived_under_summaries
+        && session.summaries == records.summaries;
+    let problem = if session.edits != records.edits {
+        "`edits` is not as recorded"
+    } else if session.removed_tokens != records.removed_tokens {
+        "`removed_tokens` is not as recorded"
+    } else if !is_moved_as_recorded {
+        "`archived` or `summaries` is not as recorded"
+    } else if session.stats != records.stats {
+        "`stats` is not as recorded edit by edit"
+    } else if stats_recorded.is_some_and(|recorded| *recorded != stats) {
+        "`stats` is not as recorded at its end"
+    } else if session.undone_at != records.undone_at {
+        "`undone_at` is not as recorded"
+    } else {
+        return end_problem(session, records.end.as_ref());
+    };
+    end_problem(session, records.end.as_ref()).or(Some(problem))
 }
 
 fn end_problem(session: &Session, end: Option<&SessionEnd>) -> Option<&'static str> {

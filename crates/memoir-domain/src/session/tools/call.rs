@@ -584,46 +584,36 @@ mod tests {
     #[test]
     fn spec_3_8_what_is_wrong_is_named() {
         use RefusalCode::{InvalidArgument, TooLong};
-        use Tool::{Complete, Delete, Search, Update};
-        let invalid = [
-            (
-                Search,
-                json!({"since": "2026-03-02", "until": "2026-03-01"}),
-                "since: is later than `until`; exchange the two",
-            ),
-            (Update, json!({"id": 1}), "content is missing"),
-            (
-                Update,
-                json!({"id": 1, "content": 5}),
-                "content must be a string",
-            ),
-            (
-                Update,
-                json!({"id": 1, "content": "  "}),
-                "content: is empty",
-            ),
-            (Update, json!({"id": 1, "content": "a\0"}), "U+0000"),
-            (
-                Update,
-                json!({"id": 1, "content": "x", "tags": []}),
-                "takes only id and content",
-            ),
-            (Complete, json!({}), "summary is missing"),
-            (Search, json!({}), "at least one"),
-            (Search, json!({"query": " "}), "at least one"),
-            (Search, json!({"since": "May"}), "since is not a time"),
-            (Delete, json!([1]), "one JSON object"),
-        ];
+        use Tool::{Complete, Search, Update};
+        let invalid = r#"
+            search_memories {"since": "2026-03-02", "until": "2026-03-01"} since: is later than `until`; exchange the two
+            update_memory {"id": 1} content is missing
+            update_memory {"id": 1, "content": 5} content must be a string
+            update_memory {"id": 1, "content": "  "} content: is empty
+            update_memory {"id": 1, "content": "a\u0000"} U+0000
+            update_memory {"id": 1, "content": "x", "tags": []} takes only id and content
+            complete_refinement {} summary is missing
+            search_memories {} at least one
+            search_memories {"query": " "} at least one
+            search_memories {"since": "May"} since is not a time
+            delete_memory [1] one JSON object"#;
+        let invalid = invalid.trim().lines().map(|line| {
+            let (tool, rest) = line.trim().split_once(' ').unwrap();
+            let end = rest.rfind(['}', ']']).unwrap() + 1;
+            let arguments: Value = serde_json::from_str(&rest[..end]).unwrap();
+            (tool, arguments, rest[end..].trim())
+        });
         let long = |most: usize| "x".repeat(most + 1);
         let too_long = [
             (Update, json!({"id": 1, "content": long(10_000)}), "10001"),
             (Complete, json!({"summary": long(2_000)}), "2000"),
             (Search, json!({"query": long(1_000)}), "1000"),
         ];
-        let invalid = invalid.into_iter().map(|case| (case, InvalidArgument));
+        let too_long = too_long.map(|(tool, arguments, part)| (tool.as_str(), arguments, part));
+        let invalid = invalid.map(|case| (case, InvalidArgument));
         let too_long = too_long.into_iter().map(|case| (case, TooLong));
         for ((tool, arguments, part), code) in invalid.chain(too_long) {
-            let refusal = read(tool.as_str(), arguments).unwrap_err();
+            let refusal = read(tool, arguments).unwrap_err();
             assert_eq!(refusal.code(), code);
             assert!(refusal.to_string().contains(part), "{refusal}");
         }
