@@ -191,12 +191,8 @@ impl Providers {
         let mut headers = HeaderMap::new();
         match provider.kind {
             ProviderKind::Anthropic => {
-                authorize(
-                    &mut headers,
-                    HeaderName::from_static("x-api-key"),
-                    "",
-                    key.as_ref(),
-                );
+                let key_header = HeaderName::from_static("x-api-key");
+                authorize(&mut headers, key_header, "", key.as_ref());
                 let version = HeaderValue::from_static(anthropic::VERSION);
                 headers.insert("anthropic-version", version);
                 // Many servers that imitate this API, and the API itself, are named with `/v1`.

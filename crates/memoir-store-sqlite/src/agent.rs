@@ -62,17 +62,14 @@ impl Store for SqliteStore {
                 [_] => None,
                 _ => Some(ReadTransaction::new(connection)?),
             };
-            numbered(numbers.iter().map(|one| one.0), |number| {
-                first(
-                    connection,
-                    select!(
-                        memory,
-                        "FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
+            let sql = select!(
+                memory,
+                "FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
                      (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3 AND erased_at IS NULL)"
-                    ),
-                    params![scope.agent.as_bytes(), number, scope.account.as_bytes()],
-                    decode::memory,
-                )
+            );
+            numbered(numbers.iter().map(|one| one.0), |number| {
+                let values = params![scope.agent.as_bytes(), number, scope.account.as_bytes()];
+                first(connection, sql, values, decode::memory)
             })
         })
         .await
@@ -317,40 +314,34 @@ fn snapshot(
         agent: scope.agent,
         version: agent.document.version,
     };
+    let session = |id: SessionId| {
+        let sql = select!(session, "FROM sessions WHERE id = ?1 AND agent_id = ?2");
+        first(connection, sql, [id.as_bytes(), agent_id], decode::session)
+    };
+    let prompts = query.prompts.then(|| prompts(connection, scope));
+    let transcript = query
+        .transcript
+        .then(|| transcripts::transcript(connection, scope));
+    let open_requests = query
+        .open_requests
+        .then(|| requests::open_of(connection, scope));
+    let marks = query
+        .marks_after
+        .map(|journal_after| memories.marks(journal_after));
     Ok(Some(Snapshot {
         agent,
-        prompts: match query.prompts {
-            true => Some(prompts(connection, scope)?),
-            false => None,
-        },
+        prompts: prompts.transpose()?,
         memories: memories.selected(scope, &query.memories)?,
-        marks: match query.marks_after {
-            Some(journal_after) => memories.marks(journal_after)?,
-            None => Vec::new(),
-        },
-        session: match query.session {
-            Some(id) => first(
-                connection,
-                select!(session, "FROM sessions WHERE id = ?1 AND agent_id = ?2"),
-                [id.as_bytes(), agent_id],
-                decode::session,
-            )?,
-            None => None,
-        },
+        marks: marks.transpose()?.unwrap_or_default(),
+        session: query.session.map(session).transpose()?.flatten(),
         running_session: first(
             connection,
             "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
             [agent_id],
             |row| Columns::new(row, "sessions").id(),
         )?,
-        open_requests: match query.open_requests {
-            true => requests::open_of(connection, scope)?,
-            false => Vec::new(),
-        },
-        transcript: match query.transcript {
-            true => Some(transcripts::transcript(connection, scope)?),
-            false => None,
-        },
+        open_requests: open_requests.transpose()?.unwrap_or_default(),
+        transcript: transcript.transpose()?,
         // Counting reads an index entry of each memory.
         row_counts: match query.counting {
             Counting::Never => None,
@@ -386,12 +377,8 @@ pub(crate) fn find_agent(
 
 fn prompts(connection: &Connection, scope: AgentScope) -> error::Result<StoredText> {
     // Without the account: only called once the agent was found under it, in the same view.
-    let found = first(
-        connection,
-        select!(prompts, "FROM agent_prompts WHERE agent_id = ?1"),
-        [scope.agent.as_bytes()],
-        decode::prompts,
-    )?;
+    let sql = select!(prompts, "FROM agent_prompts WHERE agent_id = ?1");
+    let found = first(connection, sql, [scope.agent.as_bytes()], decode::prompts)?;
     found.ok_or_else(|| inconsistent("agent_prompts", format!("row {} is missing", scope.agent)))
 }
 

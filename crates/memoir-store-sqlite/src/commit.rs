@@ -46,12 +46,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     // key, and a new session by taking its account from the agent's row.
     write_prompts(connection, agent, commit.prompts.as_ref())?;
     fault::point("commit.prompts");
-    write_memories(
-        connection,
-        agent,
-        &commit.memories,
-        commit.progress.as_deref(),
-    )?;
+    let progress = commit.progress.as_deref();
+    write_memories(connection, agent, &commit.memories, progress)?;
     // A vector is of one version of a memory's row, and the join that reads it would skip an older one. It is deleted
     // nevertheless: its text may just have been shredded.
     vectors::forget(connection, agent, &commit.memories)?;

@@ -124,12 +124,8 @@ impl Fleet for SqliteStore {
             // The index skips from one account and model to the next. A queue of many thousand sessions of one account
             // costs no more than `limit` of them, and does not hide those of other accounts.
             while let Some(queue) = next_queue(connection, &last)? {
-                waiting.extend(all(
-                    connection,
-                    QUEUE,
-                    params![queue.0, queue.1, limit],
-                    decode::waiting_session,
-                )?);
+                let values = params![queue.0, queue.1, limit];
+                waiting.extend(all(connection, QUEUE, values, decode::waiting_session)?);
                 last = queue;
             }
             waiting.sort_by_key(|session| (session.started_at, session.id));
@@ -266,15 +262,11 @@ impl Fleet for SqliteStore {
             let Ok(first) = count(from, "log_leaves", "position") else {
                 return Ok(Vec::new());
             };
-            let placed = all(
-                connection,
-                select!(
-                    leaf,
-                    "FROM log_leaves WHERE position >= ?1 ORDER BY position"
-                ),
-                [first],
-                decode::leaf,
-            )?;
+            let sql = select!(
+                leaf,
+                "FROM log_leaves WHERE position >= ?1 ORDER BY position"
+            );
+            let placed = all(connection, sql, [first], decode::leaf)?;
             Ok(decode::leaves_from(from, placed)?)
         })
         .await

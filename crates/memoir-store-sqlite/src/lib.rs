@@ -98,12 +98,8 @@ impl SqliteStore {
     /// [`Error::ReadOnly`] for one that cannot be written; [`Error::Open`].
     pub fn open(path: &Path) -> Result<Self> {
         let connection = open::writer(path)?;
-        let readers = Readers::new(path.to_owned());
-        Self::start(
-            connection,
-            Some(Arc::new(readers)),
-            Some(OpenedFiles::of(path)),
-        )
+        let readers = Arc::new(Readers::new(path.to_owned()));
+        Self::start(connection, Some(readers), Some(OpenedFiles::of(path)))
     }
 
     /// As [`SqliteStore::open`], for this process alone: until the store is dropped, no other one reads or writes the file.

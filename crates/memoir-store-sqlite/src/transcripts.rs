@@ -278,18 +278,9 @@ pub(crate) fn transcript(
     let Some(transcript) = row else {
         return Ok(TranscriptRow::default());
     };
-    let counts = all(
-        connection,
-        STATES,
-        [scope.agent.as_bytes()],
-        decode::messages_in_state,
-    )?;
-    let kept = first(
-        connection,
-        KEPT,
-        [scope.agent.as_bytes()],
-        decode::kept_words,
-    )?;
+    let agent = [scope.agent.as_bytes()];
+    let counts = all(connection, STATES, agent, decode::messages_in_state)?;
+    let kept = first(connection, KEPT, agent, decode::kept_words)?;
     Ok(transcript.with(counts, kept))
 }
 
@@ -345,13 +336,9 @@ fn due(
 ) -> error::Result<Vec<AgentScope>> {
     let mut scopes = Vec::new();
     for account in accounts(connection, account)? {
-        let furthest = until.plus_days(FURTHEST_DAYS).microseconds();
-        let bounds = params![
-            account.as_bytes(),
-            until.microseconds(),
-            furthest,
-            per_account
-        ];
+        let bounds = [until, until.plus_days(FURTHEST_DAYS)];
+        let [until, furthest] = bounds.map(Timestamp::microseconds);
+        let bounds = params![account.as_bytes(), until, furthest, per_account];
         scopes.extend(all(connection, sql, bounds, |row| {
             let agent = Columns::new(row, "agents").id()?;
             Ok(AgentScope { account, agent })

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{Columns, message_counts},
+    decode::{Columns, DatabaseRow, message_counts},
     error::Result,
     reader::ReadTransaction,
 };
@@ -47,12 +47,9 @@ pub(crate) fn usage(
 ) -> Result<StoredUsage> {
     let _view = ReadTransaction::new(connection)?;
     let agent = agent.as_ref().map(|agent| &agent.as_bytes()[..]);
-    let agents: Vec<[u8; 16]> = all(
-        connection,
-        AGENTS,
-        params![account.as_bytes(), agent],
-        |row| Columns::new(row, "agents").id(),
-    )?;
+    let values = params![account.as_bytes(), agent];
+    let id = |row: &dyn DatabaseRow| Columns::new(row, "agents").id();
+    let agents: Vec<[u8; 16]> = all(connection, AGENTS, values, id)?;
     let mut usage = StoredUsage::default();
     for agent in &agents {
         let count = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> Result<u64> {
@@ -65,9 +62,8 @@ pub(crate) fn usage(
         usage.memories += count(MEMORIES, &[agent])?;
         usage.handed_bytes += count(HANDED, &[agent, &since.microseconds()])?;
         let waiting = first(connection, WAITING, [agent], message_counts)?;
-        usage.waiting = [usage.waiting, waiting.unwrap_or_default()]
-            .into_iter()
-            .sum();
+        let waiting = [usage.waiting, waiting.unwrap_or_default()];
+        usage.waiting = waiting.into_iter().sum();
         usage.driven_sessions += count(DRIVEN, &[agent, &since.microseconds()])?;
         let mut records = connection.prepare_cached(RECORDS)?;
         let mut records = records.query([agent])?;

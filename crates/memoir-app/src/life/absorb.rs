@@ -266,19 +266,13 @@ impl Life<'_> {
         };
         let given = messages.len() as u64;
         let random = self.memoir.random.as_ref();
-        let mut rows: Vec<MessageRow> = messages
-            .into_iter()
-            .map(|message| {
-                let id = message.id.clone();
-                codec::message(
-                    loaded.base.key(),
-                    &id,
-                    &message.into_message(role),
-                    received_at,
-                    random,
-                )
-            })
-            .collect::<Result<_>>()?;
+        let key = loaded.base.key();
+        let row = |message: HandedMessage| {
+            let id = message.id.clone();
+            codec::message(key, &id, &message.into_message(role), received_at, random)
+        };
+        let rows = messages.into_iter().map(row);
+        let mut rows: Vec<MessageRow> = rows.collect::<Result<_>>()?;
         // Of a message that comes twice, the first one counts.
         let mut digests = HashSet::with_capacity(rows.len());
         rows.retain(|row| digests.insert(row.digest));

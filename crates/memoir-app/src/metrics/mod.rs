@@ -190,25 +190,22 @@ impl Table {
                 }
             }
         }
-        for failure in FailureClass::ALL.map(FailureClass::as_str) {
-            self.session_failures.with_label_values(&[failure]);
-        }
-        for limit in ["mass", "removed"] {
-            self.breaker_trips.with_label_values(&[limit]);
-        }
-        for tool in EDITS.map(Tool::as_str) {
-            self.edits.with_label_values(&[tool]);
-            self.removed_tokens.with_label_values(&[tool]);
-        }
-        for code in RefusalCode::ALL.map(RefusalCode::as_str) {
-            self.refusals.with_label_values(&[code]);
-        }
-        for result in ["written", "conflict", "failed"] {
-            self.commits.with_label_values(&[result]);
-        }
-        for outcome in StoredIndex::ALL {
-            self.stored_indexes.with_label_values(&[outcome.name()]);
-        }
+        let enter = |counter: &IntCounterVec, labels: &[&str]| {
+            for label in labels {
+                counter.with_label_values(&[label]);
+            }
+        };
+        let failures = FailureClass::ALL.map(FailureClass::as_str);
+        enter(&self.session_failures, &failures);
+        enter(&self.breaker_trips, &["mass", "removed"]);
+        enter(&self.edits, &EDITS.map(Tool::as_str));
+        enter(&self.removed_tokens, &EDITS.map(Tool::as_str));
+        enter(&self.refusals, &RefusalCode::ALL.map(RefusalCode::as_str));
+        enter(&self.commits, &["written", "conflict", "failed"]);
+        enter(
+            &self.stored_indexes,
+            &StoredIndex::ALL.map(StoredIndex::name),
+        );
     }
 }
 

@@ -116,16 +116,26 @@ impl Grants<'_> {
             return Err(Invalid::new("embeddings", problem).into());
         }
         let (model, address) = (embedder.name().as_str(), embedder.address());
-        // Before the administrator's text, which so cannot imitate it.
         let introduction = format!("They go to `{model}` at {address}. ");
+        let recipient = access::recipient(model, address);
+        let kind = AccessKind::Embeddings { recipient };
+        self.request_introduced(kind, &introduction, purpose, actor)
+            .await
+    }
+
+    /// As [`Grants::request_access`], with an introduction of Memoir's before the administrator's purpose, which so
+    /// cannot imitate it.
+    pub(super) async fn request_introduced(
+        self,
+        kind: AccessKind,
+        introduction: &str,
+        purpose: &PrivateText,
+        actor: &Actor,
+    ) -> Result<AccessRequestFacts> {
         let room = PURPOSE_LIMIT.saturating_sub(introduction.chars().count());
         let purpose = parse_text("purpose", purpose.expose(), room)?;
-        let draft = AccessDraft {
-            kind: AccessKind::Embeddings {
-                recipient: access::recipient(model, address),
-            },
-            purpose: format!("{introduction}{}", purpose.expose()).into(),
-        };
+        let purpose = format!("{introduction}{}", purpose.expose()).into();
+        let draft = AccessDraft { kind, purpose };
         self.request_access(&draft, actor).await
     }
 

@@ -19,9 +19,8 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{
     PrivateText, Timestamp, UserId,
-    access::{AccessDraft, AccessKind, AccessKindName, ConnectedClient, PURPOSE_LIMIT},
+    access::{AccessKind, AccessKindName, ConnectedClient},
     audit::Actor,
-    memory::parse_text,
     view,
 };
 use memoir_store::TokenRow;
@@ -688,16 +687,10 @@ impl Grants<'_> {
         purpose: &PrivateText,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
-        let introduction = client.introduction();
-        let room = PURPOSE_LIMIT.saturating_sub(introduction.chars().count());
-        let purpose = parse_text("purpose", purpose.expose(), room)?;
-        let draft = AccessDraft {
-            kind: AccessKind::Connection {
-                client: client.recipient(),
-            },
-            purpose: format!("{introduction}{}", purpose.expose()).into(),
-        };
-        self.request_access(&draft, actor).await
+        let (client, introduction) = (client.recipient(), client.introduction());
+        let kind = AccessKind::Connection { client };
+        self.request_introduced(kind, &introduction, purpose, actor)
+            .await
     }
 
     /// The request by `actor` to connect that program, while it waits or is granted.

@@ -106,15 +106,8 @@ impl OwnAgent {
         let session = begun.sessions.first().cloned();
         let session = session.ok_or(Error::SessionLost(id))?;
         let budget = self.sessions().ledger_room(&begun.agent, None, None);
-        let opening = lifecycle::open(
-            begun.agent.clone(),
-            session,
-            memories,
-            &digester,
-            budget,
-            None,
-            now,
-        );
+        let agent = begun.agent.clone();
+        let opening = lifecycle::open(agent, session, memories, &digester, budget, None, now);
         let known = KnownMemories::of_opening(&opening.decision, opening.memories);
         let writing = if rehearsal {
             RehearsalCopy::opening(begun.agent, opening.decision)

@@ -291,13 +291,8 @@ pub(crate) fn agent(
     if let Some(prompts) = prompts {
         // Prompts are sealed under a version of their own, since most commits do not write them. The agent's row says
         // which version is valid, and its seal covers that.
-        let prompts: Prompts = open(
-            key,
-            SealedRow::Prompts,
-            version,
-            &SealedColumns::NONE,
-            prompts,
-        )?;
+        let (place, columns) = (SealedRow::Prompts, &SealedColumns::NONE);
+        let prompts: Prompts = open(key, place, version, columns, prompts)?;
         agent.settings = Settings {
             system_prompt: prompts.system_prompt,
             reflection_prompt: prompts.reflection_prompt,
@@ -320,12 +315,8 @@ pub(crate) fn agent(
 
 fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
     let opened: OpenAgent = document::read(SealedRow::Agent, &row.document.open)?;
-    document::check_columns(
-        SealedRow::Agent,
-        row.document.version,
-        &row.columns,
-        &opened.columns(),
-    )?;
+    let (place, columns) = (SealedRow::Agent, opened.columns());
+    document::check_columns(place, row.document.version, &row.columns, &columns)?;
     Ok(opened)
 }
 
@@ -917,13 +908,10 @@ fn changed_prompts(
 
 /// The last state of each memory, which a decision may change more than once, in the order of the numbers.
 fn last_states(changes: Vec<Change>) -> Vec<Memory> {
-    let states = changes
-        .iter()
-        .map(|change| (change.number(), change.after()));
-    states
-        .collect::<BTreeMap<Number, Memory>>()
-        .into_values()
-        .collect()
+    let states = changes.iter();
+    let states = states.map(|change| (change.number(), change.after()));
+    let states: BTreeMap<Number, Memory> = states.collect();
+    states.into_values().collect()
 }
 
 /// Messages are written once.

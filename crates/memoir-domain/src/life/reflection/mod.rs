@@ -63,17 +63,10 @@ pub fn ask<'a>(
     if journal.is_empty() {
         return None;
     }
-    let core = memories
-        .into_iter()
-        .filter(|memory| memory.is_active_core());
+    let core = memories.into_iter();
+    let core = core.filter(|memory| memory.is_active_core()).collect();
     // Half for core: the choices must not be displaced by existing memories.
-    let core = ledger::build(
-        core.collect(),
-        &immutable,
-        &Default::default(),
-        None,
-        budget / 2,
-    );
+    let core = ledger::build(core, &immutable, &Default::default(), None, budget / 2);
     let mut used = tokens(core.text.expose());
     let mut rows = String::new();
     let mut entries = std::collections::BTreeSet::new();
