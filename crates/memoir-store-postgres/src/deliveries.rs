@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use memoir_domain::Timestamp;
-use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode::Columns};
+use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode};
 
 use crate::{
     PostgresStore,
@@ -72,15 +72,7 @@ impl Deliveries for PostgresStore {
             .connections
             .write(Reach::Fleet, &[Statement::new(claim, values)])
             .await?;
-        all(&answers.concat(), |row| {
-            let mut columns = Columns::new(row, "deliveries");
-            let session = columns.id()?;
-            Ok(DeliveryRow {
-                scope: columns.scope()?,
-                session,
-                attempt: columns.small_count()?,
-            })
-        })
+        all(&answers.concat(), decode::claimed_delivery)
     }
 
     async fn resolve_delivery(

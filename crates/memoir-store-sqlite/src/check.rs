@@ -44,10 +44,8 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     while let Some(row) = rows.next()? {
         let word: String = row.get(0)?;
         if word != "ok" {
-            findings.push(Finding::new(
-                format!("the database file is damaged: {word}"),
-                RESTORE,
-            ));
+            let problem = format!("the database file is damaged: {word}");
+            findings.push(Finding::new(problem, RESTORE));
         }
     }
     Ok(findings)
@@ -63,10 +61,8 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
     while let Some(row) = rows.next()? {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let count = counted(count.unsigned_abs(), "row refers", "rows refer");
-        findings.push(Finding::new(
-            format!("table `{table}`: {count} to rows of `{parent}` that do not exist"),
-            RESTORE,
-        ));
+        let problem = format!("table `{table}`: {count} to rows of `{parent}` that do not exist");
+        findings.push(Finding::new(problem, RESTORE));
     }
     Ok(findings)
 }

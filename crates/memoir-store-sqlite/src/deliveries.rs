@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use crate::{
     SqliteStore,
     agent::{all, execute, first},
-    decode::Columns,
+    decode::{self, Columns},
     encode::one,
     error::{self, inconsistent},
     fault,
@@ -71,7 +71,7 @@ impl Deliveries for SqliteStore {
                 "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
             )?;
-            let look = "SELECT agents.id, agents.account_id, deliveries.attempt \
+            let look = "SELECT session_id, agents.id, agents.account_id, deliveries.attempt \
                  FROM deliveries JOIN sessions ON sessions.id = deliveries.session_id \
                      JOIN agents ON agents.id = sessions.agent_id \
                  WHERE receiver = ?1 AND session_id = ?2";
@@ -80,14 +80,7 @@ impl Deliveries for SqliteStore {
                 let key = params![receiver, session.as_bytes()];
                 let claimed = params![receiver, session.as_bytes(), until.microseconds()];
                 one(claim.execute(claimed)?, "deliveries")?;
-                let found = first(connection, look, key, |row| {
-                    let mut columns = Columns::new(row, "deliveries");
-                    Ok(DeliveryRow {
-                        session,
-                        scope: columns.scope()?,
-                        attempt: columns.small_count()?,
-                    })
-                })?;
+                let found = first(connection, look, key, decode::claimed_delivery)?;
                 let missing = || inconsistent("deliveries", format!("{session} is no session"));
                 deliveries.push(found.ok_or_else(missing)?);
             }

@@ -36,17 +36,10 @@ pub(crate) fn page(
         rusqlite::params![account.as_bytes(), text],
         decode::agents_of_health,
     )?;
-    let agents = ranked(connection, account, page)?
-        .into_iter()
-        .map(|agent| {
-            row(
-                connection,
-                AgentScope { account, agent },
-                page.sessions_since,
-            )
-        })
-        .collect::<Result<_>>()?;
-    Ok(FleetSlice::new(page, counts, agents))
+    let agents = ranked(connection, account, page)?.into_iter();
+    let scopes = agents.map(|agent| AgentScope { account, agent });
+    let rows = scopes.map(|scope| row(connection, scope, page.sessions_since));
+    Ok(FleetSlice::new(page, counts, rows.collect::<Result<_>>()?))
 }
 
 fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Result<Vec<AgentId>> {
@@ -54,10 +47,8 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
     let Ok(offset) = count(page.offset, "agents", "id") else {
         return Ok(Vec::new());
     };
-    let (now, slot) = (
-        page.now.microseconds(),
-        page.latest_slot.map(|at| at.microseconds()),
-    );
+    let now = page.now.microseconds();
+    let slot = page.latest_slot.map(Timestamp::microseconds);
     let text = Some(page.text.as_str()).filter(|text| !text.is_empty());
     let health = page.health.map(|health| health.rank());
     let mut values: Vec<&dyn ToSql> =
@@ -101,27 +92,23 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
 fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<FleetRow> {
     let agent = find_agent(connection, scope)?
         .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
+    let id = [scope.agent.as_bytes()];
+    let last = select!(
+        session,
+        "FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
+    );
+    let last_session = first(connection, last, id, decode::session)?;
+    let sessions = sessions(connection, scope, since)?;
+    let open = "SELECT count(*) FROM access_requests \
+         WHERE agent_id = ?1 AND state IN ('asked', 'granted')";
+    let open_requests = first(connection, open, id, |row| {
+        Columns::new(row, "access_requests").count()
+    })?;
     Ok(FleetRow {
         agent,
-        last_session: first(
-            connection,
-            select!(
-                session,
-                "FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
-            ),
-            [scope.agent.as_bytes()],
-            decode::session,
-        )?
-        .map(FleetSession::from),
-        sessions: sessions(connection, scope, since)?,
-        open_requests: first(
-            connection,
-            "SELECT count(*) FROM access_requests \
-             WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
-            [scope.agent.as_bytes()],
-            |row| Columns::new(row, "access_requests").count(),
-        )?
-        .unwrap_or_default(),
+        last_session: last_session.map(FleetSession::from),
+        sessions,
+        open_requests: open_requests.unwrap_or_default(),
     })
 }
 
@@ -131,19 +118,13 @@ fn sessions(
     scope: AgentScope,
     since: Timestamp,
 ) -> Result<Vec<FleetSession>> {
-    let rows = all(
-        connection,
-        select!(
-            session,
-            "FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 ORDER BY started_at DESC, id DESC LIMIT ?3"
-        ),
-        rusqlite::params![
-            scope.agent.as_bytes(),
-            since.microseconds(),
-            SESSIONS_AT_ONCE
-        ],
-        decode::session,
-    )?;
+    let sql = select!(
+        session,
+        "FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 ORDER BY started_at DESC, id DESC LIMIT ?3"
+    );
+    let (agent, since) = (scope.agent.as_bytes(), since.microseconds());
+    let values = rusqlite::params![agent, since, SESSIONS_AT_ONCE];
+    let rows = all(connection, sql, values, decode::session)?;
     Ok(rows.into_iter().rev().map(FleetSession::from).collect())
 }
 

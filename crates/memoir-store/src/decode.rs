@@ -13,10 +13,10 @@ use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
-    CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
-    OpenAccess, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
-    TokenColumns, TokenRow, TranscriptRow, UserColumns, UserRow, VectorRow, WaitingSession,
-    WordIndexRow,
+    CountAndTokens, DeliveryRow, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow,
+    MessageRow, OpenAccess, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText,
+    SummaryRow, TokenColumns, TokenRow, TranscriptRow, UserColumns, UserRow, VectorRow,
+    WaitingSession, WordIndexRow,
 };
 
 /// A value of a row, as the database has it.
@@ -589,6 +589,16 @@ fn delivery(row: &dyn DatabaseRow) -> Result<()> {
     columns.id::<SessionId>()?;
     columns.small_count()?;
     columns.time().map(drop)
+}
+
+/// Reads a delivery's session, its agent's and its account's identifier, and its attempt.
+pub fn claimed_delivery(row: &dyn DatabaseRow) -> Result<DeliveryRow> {
+    let mut columns = Columns::new(row, "deliveries");
+    Ok(DeliveryRow {
+        session: columns.id()?,
+        scope: columns.scope()?,
+        attempt: columns.small_count()?,
+    })
 }
 
 /// Reads `columns!(token)`.

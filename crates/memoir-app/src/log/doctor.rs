@@ -7,7 +7,7 @@ use std::{
 
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage, text::counted};
 use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
-use memoir_store::{AgentQuery, Selection};
+use memoir_store::{AgentQuery, Finding, Selection};
 use memoir_vault::KeyStore;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -447,13 +447,8 @@ impl Memoir {
         if findings.is_empty() {
             return Ok(vec![Examination::fine("database", "intact")]);
         }
-        let problem = |finding: memoir_store::Finding| {
-            Examination::advised(
-                Severity::Problem,
-                "database",
-                finding.problem,
-                finding.advice,
-            )
+        let problem = |Finding { problem, advice }| {
+            Examination::advised(Severity::Problem, "database", problem, advice)
         };
         Ok(findings.into_iter().map(problem).collect())
     }
@@ -487,14 +482,9 @@ impl Memoir {
     }
 
     fn examine_models(&self, agents: &[crate::shown::AgentFacts]) -> Vec<Examination> {
-        let without = agents
-            .iter()
-            .filter(|agent| agent.effective_model.is_none())
-            .count();
-        let names = agents
-            .iter()
-            .filter_map(|agent| agent.effective_model.as_ref());
-        let names: BTreeSet<&String> = names.collect();
+        let models = || agents.iter().map(|agent| agent.effective_model.as_ref());
+        let without = models().filter(Option::is_none).count();
+        let names: BTreeSet<&String> = models().flatten().collect();
         let found = names.into_iter().map(|name| self.examine_model(name));
         let mut found: Vec<Examination> = found.collect();
         if without > 0 {
@@ -516,21 +506,16 @@ impl Memoir {
     }
 
     fn examine_model(&self, name: &str) -> Examination {
-        let connected = name
-            .parse()
-            .map_err(crate::core::Error::from)
-            .and_then(|name| Ok(self.models.connect(&name)?));
-        match connected {
-            Ok(_) => Examination::fine(
-                "model",
-                format!("`{name}` is configured (it was not called)"),
-            ),
-            Err(error) => Examination::advised(
-                Severity::Problem,
-                "model",
-                error.to_string(),
-                "correct it, then run `memoir doctor` again",
-            ),
+        let parsed = name.parse().map_err(Error::from);
+        match parsed.and_then(|name| Ok(self.models.connect(&name)?)) {
+            Ok(_) => {
+                let finding = format!("`{name}` is configured (it was not called)");
+                Examination::fine("model", finding)
+            }
+            Err(error) => {
+                let advice = "correct it, then run `memoir doctor` again";
+                Examination::advised(Severity::Problem, "model", error.to_string(), advice)
+            }
         }
     }
 

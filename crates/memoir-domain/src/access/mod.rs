@@ -167,12 +167,8 @@ impl FromStr for AccessScope {
 
     /// `core`, `all`, or `session:` and its identifier.
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let unknown = || {
-            Invalid::new(
-                "scope",
-                "is none of `core`, `all` and `session:` with its id",
-            )
-        };
+        let problem = "is none of `core`, `all` and `session:` with its id";
+        let unknown = || Invalid::new("scope", problem);
         match text.trim() {
             "core" => Ok(Self::Core),
             "all" => Ok(Self::All),

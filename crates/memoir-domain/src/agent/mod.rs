@@ -599,14 +599,10 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
             | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
         )
     };
-    if name
-        .chars()
-        .any(|character| is_invisible(character) || is_blank(character))
-    {
-        return Err(Invalid::new(
-            "name",
-            "must have no invisible characters, or such as turn the direction of writing; leave them out",
-        ));
+    let is_unseen = |character| is_invisible(character) || is_blank(character);
+    if name.chars().any(is_unseen) {
+        let problem = "must have no invisible characters, or such as turn the direction of writing; leave them out";
+        return Err(Invalid::new("name", problem));
     }
     // An identifier is accepted in place of a name, so a name must not read as another agent's identifier (SPEC 2.2).
     // Separators between the digits are ignored.
@@ -614,10 +610,8 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     let digits: String = digits.collect::<String>().to_ascii_lowercase();
     let digits = digits.trim_start_matches("urnuuid");
     if digits.parse::<AgentId>().is_ok() {
-        return Err(Invalid::new(
-            "name",
-            "must not read as an identifier (32 hexadecimal digits); give another",
-        ));
+        let problem = "must not read as an identifier (32 hexadecimal digits); give another";
+        return Err(Invalid::new("name", problem));
     }
     Ok(name)
 }

@@ -88,14 +88,11 @@ pub fn configure(
     // The agent's return to the default, and its own undo, pass here as well.
     let wanted = agent.settings.effective_loss_guard();
     if actor.kind == ActorKind::Agent && wanted < guard {
-        return Err(Invalid::new(
-            Field::LossGuard.as_str(),
-            format!(
-                "cannot be made laxer by the agent itself: it is `{}`, from which on only a stricter one can be \
-                 chosen (`off`, `archive`, `refuse`); an administrator can loosen it",
-                guard.as_str()
-            ),
-        ));
+        let problem = format!(
+            "cannot be made laxer by the agent itself: it is `{guard}`, from which on only a stricter one can be \
+             chosen (`off`, `archive`, `refuse`); an administrator can loosen it"
+        );
+        return Err(Invalid::new(Field::LossGuard.as_str(), problem));
     }
     // A prompt by the agent counts as changed even without a difference: the number of journal entries must reveal
     // nothing to an administrator (SPEC 5.1).
@@ -118,10 +115,8 @@ pub fn configure(
     let mut draft = Draft::for_agent(agent, now);
     record_settings(&mut draft, actor, changes);
     if actor.kind != ActorKind::Agent && !notes.is_empty() {
-        let entry = format!(
-            "{} changed these settings of mine: {notes}.",
-            role_of(actor)
-        );
+        let who = role_of(actor);
+        let entry = format!("{who} changed these settings of mine: {notes}.");
         report(&mut draft, ReportKind::Settings, entry);
     }
     Ok(Some(draft.finish()))
@@ -199,11 +194,8 @@ fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
         other => other.to_string(),
     };
     GUARDS.contains(&field).then(|| {
-        format!(
-            "{name} (from {} to {})",
-            shown(&change.before),
-            shown(&change.after)
-        )
+        let (before, after) = (shown(&change.before), shown(&change.after));
+        format!("{name} (from {before} to {after})")
     })
 }
 

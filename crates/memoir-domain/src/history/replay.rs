@@ -61,10 +61,8 @@ fn first(mismatches: impl IntoIterator<Item = ReplayMismatch>) -> Result<(), Rep
 fn keep_first(kept: &mut Option<ReplayMismatch>, mismatch: ReplayMismatch) {
     // Those without a place come last: a wrong record explains more than a wrong count.
     let place = |mismatch: &ReplayMismatch| mismatch.seq.unwrap_or(u64::MAX);
-    if kept
-        .as_ref()
-        .is_none_or(|kept| place(&mismatch) < place(kept))
-    {
+    let is_before = |kept: &ReplayMismatch| place(&mismatch) < place(kept);
+    if kept.as_ref().is_none_or(is_before) {
         *kept = Some(mismatch);
     }
 }
@@ -244,10 +242,8 @@ impl Replay {
         let has_effect =
             is_erasure || !record.body.changes.is_empty() || !record.body.settings.is_empty();
         if self.erased_at.is_some() && has_effect {
-            return Err(ReplayMismatch::at(
-                record.seq,
-                "changes an agent that was erased before",
-            ));
+            let problem = "changes an agent that was erased before";
+            return Err(ReplayMismatch::at(record.seq, problem));
         }
         if is_erasure {
             self.erased_at = Some(record.recorded_at);

@@ -181,10 +181,10 @@ impl Invalid {
     /// `since` is later than `until`.
     pub fn check_range(since: Option<Timestamp>, until: Option<Timestamp>) -> Result<(), Self> {
         match (since, until) {
-            (Some(since), Some(until)) if since > until => Err(Self::new(
-                "since",
-                "is later than `until`; exchange the two",
-            )),
+            (Some(since), Some(until)) if since > until => {
+                let problem = "is later than `until`; exchange the two";
+                Err(Self::new("since", problem))
+            }
             _ => Ok(()),
         }
     }
@@ -210,10 +210,8 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
     // Trimmed before it is measured: the limit is of what is kept.
     let text = raw.trim();
     if text.is_empty() {
-        return Err(Invalid::new(
-            field,
-            format!("is empty; give 1 to {limit} characters"),
-        ));
+        let problem = format!("is empty; give 1 to {limit} characters");
+        return Err(Invalid::new(field, problem));
     }
     let length = text.chars().count();
     if length > limit {
@@ -221,14 +219,11 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
     }
     if let Some((at, found)) = first_control(text) {
         // The character is shown by its number: printed as it is, it would act on a terminal.
-        return Err(Invalid::new(
-            field,
-            format!(
-                "has the control character U+{:04X} at character {}; only newlines and tabs are allowed",
-                found as u32,
-                at + 1
-            ),
-        ));
+        let (found, at) = (found as u32, at + 1);
+        let problem = format!(
+            "has the control character U+{found:04X} at character {at}; only newlines and tabs are allowed"
+        );
+        return Err(Invalid::new(field, problem));
     }
     Ok(PrivateText::new(text))
 }
@@ -279,23 +274,18 @@ impl Tags {
         for tag in raw {
             let tag = parse_text("tags", tag, TAG_LIMIT)?;
             if !is_single_line(tag.expose()) {
-                return Err(Invalid::new(
-                    "tags",
-                    "a tag must be a single line without tabs",
-                ));
+                let problem = "a tag must be a single line without tabs";
+                return Err(Invalid::new("tags", problem));
             }
             parsed.push(tag);
         }
         // Before they are counted: what is given twice is one.
         let tags = Self::distinct(parsed);
-        if tags.0.len() > TAGS_LIMIT {
-            return Err(Invalid::new(
-                "tags",
-                format!(
-                    "has {} tags, and the limit is {TAGS_LIMIT}; leave some out",
-                    tags.0.len()
-                ),
-            ));
+        let given = tags.0.len();
+        if given > TAGS_LIMIT {
+            let problem =
+                format!("has {given} tags, and the limit is {TAGS_LIMIT}; leave some out");
+            return Err(Invalid::new("tags", problem));
         }
         Ok(tags)
     }
@@ -307,11 +297,8 @@ impl Tags {
 
     fn distinct(tags: impl IntoIterator<Item = PrivateText>) -> Self {
         let mut seen = BTreeSet::new();
-        Self(
-            tags.into_iter()
-                .filter(|tag| seen.insert(tag.clone()))
-                .collect(),
-        )
+        let distinct = tags.into_iter().filter(|tag| seen.insert(tag.clone()));
+        Self(distinct.collect())
     }
 
     /// The words of each tag.
@@ -562,13 +549,10 @@ pub fn by_number<M: Borrow<Memory>>(memories: impl IntoIterator<Item = M>) -> BT
 impl NewMemory {
     /// A report of Memoir's own in the journal, dated now.
     pub fn report(kind: ReportKind, content: impl Into<PrivateText>) -> Self {
+        let saved_by = SavedBy::of(ActorKind::System);
         Self {
             source: Some(kind.as_str().into()),
-            ..Self::new(
-                Kind::Journal,
-                content.into(),
-                SavedBy::of(ActorKind::System),
-            )
+            ..Self::new(Kind::Journal, content.into(), saved_by)
         }
     }
 
@@ -631,12 +615,10 @@ impl NewMemory {
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
     // A core memory does not expire, so it may have any date.
     if kind == Kind::Journal && !at.is_plausible_at(now) {
-        return Err(Invalid::new(
-            "created_at",
-            format!(
-                "of a journal entry must not lie more than a day ahead, and is {at}; leave it out for now ({now})"
-            ),
-        ));
+        let problem = format!(
+            "of a journal entry must not lie more than a day ahead, and is {at}; leave it out for now ({now})"
+        );
+        return Err(Invalid::new("created_at", problem));
     }
     Ok(())
 }
@@ -766,9 +748,8 @@ impl Tally {
 /// An active core memory, recorded by record `number`, with an origin date `number` seconds after 1970.
 #[cfg(test)]
 pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
-    let at = Timestamp::from_microseconds(0)
-        .unwrap()
-        .plus_seconds(number as i64);
+    let from = Timestamp::from_microseconds(0).unwrap();
+    let at = from.plus_seconds(number as i64);
     let memory = NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent));
     memory.into_memory(Number(number), number, at)
 }
