@@ -77,8 +77,8 @@ fn main() -> ExitCode {
         Err(error) => return wrongly_typed(&error),
     };
     // Hooks come before the runtime and the log: a hook has a time limit of its own, and makes both itself.
-    if let cli::Command::Hook(event) = arguments.command {
-        return hook::run(arguments.global, event);
+    if let cli::Command::Hook(event) = &arguments.command {
+        return hook::respond(&arguments.global, event);
     }
     #[cfg(target_os = "linux")]
     if let cli::Command::Serve(_) = arguments.command {

@@ -5,6 +5,7 @@ use clap_complete::Shell;
 
 use crate::{
     failure::{Ending, Outcome},
+    options::Global,
     output,
 };
 
@@ -16,7 +17,7 @@ pub(crate) struct Arguments {
 }
 
 /// `command` is the whole command line.
-pub(crate) fn run(arguments: &Arguments, mut command: Command) -> Outcome {
+pub(crate) async fn run(_: &Global, arguments: Arguments, mut command: Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "memoir", &mut script);
     output::data(&script)?;

@@ -55,7 +55,7 @@ struct Shown {
     help: &'static str,
 }
 
-pub(crate) fn run(global: &Global, arguments: &Arguments) -> Outcome {
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     match arguments.command {
         None => list(global),
         Some(Command::Path) => paths(global),

@@ -41,7 +41,7 @@ pub(crate) struct InstallArguments {
     file: PathBuf,
 }
 
-pub(crate) fn run(global: &Global, command: Command) -> Outcome {
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Install(arguments) => install_file(global, &arguments),
         Command::Status => status(global),

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 }
 
 /// `command` is the whole command line.
-pub(crate) fn run(global: &Global, arguments: &Arguments, command: Command) -> Outcome {
+pub(crate) async fn run(global: &Global, arguments: Arguments, command: Command) -> Outcome {
     let folder = &arguments.folder;
     if !folder.is_dir() {
         return Err(

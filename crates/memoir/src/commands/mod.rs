@@ -46,3 +46,5 @@ pub(crate) mod sweep;
 pub(crate) mod token;
 pub(crate) mod ui;
 pub(crate) mod user;
+
+pub(crate) use crate::{hook, setup};

@@ -52,7 +52,7 @@ pub(crate) use text::without_hints;
 use written::ProgramMemory;
 
 use crate::{
-    failure::{CLOSED, Failure, NO_DATABASE, TAMPERED, UNAUTHORIZED},
+    failure::{CLOSED, Ending, Failure, NO_DATABASE, Outcome, TAMPERED, UNAUTHORIZED},
     options::Global,
     parse,
     remote::warning_of,
@@ -129,22 +129,28 @@ struct HookAnswer {
     note: Option<String>,
 }
 
-/// Responds, and ends with success in any case.
-pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
+/// As [`respond`], for the dispatch of commands. Not reached: `main` calls that one, before it makes a runtime.
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    respond(global, &arguments);
+    Ok(Ending::Done)
+}
+
+/// Responds, and ends with success in any case. It has a thread and a limit of its own.
+pub(crate) fn respond(global: &Global, arguments: &Arguments) -> ExitCode {
     let began = Instant::now();
     let name = arguments.client.name();
-    let means = ProgramMemory::of(&name, &global, &arguments.whose, arguments.url.as_deref());
+    let means = ProgramMemory::of(&name, global, &arguments.whose, arguments.url.as_deref());
     if probe::is_asked() {
         // Where it fails, the caller has closed the pipe, and no other reader exists.
         let _ = on_runtime(probe::report(&means));
         return ExitCode::SUCCESS;
     }
     // The log is opened first, since it is the only place where a hook reports errors.
-    let log = Log::open(&arguments);
+    let log = Log::open(arguments);
     if arguments.hand_over || arguments.store_index {
         let done = match arguments.hand_over {
-            true => on_runtime(hand_over::run(&means, &arguments, &log)),
-            false => on_runtime(index::run(&means, &arguments, &log)),
+            true => on_runtime(hand_over::run(&means, arguments, &log)),
+            false => on_runtime(index::run(&means, arguments, &log)),
         };
         if let Err(problem) = done {
             log.problem(&problem);
@@ -166,7 +172,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     });
     // Within the limit, since it may wait for another process.
     calls::note(&name, |calls| &mut calls.hooks);
-    let answer = caught(|| answer_event(&means, &arguments, &log, began));
+    let answer = caught(|| answer_event(&means, arguments, &log, began));
     // `park` may return without a wake-up.
     while is_ended.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
