@@ -305,10 +305,10 @@ pub(crate) async fn visitor(
     console: &Console,
     headers: &HeaderMap,
 ) -> Result<Option<SignedInUser>, PageFailure> {
-    let Some(secret) = cookie(headers, cookie_name(console, COOKIE)) else {
-        return Ok(None);
-    };
-    visitor_by(console, secret).await
+    match cookie(headers, cookie_name(console, COOKIE)) {
+        Some(secret) => visitor_by(console, secret).await,
+        None => Ok(None),
+    }
 }
 
 /// The user of the secret.

@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use memoir_domain::Timestamp;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{answer::PageFailure, browser};
 
@@ -141,12 +141,18 @@ pub(crate) fn cut<T>(rows: &mut Vec<T>, most: usize) -> Option<&T> {
 
 /// An address with these parameters, without blank ones.
 pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
-    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
-    let given: Vec<_> = given.collect();
-    // This cannot fail: pairs of texts can always be encoded.
-    match serde_urlencoded::to_string(&given) {
-        Ok(text) if !text.is_empty() => format!("{path}?{text}"),
-        _ => path.to_owned(),
+    address_of(path, &parameters)
+}
+
+/// An address with the parameters of a query, without blank ones.
+pub(crate) fn address_of(path: &str, query: &impl Serialize) -> String {
+    // This cannot fail: a query has texts and numbers.
+    let text = serde_urlencoded::to_string(query).unwrap_or_default();
+    // In a value that sign is encoded.
+    let given = text.split('&').filter(|pair| !pair.ends_with('='));
+    match given.collect::<Vec<_>>().join("&") {
+        given if given.is_empty() => path.to_owned(),
+        given => format!("{path}?{given}"),
     }
 }
 

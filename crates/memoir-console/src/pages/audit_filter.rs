@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Action, ActorKind},
     memory::Invalid,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::activity;
 use crate::{
@@ -17,8 +17,16 @@ use crate::{
     words,
 };
 
+/// The fields, each with its label and what is said of input that cannot be read.
+const ACTION: (&str, &str, &str) = ("action", "Action", "There is no such action");
+const ROLE: (&str, &str, &str) = ("actor", "Role", "There is no such role");
+const SESSION: (&str, &str, &str) = ("session", "Session", "must be the identifier of a session");
+const SINCE: (&str, &str, &str) = ("since", "From", NO_TIME);
+const UNTIL: (&str, &str, &str) = ("until", "Until", NO_TIME);
+const NO_TIME: &str = "must be a time such as 2026-03-04T12:00";
+
 /// The query of the address, as typed.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize, Serialize)]
 pub(crate) struct AuditQuery {
     pub(super) agent: Option<String>,
     action: Option<String>,
@@ -35,31 +43,15 @@ impl AuditQuery {
     /// The filter, and the fault of each field.
     pub(super) fn read(&self) -> (RecordFilter, Faults) {
         let mut faults = Faults::default();
-        let action = |name: &str| Action::from_name(name);
-        let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
+        let session = |id: &str| id.trim().parse().ok();
+        let action = read(&self.action, Action::from_name, ACTION, &mut faults);
         let search = RecordFilter {
-            actions: read(&self.action, action, || {
-                note("action", "Action", "There is no such action");
-            })
-            .into_iter()
-            .collect(),
-            actor: read(&self.actor, ActorKind::from_name, || {
-                note("actor", "Role", "There is no such role");
-            }),
+            actions: action.into_iter().collect(),
+            actor: read(&self.actor, ActorKind::from_name, ROLE, &mut faults),
             actor_name: self.name.as_deref().map(|name| name.trim().to_owned()),
-            session: read(
-                &self.session,
-                |id| id.trim().parse().ok(),
-                || {
-                    note("session", "Session", "must be the identifier of a session");
-                },
-            ),
-            since: read(&self.since, words::read_time, || {
-                note("since", "From", "must be a time such as 2026-03-04T12:00");
-            }),
-            until: read(&self.until, until, || {
-                note("until", "Until", "must be a time such as 2026-03-04T12:00");
-            }),
+            session: read(&self.session, session, SESSION, &mut faults),
+            since: read(&self.since, words::read_time, SINCE, &mut faults),
+            until: read(&self.until, until, UNTIL, &mut faults),
             ..RecordFilter::default()
         };
         if Invalid::check_range(search.since, search.until).is_err() {
@@ -89,19 +81,11 @@ impl AuditQuery {
 
     /// The address of another page of the same records below `path`; `before` is blank for the first one.
     pub(super) fn address(&self, path: &str, before: &str) -> String {
-        form::address(
-            path,
-            &[
-                ("agent", typed(&self.agent)),
-                ("action", typed(&self.action)),
-                ("actor", typed(&self.actor)),
-                ("name", typed(&self.name)),
-                ("session", typed(&self.session)),
-                ("since", typed(&self.since)),
-                ("until", typed(&self.until)),
-                ("before", before),
-            ],
-        )
+        let page = Self {
+            before: Some(before.to_owned()),
+            ..self.clone()
+        };
+        form::address_of(path, &page)
     }
 
     /// The form of the page at `path`: the log of one agent, or the activity of all.
@@ -141,16 +125,16 @@ impl AuditQuery {
     }
 }
 
-/// Parses the input; `wrong` is reported where that fails.
+/// Parses the input; where that fails, the fault is added.
 fn read<T>(
     typed: &Option<String>,
     parse: impl FnOnce(&str) -> Option<T>,
-    wrong: impl FnOnce(),
+    (id, label, problem): (&str, &str, &str),
+    faults: &mut Faults,
 ) -> Option<T> {
-    let typed = typed.as_deref()?;
-    let parsed = parse(typed);
+    let parsed = parse(typed.as_deref()?);
     if parsed.is_none() {
-        wrong();
+        faults.add(id, label, problem);
     }
     parsed
 }

@@ -9,7 +9,7 @@ use memoir_domain::{
     origin::Origin,
     recall::{RecallPlace, RecallQuery},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
@@ -32,7 +32,7 @@ const AT_ONCE: usize = 50;
 const EXCERPT: usize = 600;
 
 /// The search, as the address has it. A blank parameter counts as omitted.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct OwnMemoriesQuery {
     /// Words, or a whole question.
     q: Option<String>,
@@ -119,27 +119,14 @@ impl OwnMemoriesQuery {
 
     /// The address of the same search, from a place on.
     fn address(&self, path: &str, place: Option<RecallPlace>) -> String {
-        let number = |number: Option<u64>| number.map_or_else(String::new, |one| one.to_string());
-        let seen = number(place.map(|place| place.seen as u64));
-        let last = number(place.map(|place| place.last.0));
-        let before = number(place.and_then(|place| place.before).map(|before| before.0));
-        form::address(
-            path,
-            &[
-                ("q", typed(&self.q)),
-                ("kind", typed(&self.kind)),
-                ("tag", typed(&self.tag)),
-                ("origin", typed(&self.origin)),
-                ("since", typed(&self.since)),
-                ("until", typed(&self.until)),
-                ("protected", typed(&self.protected)),
-                ("discarded", typed(&self.discarded)),
-                ("order", typed(&self.order)),
-                ("seen", &seen),
-                ("last", &last),
-                ("before", &before),
-            ],
-        )
+        let page = Self {
+            seen: place.map(|place| place.seen),
+            last: place.map(|place| place.last.0),
+            before: place.and_then(|place| place.before).map(|before| before.0),
+            done: None,
+            ..self.clone()
+        };
+        form::address_of(path, &page)
     }
 }
 
