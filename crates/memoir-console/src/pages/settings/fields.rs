@@ -22,28 +22,6 @@ use crate::{
 /// The list of models that the browser suggests.
 pub(in crate::pages) const MODELS: &str = "models";
 
-/// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
-/// values that it showed, so that untouched settings keep changes by other actors.
-pub(super) const PLAIN: [Field; 17] = [
-    Field::Name,
-    Field::Model,
-    Field::CoreTokenBudget,
-    Field::RefinementTriggerTokens,
-    Field::RefinementThreshold,
-    Field::LossGuard,
-    Field::DuplicateMatch,
-    Field::NearDuplicates,
-    Field::ImmutableTags,
-    Field::RefinementSchedule,
-    Field::RefinementMode,
-    Field::ContextJournalTokens,
-    Field::ContextCoreTokens,
-    Field::ReasoningEffort,
-    Field::AnswerTokens,
-    Field::Paused,
-    Field::Active,
-];
-
 pub(super) const PROMPTS: [Field; 4] = [
     Field::SystemPrompt,
     Field::ReflectionPrompt,

@@ -20,7 +20,7 @@ use memoir_domain::{
 };
 use serde_json::Value;
 
-use self::fields::{Around, PLAIN, PROMPTS, label, reset, shown, written};
+use self::fields::{Around, PROMPTS, label, reset, shown, written};
 use super::{Tab, agent_head, agent_path, tokens};
 use crate::{
     Console,
@@ -116,7 +116,7 @@ struct SettingsForm {
 
 impl SettingsForm {
     fn read(form: &SentForm) -> Self {
-        let plain = PLAIN.into_iter().filter_map(|field| {
+        let plain = plain_fields().filter_map(|field| {
             let typed = form.field(field.as_str());
             // Compared with the shown value, not the present one: a form must not undo another actor's change of an
             // untouched field.
@@ -138,8 +138,7 @@ impl SettingsForm {
 
     /// The changed settings, and their new values.
     fn assignments(&self, form: &SentForm) -> Vec<(Field, Option<String>)> {
-        let plain = PLAIN
-            .into_iter()
+        let plain = plain_fields()
             .filter(|field| self.plain.contains_key(field.as_str()))
             .map(|field| (field, fields::typed(form, field)));
         let prompts = PROMPTS.into_iter().filter_map(|field| {
@@ -369,6 +368,13 @@ const GROUPS: [(&str, &[Field]); 6] = [
     ),
     ("Prompts", &PROMPTS),
 ];
+
+/// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
+/// values that it showed, so that untouched settings keep changes by other actors.
+fn plain_fields() -> impl Iterator<Item = Field> {
+    let all = GROUPS.into_iter().flat_map(|(_, group)| group.iter().copied());
+    all.filter(|field| !field.is_text())
+}
 
 fn settings(
     memoir: &Memoir,
