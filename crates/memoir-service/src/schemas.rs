@@ -197,8 +197,13 @@ pub(crate) struct SearchHit {
     under: Option<u64>,
 }
 
+/// Defines results of tools. One that `edits` also has what it archived, and the limits of the session afterwards.
 macro_rules! tool_results {
-    ($($(#[$meta:meta])* $name:ident = $tag:literal { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
+    ($(
+        $(#[$meta:meta])* $name:ident = $tag:literal $(, edits $archived:ident)? {
+            $($(#[$field_meta:meta])* $field:ident: $type:ty,)*
+        }
+    )*) => {
         $(
             $(#[$meta])*
             #[derive(ToSchema)]
@@ -206,6 +211,15 @@ macro_rules! tool_results {
                 #[schema(rename = "type", pattern = $tag)]
                 kind: String,
                 $($(#[$field_meta])* $field: $type,)*
+                $(
+                    /// The memories that it moved to the archive.
+                    $archived: Vec<u64>,
+                    edits_left: u64,
+                    /// Tokens that the session can still take away before everything is undone or the floor is reached.
+                    removable_tokens: u64,
+                    core_tokens: u64,
+                    budget: u64,
+                )?
             }
         )*
     };
@@ -224,49 +238,28 @@ tool_results! {
         note: Option<String>,
     }
     /// Several memories became one.
-    Consolidated = "^consolidated$" {
+    Consolidated = "^consolidated$", edits archived {
         /// The members.
         merged_count: u64,
         /// The new memory, or the one that stays.
         number: u64,
         content: String,
         is_summary: bool,
-        /// The memories that it moved to the archive.
-        archived: Vec<u64>,
-        edits_left: u64,
-        /// Tokens that the session can still take away before everything is undone or the floor is reached.
-        removable_tokens: u64,
-        core_tokens: u64,
-        budget: u64,
     }
     /// A memory was rewritten.
-    Updated = "^updated$" {
+    Updated = "^updated$", edits archived {
         /// The new memory where its text changed.
         number: u64,
         content: String,
         is_summary: bool,
-        /// The memories that it moved to the archive.
-        archived: Vec<u64>,
-        edits_left: u64,
-        /// Tokens that the session can still take away before everything is undone or the floor is reached.
-        removable_tokens: u64,
-        core_tokens: u64,
-        budget: u64,
     }
     /// Memories were moved to the archive.
-    Deleted = "^deleted$" {
+    Deleted = "^deleted$", edits archived {
         /// The first one.
         number: u64,
         /// The memory that it is under; null where there is none.
         #[schema(required)]
         under: Option<u64>,
-        /// The memories that it moved to the archive.
-        archived: Vec<u64>,
-        edits_left: u64,
-        /// Tokens that the session can still take away before everything is undone or the floor is reached.
-        removable_tokens: u64,
-        core_tokens: u64,
-        budget: u64,
     }
     /// A memory is constitutional.
     Protected = "^protected$" {
