@@ -88,27 +88,20 @@ pub(crate) async fn save_batch(
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }
 
-/// The response to a request that saved that memory before.
+/// The response to a request that saved those memories before: as a batch, or one alone.
 pub(super) async fn saved_before(
     caller: &Caller,
     agent: &str,
     saved: &[Number],
-) -> Result<Response, Problem> {
-    let Reached { agent, actor, .. } = &caller.reach(agent).await?;
-    let saved = agent.memories().saved_before(saved, actor).await?;
-    // One request saves one memory.
-    Ok((StatusCode::CREATED, axum::Json(saved.first())).into_response())
-}
-
-/// The response to a request that saved those memories before.
-pub(super) async fn batch_saved_before(
-    caller: &Caller,
-    agent: &str,
-    saved: &[Number],
+    is_batch: bool,
 ) -> Result<Response, Problem> {
     let Reached { agent, actor, .. } = &caller.reach(agent).await?;
     let memories = agent.memories().saved_before(saved, actor).await?;
-    Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
+    let response = match is_batch {
+        true => axum::Json(SavedBatch { memories }).into_response(),
+        false => axum::Json(memories.first()).into_response(),
+    };
+    Ok((StatusCode::CREATED, response).into_response())
 }
 
 /// The response to a request that acted on that memory before.

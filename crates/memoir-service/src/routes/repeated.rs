@@ -60,10 +60,10 @@ impl RepeatedRequest {
         let (route, agent) = (route.trim_end_matches('/'), done.agent.to_string());
         match (self.method.as_str(), route, done.session) {
             ("POST", "/agents/{agent}/memories", _) if !done.saved.is_empty() => {
-                memories::saved_before(caller, &agent, &done.saved).await
+                memories::saved_before(caller, &agent, &done.saved, false).await
             }
             ("POST", "/agents/{agent}/memories/batch", _) => {
-                memories::batch_saved_before(caller, &agent, &done.saved).await
+                memories::saved_before(caller, &agent, &done.saved, true).await
             }
             (
                 _,
