@@ -147,15 +147,10 @@ pub(crate) async fn answer(
     let reason = (!reason.is_empty()).then(|| PrivateText::from(reason));
     // The owner of an open installation answers in the agent's name, as on the command line (SPEC 5.5).
     let me = Actor::agent(agent.name());
+    let answer = |is_granted| grants.answer_access(id, is_granted, reason, &me);
     let done = match form.field("answer") {
-        "yes" => {
-            let granted = grants.answer_access(id, true, reason, &me).await;
-            granted.map(|_| "granted")
-        }
-        "no" => {
-            let refused = grants.answer_access(id, false, reason, &me).await;
-            refused.map(|_| "refused")
-        }
+        "yes" => answer(true).await.map(|_| "granted"),
+        "no" => answer(false).await.map(|_| "refused"),
         "revoke" => {
             let revoked = grants.revoke_access(id, &owner.actor()).await;
             revoked.map(|_| "taken-back")
