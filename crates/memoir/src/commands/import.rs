@@ -136,20 +136,10 @@ impl Arguments {
 }
 
 impl FileForm {
-    /// The format of another program; `None` for Memoir's own.
+    /// The format of another program, which has the same name; `None` for Memoir's own.
     fn foreign(self) -> Option<memoir_import::ImportFormat> {
-        use memoir_import::ImportFormat;
-        Some(match self {
-            Self::Jsonl | Self::Archive => return None,
-            Self::Mem0 => ImportFormat::Mem0,
-            Self::Claude => ImportFormat::Claude,
-            Self::McpMemory => ImportFormat::McpMemory,
-            Self::Letta => ImportFormat::Letta,
-            Self::Markdown => ImportFormat::Markdown,
-            Self::Chatgpt => ImportFormat::ChatGpt,
-            Self::Langgraph => ImportFormat::LangGraph,
-            Self::Json => ImportFormat::Json,
-        })
+        let value = clap::ValueEnum::to_possible_value(&self)?;
+        memoir_import::ImportFormat::from_name(value.get_name())
     }
 }
 
