@@ -163,41 +163,33 @@ fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
+    use ImportFormat::{ChatGpt, Claude, LangGraph, Letta, McpMemory, Mem0};
     // In this order, since fields of the later formats may be in the earlier ones: `memory` and `id` are common words.
     let signs = [
-        (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
-        (&["namespace", "key", "value"], ImportFormat::LangGraph),
-        (&["entityType", "observations"], ImportFormat::McpMemory),
-        (&["type", "name", "observations"], ImportFormat::McpMemory),
-        (
-            &["type", "from", "to", "relationType"],
-            ImportFormat::McpMemory,
-        ),
+        (&["prefix", "key", "value"][..], LangGraph),
+        (&["namespace", "key", "value"], LangGraph),
+        (&["entityType", "observations"], McpMemory),
+        (&["type", "name", "observations"], McpMemory),
+        (&["type", "from", "to", "relationType"], McpMemory),
         // As programs write them that took the format over.
-        (&["entityName", "observations"], ImportFormat::McpMemory),
-        (&["entityName", "contents"], ImportFormat::McpMemory),
-        (&["from", "to", "relation_type"], ImportFormat::McpMemory),
-        (&["from_entity", "to_entity"], ImportFormat::McpMemory),
-        (
-            &["from_id", "to_id", "relation_type"],
-            ImportFormat::McpMemory,
-        ),
-        (&["conversations_memory"], ImportFormat::Claude),
-        (&["memory_files"], ImportFormat::Claude),
-        (
-            &["memory_store_id", "path", "content"],
-            ImportFormat::Claude,
-        ),
-        (&["mapping", "current_node"], ImportFormat::ChatGpt),
-        (&["mapping", "create_time"], ImportFormat::ChatGpt),
-        (&["archive_id", "text"], ImportFormat::Letta),
-        (&["text", "is_deleted", "embedding"], ImportFormat::Letta),
-        (&["memory", "hash"], ImportFormat::Mem0),
-        (&["memory", "user_id"], ImportFormat::Mem0),
-        (&["memory", "created_at"], ImportFormat::Mem0),
-        (&["id", "memory"], ImportFormat::Mem0),
-        (&["id", "payload"], ImportFormat::Mem0),
-        (&["data", "hash"], ImportFormat::Mem0),
+        (&["entityName", "observations"], McpMemory),
+        (&["entityName", "contents"], McpMemory),
+        (&["from", "to", "relation_type"], McpMemory),
+        (&["from_entity", "to_entity"], McpMemory),
+        (&["from_id", "to_id", "relation_type"], McpMemory),
+        (&["conversations_memory"], Claude),
+        (&["memory_files"], Claude),
+        (&["memory_store_id", "path", "content"], Claude),
+        (&["mapping", "current_node"], ChatGpt),
+        (&["mapping", "create_time"], ChatGpt),
+        (&["archive_id", "text"], Letta),
+        (&["text", "is_deleted", "embedding"], Letta),
+        (&["memory", "hash"], Mem0),
+        (&["memory", "user_id"], Mem0),
+        (&["memory", "created_at"], Mem0),
+        (&["id", "memory"], Mem0),
+        (&["id", "payload"], Mem0),
+        (&["data", "hash"], Mem0),
     ];
     first_sign(&signs, path, keys)
 }

@@ -144,81 +144,66 @@ mod tests {
         *,
     };
 
+    const TEXT: TranscriptState = TranscriptState::Text;
     const ARRAY: TranscriptState = TranscriptState::ARRAY;
     const OBJECT: TranscriptState = TranscriptState::OBJECT;
 
     #[test]
     fn formats_are_recognised_by_their_first_keys() {
-        for (format, layout, heads) in [
-            (
-                Text,
-                TranscriptState::Text,
-                &[
-                    "",
-                    "Ann: hello",
-                    "[2026-03-01 10:00] Ann: hello",
-                    "{ so it went }",
-                    "[1, 2] Ann: hello",
-                ][..],
-            ),
+        for (format, layout, head) in [
+            (Text, TEXT, ""),
+            (Text, TEXT, "Ann: hello"),
+            (Text, TEXT, "[2026-03-01 10:00] Ann: hello"),
+            (Text, TEXT, "{ so it went }"),
+            (Text, TEXT, "[1, 2] Ann: hello"),
+            (Messages, ARRAY, " [\n]"),
+            (Messages, ARRAY, r#"[{"id": "1", "at": null, "speaker": "#),
             (
                 Messages,
                 ARRAY,
-                &[
-                    " [\n]",
-                    r#"[{"id": "1", "at": null, "speaker": "#,
-                    r#"[{"role": "user", "content": "Hello."}]"#,
-                ],
+                r#"[{"role": "user", "content": "Hello."}]"#,
             ),
-            (Messages, OBJECT, &[r#"{"messages": [{"id""#]),
+            (Messages, OBJECT, r#"{"messages": [{"id""#),
+            (Messages, Line, r#"{"speaker": "Ann", "text": "hi"}"#),
             (
                 Messages,
                 Line,
-                &[
-                    r#"{"speaker": "Ann", "text": "hi"}"#,
-                    r#"{"role": "user", "content": [{"type": "text""#,
-                ],
+                r#"{"role": "user", "content": [{"type": "text""#,
             ),
-            (ChatGpt, ARRAY, &[r#"[{"title": "a", "mapping": {"x": "#]),
-            (ChatGpt, Value, &[r#"{"mapping": {}}"#]),
+            (ChatGpt, ARRAY, r#"[{"title": "a", "mapping": {"x": "#),
+            (ChatGpt, Value, r#"{"mapping": {}}"#),
+            (Claude, ARRAY, r#"[{"uuid": "a", "chat_messages": ["#),
+            (Claude, ARRAY, r#"[null, {"a": 1}, {"chat_messages": [], "#),
+            (ClaudeCode, Line, r#"{"type":"summary","summary":"x"}"#),
             (
-                Claude,
-                ARRAY,
-                &[
-                    r#"[{"uuid": "a", "chat_messages": ["#,
-                    r#"[null, {"a": 1}, {"chat_messages": [], "#,
-                ],
+                ClaudeCode,
+                Line,
+                r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
             ),
             (
                 ClaudeCode,
                 Line,
-                &[
-                    r#"{"type":"summary","summary":"x"}"#,
-                    r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
-                    r#"{"parentUuid":"a","type":"progress","data":{"#,
-                ],
+                r#"{"parentUuid":"a","type":"progress","data":{"#,
             ),
             (
                 Codex,
                 Line,
-                &[r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#],
+                r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
             ),
             (
                 Copilot,
                 Line,
-                &[r#"{"type":"session.start","data":{"sessionId":"#],
+                r#"{"type":"session.start","data":{"sessionId":"#,
             ),
-            (Gemini, Line, &[r#"{"sessionId":"a","projectHash":"b","#]),
+            (Gemini, Line, r#"{"sessionId":"a","projectHash":"b","#),
             (
                 GeminiTakeout,
                 ARRAY,
-                &[r#"[{"header": "Gemini Apps", "title": "Prompted x", "products": ["#],
+                r#"[{"header": "Gemini Apps", "title": "Prompted x", "products": ["#,
             ),
         ] {
-            for head in heads {
-                let found = recognise(head.as_bytes(), None);
-                assert_eq!(found, Ok((format, layout)), "{head}");
-            }
+            let found = recognise(head.as_bytes(), None);
+            assert_eq!(found, Ok((format, layout)), "{head}");
         }
         for head in [
             r#"{"content": "Likes tea.", "tags": []}"#,
@@ -233,7 +218,7 @@ mod tests {
     #[test]
     fn a_form_that_is_given_is_held_to() {
         for (head, format, layout) in [
-            ("[{}]", Text, Some(TranscriptState::Text)),
+            ("[{}]", Text, Some(TEXT)),
             ("[{}]", Claude, Some(ARRAY)),
             (" [", Claude, Some(ARRAY)),
             ("{", ChatGpt, Some(Value)),
