@@ -316,6 +316,7 @@ fn weight_of(range: &str) -> Option<(String, u32)> {
 #[cfg(test)]
 mod tests {
     use memoir_domain::Timestamp;
+    use memoir_testkit::rows;
 
     use super::*;
 
@@ -374,35 +375,18 @@ mod tests {
             at: Option<Timestamp>,
             rest: Option<Vec<Thing>>,
         }
-        for (sent, expected) in [
-            (
-                r#"{"count": "SECRET, expected nothing"}"#,
-                "count: must be u32",
-            ),
-            (
-                r#"{"SECRET words": 1}"#,
-                "a name that is none: is no field here; there are `count`, `at`, `rest`",
-            ),
-            (
-                r#"{"colour": 1}"#,
-                "colour: is no field here; there are `count`, `at`, `rest`",
-            ),
-            (r#"{}"#, "count: is missing"),
-            (r#"{"count": 1, "count": 2}"#, "count: is given twice"),
-            (
-                r#"{"count": 1, "rest": [{"count": 1}, {}]}"#,
-                "rest[1].count: is missing",
-            ),
-            (r#"["SECRET"]"#, "the body: must be an object"),
-            (
-                r#"{"count": 1} SECRET"#,
-                "the body is not valid JSON: line 1, column 14",
-            ),
-            (
-                r#"{"count": SECRET}"#,
-                "the body is not valid JSON: line 1, column 11",
-            ),
-        ] {
+        let cases = rows(
+            r#"{"count": "SECRET, expected nothing"} | count: must be u32
+            {"SECRET words": 1} | a name that is none: is no field here; there are `count`, `at`, `rest`
+            {"colour": 1} | colour: is no field here; there are `count`, `at`, `rest`
+            {} | count: is missing
+            {"count": 1, "count": 2} | count: is given twice
+            {"count": 1, "rest": [{"count": 1}, {}]} | rest[1].count: is missing
+            ["SECRET"] | the body: must be an object
+            {"count": 1} SECRET | the body is not valid JSON: line 1, column 14
+            {"count": SECRET} | the body is not valid JSON: line 1, column 11"#,
+        );
+        for [sent, expected] in cases {
             let problem = parse::<Object<Thing>>(sent.as_bytes()).unwrap_err();
             let shown = format!("{problem:?}");
             assert!(shown.contains(expected), "{sent}: {shown}");

@@ -234,63 +234,50 @@ pub(super) fn remove_unused_copy() {
 
 #[cfg(test)]
 mod tests {
+    use memoir_testkit::rows;
+
     use super::*;
 
     #[test]
     fn caches_versions_and_packages_of_one_project_do_not_last() {
-        for (passing, paths) in [
-            (
-                None,
-                &[
-                    "/usr/bin/memoir",
-                    "/home/ada/.local/bin/memoir",
-                    "/home/ada/.local/share/uv/tools/memoir/bin/memoir",
-                    "/opt/homebrew/bin/memoir",
-                    "/home/ada/.local/share/pipx/venvs/memoir/bin/memoir",
-                    "/usr/lib/node_modules/memoir-linux-x64/memoir",
-                    "/home/ada/.bun/install/global/node_modules/memoir/memoir",
-                    "/home/ada/.config/yarn/global/node_modules/memoir/memoir",
-                    "/home/ada/.deno/bin/memoir",
-                    "/snap/bin/memoir",
-                    "/snap/memoir/current/bin/memoir",
-                    "/home/ada/memoir/target/release/memoir",
-                    "/home/ada/x86_64-linux/memoir",
-                ][..],
-            ),
-            (
-                Some(Passing::Versioned),
-                &[
-                    "/srv/memoir-0.1.0",
-                    "/snap/memoir/12/bin/memoir",
-                    "/opt/homebrew/Cellar/memoir/0.1.0/bin/memoir",
-                    "/home/ada/.nvm/versions/node/v22.1.0/bin/memoir",
-                    "/nix/store/abc-memoir/bin/memoir",
-                    "/home/ada/memoir-0.1.0-x86_64-linux/memoir",
-                ],
-            ),
-            (
-                Some(Passing::OfProject),
-                &[
-                    "/home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir",
-                    "/home/ada/shop/.venv/bin/memoir",
-                    "/home/ada/shop/node_modules/memoir-linux-x64/memoir",
-                ],
-            ),
-            (
-                Some(Passing::Cache),
-                &[
-                    "/home/ada/.bun/install/cache/memoir/memoir",
-                    "/home/ada/shop/.yarn/unplugged/memoir/memoir",
-                    "/home/ada/.local/share/pnpm/store/v10/memoir",
-                    "/home/ada/.cache/uv/archive-v0/a1/bin/memoir",
-                    "/home/ada/.npm/_npx/1a/node_modules/memoir-linux-x64/memoir",
-                    "/Users/ada/Library/Caches/pnpm/dlx/1/memoir",
-                ],
-            ),
-        ] {
-            for path in paths {
-                assert_eq!(Passing::of(Path::new(path)), passing, "{path}");
-            }
+        let cases = rows(
+            "lasting | /usr/bin/memoir
+            lasting | /home/ada/.local/bin/memoir
+            lasting | /home/ada/.local/share/uv/tools/memoir/bin/memoir
+            lasting | /opt/homebrew/bin/memoir
+            lasting | /home/ada/.local/share/pipx/venvs/memoir/bin/memoir
+            lasting | /usr/lib/node_modules/memoir-linux-x64/memoir
+            lasting | /home/ada/.bun/install/global/node_modules/memoir/memoir
+            lasting | /home/ada/.config/yarn/global/node_modules/memoir/memoir
+            lasting | /home/ada/.deno/bin/memoir
+            lasting | /snap/bin/memoir
+            lasting | /snap/memoir/current/bin/memoir
+            lasting | /home/ada/memoir/target/release/memoir
+            lasting | /home/ada/x86_64-linux/memoir
+            versioned | /srv/memoir-0.1.0
+            versioned | /snap/memoir/12/bin/memoir
+            versioned | /opt/homebrew/Cellar/memoir/0.1.0/bin/memoir
+            versioned | /home/ada/.nvm/versions/node/v22.1.0/bin/memoir
+            versioned | /nix/store/abc-memoir/bin/memoir
+            versioned | /home/ada/memoir-0.1.0-x86_64-linux/memoir
+            of a project | /home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir
+            of a project | /home/ada/shop/.venv/bin/memoir
+            of a project | /home/ada/shop/node_modules/memoir-linux-x64/memoir
+            cache | /home/ada/.bun/install/cache/memoir/memoir
+            cache | /home/ada/shop/.yarn/unplugged/memoir/memoir
+            cache | /home/ada/.local/share/pnpm/store/v10/memoir
+            cache | /home/ada/.cache/uv/archive-v0/a1/bin/memoir
+            cache | /home/ada/.npm/_npx/1a/node_modules/memoir-linux-x64/memoir
+            cache | /Users/ada/Library/Caches/pnpm/dlx/1/memoir",
+        );
+        for [passing, path] in cases {
+            let expected = match passing {
+                "versioned" => Some(Passing::Versioned),
+                "of a project" => Some(Passing::OfProject),
+                "cache" => Some(Passing::Cache),
+                _ => None,
+            };
+            assert_eq!(Passing::of(Path::new(path)), expected, "{path}");
         }
     }
 }
