@@ -379,29 +379,26 @@ pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData>
 
 #[cfg(test)]
 mod tests {
+    use memoir_testkit::rows;
+
     use super::*;
 
     #[test]
     fn spec_2_1_the_identifier_of_a_broken_message_is_that_of_the_message() {
-        for (broken, id) in [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#,
-                json!(7),
-            ),
-            (
-                r#"{"params":{"id":3,"text":"\"id\":4"},"id":"a",,}"#,
-                json!("a"),
-            ),
-            (r#"{"params":{"text":"a "quoted" word"},"id": 9}"#, json!(9)),
-            (r#"{"params":{"id":3}"#, Value::Null),
-            (r#"{"params":{"text":"a "quoted word"},"id": 9}"#, json!(9)),
-            ("nothing of the kind", Value::Null),
-        ] {
+        let cases = rows(
+            r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{ | 7
+            {"params":{"id":3,"text":"\"id\":4"},"id":"a",,} | "a"
+            {"params":{"text":"a "quoted" word"},"id": 9} | 9
+            {"params":{"id":3} | null
+            {"params":{"text":"a "quoted word"},"id": 9} | 9
+            nothing of the kind | null"#,
+        );
+        for [broken, id] in cases {
             let received = read_line(broken.as_bytes());
             let [Received::Refused(answer)] = received.as_slice() else {
                 panic!("{broken}: {received:?}");
             };
-            assert_eq!(answer["id"], id, "{broken}");
+            assert_eq!(answer["id"].to_string(), id, "{broken}");
             assert_eq!(answer["error"]["code"], -32700, "{broken}");
         }
         assert_eq!(read_line(b"  \r\n"), []);

@@ -94,20 +94,14 @@ mod tests {
             (Some("[fe80::1]:1"), here, None, false),
             (None, here, None, false),
         ] {
-            let mut request = Request::new(axum::body::Body::empty());
+            let mut request = axum::http::Request::builder().header(header::HOST, host);
             if let Some(peer) = peer {
-                request.extensions_mut().insert(Peer(peer.parse().unwrap()));
+                request = request.extension(Peer(peer.parse().unwrap()));
             }
-            request
-                .headers_mut()
-                .insert(header::HOST, header::HeaderValue::from_static(host));
             if let Some(name) = header {
-                let name = header::HeaderName::try_from(name).unwrap();
-                request
-                    .headers_mut()
-                    .insert(name, header::HeaderValue::from_static("10.0.0.7"));
+                request = request.header(name, "10.0.0.7");
             }
-            let (parts, _) = request.into_parts();
+            let (parts, ()) = request.body(()).unwrap().into_parts();
             assert_eq!(
                 is_of_this_machine(&parts),
                 expected,
