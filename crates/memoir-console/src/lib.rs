@@ -75,6 +75,13 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         .with_state(host)
 }
 
+/// A router of pages, each with what answers its address: `get` for the page, `post` for its form.
+macro_rules! routes {
+    ($($path:expr => $first:ident($handler:expr) $(, $then:ident($other:expr))?;)+) => {
+        Router::new()$(.route($path, $first($handler)$(.$then($other))?))+
+    };
+}
+
 fn console_pages(host: &Console) -> Router<Console> {
     let guarded = agent_pages()
         .merge(access_pages())
@@ -97,41 +104,24 @@ fn console_pages(host: &Console) -> Router<Console> {
 /// The personal page of the owner of an open installation (SPEC 6.6).
 fn personal_pages(host: &Console) -> Router<Console> {
     use pages::own;
-    let guarded = Router::new()
-        .route(own::HOME.0, get(own::home))
-        .route("/memory/{agent}", get(own::memories::show))
-        .route("/memory/{agent}/prompt", get(own::prompt::show))
-        .route("/memory/{agent}/week", get(own::week::show))
-        .route("/memory/{agent}/archive", get(own::archive::show))
-        .route("/memory/{agent}/waiting", get(own::waiting::show))
-        .route(
-            "/memory/{agent}/waiting/access/{request}",
-            post(own::waiting::answer),
-        )
-        .route(
-            "/memory/{agent}/waiting/rehearsals/{session}",
-            post(own::waiting::apply),
-        )
-        .route("/memory/{agent}/session/{session}", get(own::session::show))
-        .route(
-            "/memory/{agent}/session/{session}/roll-back",
-            post(own::session::roll_back),
-        )
-        .route("/memory/{agent}/{number}", get(own::memory::show))
-        .route("/memory/{agent}/{number}/edit", post(own::memory::edit))
-        .route(
-            "/memory/{agent}/{number}/shred",
-            get(own::memory::shredding).post(own::memory::shred),
-        )
-        .route(
-            "/memory/{agent}/{number}/unedit",
-            post(own::memory::undo_edit),
-        )
-        .route(
-            "/memory/{agent}/{number}/{handling}",
-            post(own::memory::handle),
-        )
-        .route_layer(from_fn_with_state(host.clone(), browser::admit_owner));
+    let guarded = routes! {
+        own::HOME.0 => get(own::home);
+        "/memory/{agent}" => get(own::memories::show);
+        "/memory/{agent}/prompt" => get(own::prompt::show);
+        "/memory/{agent}/week" => get(own::week::show);
+        "/memory/{agent}/archive" => get(own::archive::show);
+        "/memory/{agent}/waiting" => get(own::waiting::show);
+        "/memory/{agent}/waiting/access/{request}" => post(own::waiting::answer);
+        "/memory/{agent}/waiting/rehearsals/{session}" => post(own::waiting::apply);
+        "/memory/{agent}/session/{session}" => get(own::session::show);
+        "/memory/{agent}/session/{session}/roll-back" => post(own::session::roll_back);
+        "/memory/{agent}/{number}" => get(own::memory::show);
+        "/memory/{agent}/{number}/edit" => post(own::memory::edit);
+        "/memory/{agent}/{number}/shred" => get(own::memory::shredding), post(own::memory::shred);
+        "/memory/{agent}/{number}/unedit" => post(own::memory::undo_edit);
+        "/memory/{agent}/{number}/{handling}" => post(own::memory::handle);
+    };
+    let guarded = guarded.route_layer(from_fn_with_state(host.clone(), browser::admit_owner));
     Router::new()
         .route("/", get(own::root))
         .route("/open/{secret}", get(own::open))
@@ -139,111 +129,70 @@ fn personal_pages(host: &Console) -> Router<Console> {
 }
 
 fn agent_pages() -> Router<Console> {
-    Router::new()
-        .route("/", get(fleet::show))
-        .route("/agents/new", get(new_agent::show).post(new_agent::create))
-        .route("/agents/{agent}", get(agent::show))
-        .route(
-            "/agents/{agent}/settings",
-            get(settings::show).post(settings::change),
-        )
-        .route("/agents/{agent}/tokens", post(tokens::make))
-        .route(
-            "/agents/{agent}/tokens/{token}/revoke",
-            post(tokens::revoke),
-        )
-        .route("/agents/{agent}/erase", get(erase::show).post(erase::erase))
-        .route("/agents/{agent}/refine", post(refine::refine))
-        .route("/agents/{agent}/pause", post(agent::pause))
-        .route("/agents/{agent}/resume", post(agent::resume))
-        .route("/agents/{agent}/mass", get(core_size::show))
-        .route("/agents/{agent}/mass.json", get(core_size::curve))
-        .route(
-            "/agents/{agent}/memories",
-            get(memories::show).post(memories::handle_selected),
-        )
-        .route(
-            "/agents/{agent}/memories/{number}/{handling}",
-            post(memories::handle),
-        )
-        .route("/agents/{agent}/sessions", get(sessions::list))
-        .route("/agents/{agent}/time", get(time::show).post(time::go_back))
-        .route("/agents/{agent}/verify", post(audit::verify))
+    routes! {
+        "/" => get(fleet::show);
+        "/agents/new" => get(new_agent::show), post(new_agent::create);
+        "/agents/{agent}" => get(agent::show);
+        "/agents/{agent}/settings" => get(settings::show), post(settings::change);
+        "/agents/{agent}/tokens" => post(tokens::make);
+        "/agents/{agent}/tokens/{token}/revoke" => post(tokens::revoke);
+        "/agents/{agent}/erase" => get(erase::show), post(erase::erase);
+        "/agents/{agent}/refine" => post(refine::refine);
+        "/agents/{agent}/pause" => post(agent::pause);
+        "/agents/{agent}/resume" => post(agent::resume);
+        "/agents/{agent}/mass" => get(core_size::show);
+        "/agents/{agent}/mass.json" => get(core_size::curve);
+        "/agents/{agent}/memories" => get(memories::show), post(memories::handle_selected);
+        "/agents/{agent}/memories/{number}/{handling}" => post(memories::handle);
+        "/agents/{agent}/sessions" => get(sessions::list);
+        "/agents/{agent}/time" => get(time::show), post(time::go_back);
+        "/agents/{agent}/verify" => post(audit::verify);
+    }
 }
 
 /// Access requests, and what an access grant shows.
 fn access_pages() -> Router<Console> {
-    Router::new()
-        .route(
-            "/agents/{agent}/memories/{number}/shred",
-            get(access::shredding).post(access::ask_to_shred),
-        )
-        .route(
-            "/agents/{agent}/access",
-            get(access::show).post(access::ask),
-        )
-        .route(
-            "/agents/{agent}/access/token",
-            get(access::token).post(access::ask_for_token),
-        )
-        .route(
-            "/agents/{agent}/access/embeddings",
-            get(access::embeddings).post(access::ask_for_embeddings),
-        )
-        .route("/access/{request}", get(access_request::show))
-        .route("/access/{request}/revoke", post(access_request::revoke))
-        .route("/access/{request}/memories", get(reading::memories))
-        .route("/access/{request}/sessions", get(reading::sessions))
-        .route(
-            "/access/{request}/sessions/{session}",
-            get(reading::session),
-        )
-        .route("/access/{request}/records", get(reading::records))
-        .route("/access/{request}/prompts", get(reading::prompts))
+    routes! {
+        "/agents/{agent}/memories/{number}/shred" => get(access::shredding), post(access::ask_to_shred);
+        "/agents/{agent}/access" => get(access::show), post(access::ask);
+        "/agents/{agent}/access/token" => get(access::token), post(access::ask_for_token);
+        "/agents/{agent}/access/embeddings" => get(access::embeddings), post(access::ask_for_embeddings);
+        "/access/{request}" => get(access_request::show);
+        "/access/{request}/revoke" => post(access_request::revoke);
+        "/access/{request}/memories" => get(reading::memories);
+        "/access/{request}/sessions" => get(reading::sessions);
+        "/access/{request}/sessions/{session}" => get(reading::session);
+        "/access/{request}/records" => get(reading::records);
+        "/access/{request}/prompts" => get(reading::prompts);
+    }
 }
 
 fn session_pages() -> Router<Console> {
-    Router::new()
-        .route("/sessions/{session}", get(sessions::show))
-        .route("/sessions/{session}/events", get(sessions::events))
-        .route("/sessions/{session}/cancel", post(sessions::cancel))
-        .route("/sessions/{session}/apply", post(rehearsal::apply))
-        .route(
-            "/sessions/{session}/roll-back",
-            get(undo::preview).post(undo::roll_back),
-        )
-        .route("/activity", get(activity::show))
-        .route("/activity/verify", post(activity::verify))
-        .route("/activity/{format}", get(activity::save))
-        .route("/audit", get(audit::show))
-        .route("/audit/checkpoint", post(audit::checkpoint))
+    routes! {
+        "/sessions/{session}" => get(sessions::show);
+        "/sessions/{session}/events" => get(sessions::events);
+        "/sessions/{session}/cancel" => post(sessions::cancel);
+        "/sessions/{session}/apply" => post(rehearsal::apply);
+        "/sessions/{session}/roll-back" => get(undo::preview), post(undo::roll_back);
+        "/activity" => get(activity::show);
+        "/activity/verify" => post(activity::verify);
+        "/activity/{format}" => get(activity::save);
+        "/audit" => get(audit::show);
+        "/audit/checkpoint" => post(audit::checkpoint);
+    }
 }
 
 /// The pages about the signed-in user, and the connecting of programs.
 fn own_pages() -> Router<Console> {
-    Router::new()
-        .route(connect::PATH, get(connect::show).post(connect::decide))
-        .route("/account", get(account::show))
-        .route(
-            "/account/password",
-            get(password::show).post(password::change),
-        )
-        .route(
-            "/account/second-factor",
-            get(second_factor::show).post(second_factor::turn_on),
-        )
-        .route(
-            "/account/second-factor/off",
-            get(second_factor::show_off).post(second_factor::turn_off),
-        )
-        .route(
-            "/account/recovery-codes",
-            get(second_factor::show_codes).post(second_factor::renew_codes),
-        )
-        .route(
-            "/account/sign-ins/{sign_in}/end",
-            post(account::end_sign_in),
-        )
-        .route("/sign-out", post(sign_in::sign_out))
-        .route("/sign-out-everywhere", post(sign_in::sign_out_everywhere))
+    routes! {
+        connect::PATH => get(connect::show), post(connect::decide);
+        "/account" => get(account::show);
+        "/account/password" => get(password::show), post(password::change);
+        "/account/second-factor" => get(second_factor::show), post(second_factor::turn_on);
+        "/account/second-factor/off" => get(second_factor::show_off), post(second_factor::turn_off);
+        "/account/recovery-codes" => get(second_factor::show_codes), post(second_factor::renew_codes);
+        "/account/sign-ins/{sign_in}/end" => post(account::end_sign_in);
+        "/sign-out" => post(sign_in::sign_out);
+        "/sign-out-everywhere" => post(sign_in::sign_out_everywhere);
+    }
 }
