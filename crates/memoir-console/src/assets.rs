@@ -177,10 +177,8 @@ mod tests {
             ("LICENSE", AssetKind::Licence),
         ] {
             let sum = HEXLOWER.encode(&Sha256::digest(of_uplot(kind)));
-            assert!(
-                readme.contains(&format!("{sum}  {name}\n")),
-                "{name}: {sum}"
-            );
+            let line = format!("{sum}  {name}\n");
+            assert!(readme.contains(&line), "{line}");
         }
         let banner = of_uplot(AssetKind::Script).lines().next().unwrap();
         assert!(banner.contains("(v1.6.32)") && readme.starts_with("# uPlot 1.6.32\n"));
@@ -198,11 +196,8 @@ mod tests {
         ];
         for stem in scripts.into_iter().flat_map(PageScript::stems) {
             let mut served = FILES.iter();
-            let is_script = |file: &AssetFile| file.kind == AssetKind::Script;
-            assert!(
-                served.any(|file| file.stem == *stem && is_script(file)),
-                "{stem}"
-            );
+            let is_script = served.any(|file| file.stem == *stem && file.kind == AssetKind::Script);
+            assert!(is_script, "{stem}");
         }
     }
 }

@@ -382,10 +382,8 @@ mod tests {
             ]
         );
         assert_eq!(curve.at, [0, 10, 20, 30, 40]);
-        assert_eq!(
-            (curve.low[1], curve.high[1], curve.line),
-            (60, 130, Some(5_000))
-        );
+        let second = (curve.low[1], curve.high[1], curve.line);
+        assert_eq!(second, (60, 130, Some(5_000)));
     }
 
     #[test]
@@ -405,10 +403,8 @@ mod tests {
         let curve = over_time(&history(sessions, Vec::new()), 1);
         assert_eq!(curve.marks.len(), 1);
         let mark = &curve.marks[0];
-        assert_eq!(
-            (mark.place, mark.kind, mark.stated.len()),
-            (1, MarkKind::Done, 3)
-        );
+        let shown = (mark.place, mark.kind, mark.stated.len());
+        assert_eq!(shown, (1, MarkKind::Done, 3));
         assert_eq!(mark.stated[2], "And 39 more");
         assert!(mark.path.is_some());
     }

@@ -248,10 +248,8 @@ mod tests {
     #[test]
     fn blank_lines_in_a_fence_part_nothing() {
         let text = "Run this:\n\n```\none\n\n# two\n```\n\nThen rest.";
-        assert_eq!(
-            page(text, 25, 1_000),
-            ["Run this:", "```\none\n\n# two\n```", "Then rest."]
-        );
+        let parts = ["Run this:", "```\none\n\n# two\n```", "Then rest."];
+        assert_eq!(page(text, 25, 1_000), parts);
     }
 
     #[test]

@@ -266,12 +266,8 @@ mod tests {
             let message = error.to_string();
             let problem = Problem::from(error);
             assert_eq!(problem.code, code);
-            assert_eq!(
-                *problem.detail == *message,
-                status != 500,
-                "{}",
-                problem.detail
-            );
+            let is_shown = *problem.detail == *message;
+            assert_eq!(is_shown, status != 500, "{}", problem.detail);
             let response = problem.into_response();
             assert_eq!(response.status(), status);
             let header = response.headers().get(header::RETRY_AFTER);

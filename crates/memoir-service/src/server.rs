@@ -582,10 +582,8 @@ mod tests {
         };
         let router = || Router::new().route("/", axum::routing::post(all));
         let half_a_head = b"POST / HTTP/1.1\r\nhos";
-        assert_eq!(
-            stopped_after(router(), half_a_head).await,
-            (true, String::new())
-        );
+        let stopped = stopped_after(router(), half_a_head).await;
+        assert_eq!(stopped, (true, String::new()));
         let half_a_body = b"POST / HTTP/1.1\r\nhost: m\r\ncontent-length: 9\r\n\r\nhalf";
         let (has_ended, answer) = stopped_after(router(), half_a_body).await;
         assert!(has_ended);

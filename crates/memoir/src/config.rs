@@ -568,7 +568,7 @@ fn absolute(key: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, String>
 mod tests {
     use std::sync::LazyLock;
 
-    use memoir_testkit::{Corpus, rows};
+    use memoir_testkit::{Corpus, TestedText, rows};
     use proptest::prelude::*;
 
     use super::*;
@@ -639,10 +639,8 @@ mod tests {
         .unwrap();
         let settings = config.settings;
         assert_eq!(settings.weekly_slot.weekday, jiff::civil::Weekday::Sunday);
-        assert_eq!(
-            settings.weekly_slot.time_zone.iana_name(),
-            Some("Europe/Berlin")
-        );
+        let weekly_zone = settings.weekly_slot.time_zone.iana_name();
+        assert_eq!(weekly_zone, Some("Europe/Berlin"));
         let daily = settings.daily_slot;
         assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
         assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
@@ -659,10 +657,8 @@ mod tests {
         assert_eq!(settings.prices.len(), 1);
         assert!(!settings.schedule);
         assert_eq!(config.providers["lab"].concurrency, Some(2));
-        assert_eq!(
-            config.otlp_endpoint.as_deref(),
-            Some("http://localhost:4318")
-        );
+        let endpoint = config.otlp_endpoint.as_deref();
+        assert_eq!(endpoint, Some("http://localhost:4318"));
         let programs = config.programs.unwrap();
         let address = programs.address.as_deref();
         assert_eq!(address, Some("https://memory.example.org:8443"));
@@ -671,10 +667,8 @@ mod tests {
         let none = Config::parse("[oauth]\nenabled = false").unwrap();
         assert!(none.programs.is_none());
         assert!(Config::default().programs.unwrap().takes_registrations);
-        assert_eq!(
-            Config::parse("").unwrap().settings,
-            InstallationSettings::default()
-        );
+        let defaults = InstallationSettings::default();
+        assert_eq!(Config::parse("").unwrap().settings, defaults);
     }
 
     #[test]
@@ -693,10 +687,8 @@ mod tests {
         let other = (EmbeddingsSetting::Model(lab), Some("lab:small".to_owned()));
         assert_eq!(read("lab:small"), other);
         let unset = Config::parse("").unwrap();
-        assert_eq!(
-            (unset.embeddings, unset.settings.recall.embeddings),
-            (None, None)
-        );
+        let embeddings = (unset.embeddings, unset.settings.recall.embeddings);
+        assert_eq!(embeddings, (None, None));
     }
 
     #[test]
@@ -819,15 +811,10 @@ mod tests {
         let quotas = config.settings.quotas;
         assert_eq!(quotas.limit(Quota::AgentMemories), Some(10));
         assert_eq!(quotas.limit(Quota::AgentStreams), None);
-        assert_eq!(
-            quotas.limit(Quota::AgentTokens),
-            Quota::AgentTokens.default()
-        );
+        let unset = quotas.limit(Quota::AgentTokens);
+        assert_eq!(unset, Quota::AgentTokens.default());
         let problem = Config::parse("[quotas]\nagent_memory = 10").unwrap_err();
-        assert!(
-            problem.starts_with("`quotas.agent_memory` is no quota"),
-            "{problem}"
-        );
+        problem.begins("`quotas.agent_memory` is no quota");
     }
 
     #[test]

@@ -244,10 +244,8 @@ mod tests {
         let Failure::ShownFailure(shown_failure) = failure else {
             panic!("the failure is shown")
         };
-        assert!(
-            shown_failure.to_string().contains("it is not a file"),
-            "{shown_failure}"
-        );
+        let text = shown_failure.to_string();
+        assert!(text.contains("it is not a file"), "{text}");
         let beside = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(beside, 1, "nothing was put beside it");
     }

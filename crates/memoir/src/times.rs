@@ -161,10 +161,8 @@ mod tests {
         ] {
             assert_eq!(read(text, true).as_deref(), Some(expected), "{text}");
         }
-        assert_eq!(
-            time("2026-03-01").unwrap().to_string(),
-            "2026-03-01T00:00:00Z"
-        );
+        let begin = time("2026-03-01").unwrap().to_string();
+        assert_eq!(begin, "2026-03-01T00:00:00Z");
         let end = until("2026-03-01").unwrap().to_string();
         assert_eq!(end, "2026-03-01T23:59:59.999999Z");
         assert_eq!((time("soon"), until("soon")), (Err(FORMS), Err(FORMS)));

@@ -282,12 +282,8 @@ mod tests {
             let at = format!("{method} {path}");
             let id = operation["operationId"].as_str().unwrap();
             assert!(ids.insert(id), "{at}: {id} is used twice");
-            assert!(
-                operation["summary"]
-                    .as_str()
-                    .is_some_and(|text| text.ends_with('.')),
-                "{at}"
-            );
+            let summary = operation["summary"].as_str().unwrap_or_default();
+            assert!(summary.ends_with('.'), "{at}");
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{at}: {parameter}");
                 assert!(parameter["schema"].is_object(), "{at}: {parameter}");
@@ -315,10 +311,8 @@ mod tests {
                 .iter()
                 .any(|key| schema.get(key).is_some());
             let is_plain = schema["type"] != "object";
-            assert!(
-                is_closed || is_plain || name == "AnyObject",
-                "{name}: {schema}"
-            );
+            let is_known = is_closed || is_plain || name == "AnyObject";
+            assert!(is_known, "{name}: {schema}");
         }
         let text = DOCUMENT.to_string();
         for reference in text.split("#/components/schemas/").skip(1) {
@@ -333,11 +327,8 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let source = std::fs::read_to_string(&path).unwrap();
-            assert!(
-                !source.contains(concat!(".rou", "te(")),
-                "{}",
-                path.display()
-            );
+            let is_bare = source.contains(concat!(".rou", "te("));
+            assert!(!is_bare, "{}", path.display());
         }
     }
 }

@@ -102,11 +102,8 @@ mod tests {
                 request = request.header(name, "10.0.0.7");
             }
             let (parts, ()) = request.body(()).unwrap().into_parts();
-            assert_eq!(
-                is_of_this_machine(&parts),
-                expected,
-                "{peer:?} {host:?} {header:?}"
-            );
+            let found = is_of_this_machine(&parts);
+            assert_eq!(found, expected, "{peer:?} {host:?} {header:?}");
         }
     }
 }

@@ -412,10 +412,8 @@ mod tests {
     #[test]
     fn a_webhook_shows_neither_its_secret_nor_its_path() {
         let webhook = Webhook::new("https://example.com/a-token", SECRET, None, false).unwrap();
-        assert_eq!(
-            format!("{webhook:?}"),
-            r#"Webhook { host: "example.com", .. }"#
-        );
+        let shown = r#"Webhook { host: "example.com", .. }"#;
+        assert_eq!(format!("{webhook:?}"), shown);
     }
 
     #[test]

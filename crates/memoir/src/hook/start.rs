@@ -199,13 +199,8 @@ mod tests {
             refinement_due: None,
         };
         let start = put(context(&[7, 9, 12]), &Waiting::default());
-        assert!(
-            start
-                .text
-                .ends_with("\n#41 \"y\"\n(shown 2, left out 3, recall finds them)\n"),
-            "{}",
-            start.text
-        );
+        let end = "\n#41 \"y\"\n(shown 2, left out 3, recall finds them)\n";
+        assert!(start.text.ends_with(end), "{}", start.text);
         let start = put(context(&[]), &Waiting::default());
         assert!(!start.text.contains("shown"), "{}", start.text);
         assert_eq!(start.counts(), "shown 2");

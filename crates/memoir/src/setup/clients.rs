@@ -577,9 +577,7 @@ mod tests {
             let own = KnownFile::default().is_written_hook(&serde_json::json!({"command": line}));
             assert!(!own, "{line}");
         }
-        assert_eq!(
-            words_of(r#""/a b/memoir" hook 'x y'"#),
-            ["/a b/memoir", "hook", "x y"]
-        );
+        let words = words_of(r#""/a b/memoir" hook 'x y'"#);
+        assert_eq!(words, ["/a b/memoir", "hook", "x y"]);
     }
 }

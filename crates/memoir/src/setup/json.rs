@@ -453,10 +453,8 @@ mod tests {
             let path = ["servers", "memoir"];
             let server = json!({"command": "m", "args": ["x"]});
             let changed = set(file, &path, &server).unwrap();
-            assert_eq!(
-                get(&changed, &["servers", "memoir", "args", "x"]).unwrap(),
-                None
-            );
+            let within = get(&changed, &["servers", "memoir", "args", "x"]);
+            assert_eq!(within.unwrap(), None);
             assert_eq!(set(&changed, &path, &server).unwrap(), changed);
             assert_eq!(get(&changed, &path).unwrap(), Some(server), "{changed}");
             let back = remove(&changed, &path, kept).unwrap();
@@ -491,10 +489,8 @@ mod tests {
         assert_eq!(read["hooks"], json!({"b": 2, "c": 3}));
         assert!(changed.contains(r#""hooks": {"a": 1}"#));
         assert_eq!(get(file, &["hooks", "b"]).unwrap(), Some(json!(2)));
-        assert_eq!(
-            remove(file, &["hooks", "b"], 0).unwrap(),
-            r#"{"hooks": {"a": 1}, "hooks": {}}"#
-        );
+        let removed = remove(file, &["hooks", "b"], 0).unwrap();
+        assert_eq!(removed, r#"{"hooks": {"a": 1}, "hooks": {}}"#);
         for (file, after) in [
             (r#"{"s": {"m": 1, "m": 2}}"#, "{}"),
             (r#"{"s": {"m": 1, "o": 3, "m": 2}}"#, r#"{"s": {"o": 3}}"#),
@@ -507,10 +503,8 @@ mod tests {
             assert_eq!(remove(file, &["s", "m"], 0).unwrap(), after);
         }
         let file = r#"{"h": {"S": [{"of": "others"}], "S": [{"of": "memoir"}]}}"#;
-        assert_eq!(
-            take_hooks(file, &["h", "S"], 0, is_own).unwrap(),
-            r#"{"h": {"S": [{"of": "others"}], "S": []}}"#
-        );
+        let taken = take_hooks(file, &["h", "S"], 0, is_own).unwrap();
+        assert_eq!(taken, r#"{"h": {"S": [{"of": "others"}], "S": []}}"#);
     }
 
     #[test]
@@ -522,10 +516,8 @@ mod tests {
             assert_eq!(changed, format!("{mark}{{\n  \"a\": 1\n}}\n"));
             let hooked = put_hook(file, &["a"], &json!(1), is_own).unwrap();
             assert_eq!(get(&hooked, &["a"]), Ok(Some(json!([1]))), "{file:?}");
-            assert_eq!(
-                remove(&changed, &["a"], 0).unwrap(),
-                format!("{mark}{{}}\n")
-            );
+            let removed = remove(&changed, &["a"], 0).unwrap();
+            assert_eq!(removed, format!("{mark}{{}}\n"));
         }
     }
 

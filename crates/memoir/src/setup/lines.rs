@@ -256,10 +256,8 @@ mod tests {
             "[mcp_servers.other]\ncommand = \"y\"\n",
         ] {
             let changed = set_table(file, "mcp_servers.memoir", "command = \"m\"\n").unwrap();
-            assert_eq!(
-                set_table(&changed, "mcp_servers.memoir", "command = \"m\"\n").unwrap(),
-                changed
-            );
+            let again = set_table(&changed, "mcp_servers.memoir", "command = \"m\"\n").unwrap();
+            assert_eq!(again, changed);
             let other = set_table(&changed, "mcp_servers.memoir", "command = \"n\"\n").unwrap();
             assert_eq!(other, changed.replace("\"m\"", "\"n\""));
             assert_eq!(remove_table(&other, "mcp_servers.memoir").unwrap(), file);
@@ -284,10 +282,8 @@ mod tests {
             let found = entry_body(&changed, "extensions");
             assert_eq!(found.as_deref(), Some(&body[..]));
         }
-        assert_eq!(
-            set_entry("", "extensions", &body[..1]).unwrap(),
-            "extensions:\n  memoir:\n    type: stdio\n"
-        );
+        let made = set_entry("", "extensions", &body[..1]).unwrap();
+        assert_eq!(made, "extensions:\n  memoir:\n    type: stdio\n");
         assert!(set_entry("extensions: {}\n", "extensions", &body).is_err());
     }
 }

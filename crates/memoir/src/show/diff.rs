@@ -108,9 +108,7 @@ mod tests {
             Some("Wheat paste keeps four days in the larder"),
             Some("Wheat paste keeps five days in the larder"),
         );
-        assert!(
-            text.contains(&format!("{ADDED_WORD}five{ADDED_WORD:#}")),
-            "{text:?}"
-        );
+        let word = format!("{ADDED_WORD}five{ADDED_WORD:#}");
+        assert!(text.contains(&word), "{text:?}");
     }
 }

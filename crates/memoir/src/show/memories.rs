@@ -211,10 +211,8 @@ mod tests {
         assert_eq!(at(80), "  constitutional import\n        [bindery thread]");
         assert_eq!(at(90), "  constitutional import  [bindery thread]");
         assert_eq!(at(50), "\n        constitutional import  [bindery thread]");
-        assert_eq!(
-            at(40),
-            "\n        constitutional import\n        [bindery thread]"
-        );
+        let below = "\n        constitutional import\n        [bindery thread]";
+        assert_eq!(at(40), below);
         assert_eq!(beside(41, &[(String::new(), plain)], 8, 80), "");
     }
 }

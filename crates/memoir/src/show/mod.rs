@@ -133,11 +133,8 @@ mod tests {
             ("2026-02-20T23:30:00Z", "2026-02-21 00:30"),
             ("2026-07-01T10:00:00Z", "2026-07-01 12:00"),
         ] {
-            assert_eq!(
-                said(time.parse().unwrap(), now, &berlin),
-                expected,
-                "{time}"
-            );
+            let found = said(time.parse().unwrap(), now, &berlin);
+            assert_eq!(found, expected, "{time}");
         }
         assert_eq!(percent(0.75), "75%");
         assert_eq!(percent(0.333), "33.3%");
