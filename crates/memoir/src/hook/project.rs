@@ -481,16 +481,10 @@ mod tests {
     #[test]
     fn a_relative_path_to_the_repository_is_one_too() {
         let (_home, path) = home();
-        fs::write(
-            path.join("next/.git"),
-            "gitdir: ../one/my shop/.git/worktrees/next\n",
-        )
-        .unwrap();
-        fs::write(
-            path.join("one/my shop/.git/worktrees/next/gitdir"),
-            "../../../../../next/.git\n",
-        )
-        .unwrap();
+        let there = "gitdir: ../one/my shop/.git/worktrees/next\n";
+        fs::write(path.join("next/.git"), there).unwrap();
+        let back = path.join("one/my shop/.git/worktrees/next/gitdir");
+        fs::write(back, "../../../../../next/.git\n").unwrap();
         assert_eq!(root(&path.join("next")), path.join("one/my shop"));
     }
 

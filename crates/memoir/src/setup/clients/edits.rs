@@ -121,25 +121,9 @@ impl ProgramFiles<'_> {
     }
 
     fn gemini(&self) -> Vec<Edit> {
-        let events = [
-            (HookEvent::SessionStart, "SessionStart"),
-            (HookEvent::UserPrompt, "BeforeAgent"),
-            (HookEvent::Stop, "AfterAgent"),
-            (HookEvent::PreCompact, "PreCompress"),
-            (HookEvent::SessionEnd, "SessionEnd"),
-        ];
-        let hooks = events.map(|(event, name)| {
-            let command = self.call.hook(event, hook::Client::Gemini);
-            let timeout = HOOK_SECONDS * 1_000;
-            let hook =
-                json!({"name": NAME, "type": "command", "command": command, "timeout": timeout});
-            OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
-        });
-        let mut parts = vec![OwnedPart::Member(
-            vec!["mcpServers", NAME],
-            self.server(json!({})),
-        )];
-        parts.extend(hooks);
+        let server = OwnedPart::Member(vec!["mcpServers", NAME], self.server(json!({})));
+        let hooks = claude_hooks(self.call, hook::Client::Gemini);
+        let parts = std::iter::once(server).chain(hooks).collect();
         vec![self.file("settings.json", parts)]
     }
 
@@ -239,23 +223,32 @@ impl ProgramFiles<'_> {
     }
 }
 
+/// The events of Claude Code, each with its name there and in Gemini CLI.
+const EVENTS: [(HookEvent, &str, &str); 5] = [
+    (HookEvent::SessionStart, "SessionStart", "SessionStart"),
+    (HookEvent::UserPrompt, "UserPromptSubmit", "BeforeAgent"),
+    (HookEvent::Stop, "Stop", "AfterAgent"),
+    (HookEvent::PreCompact, "PreCompact", "PreCompress"),
+    (HookEvent::SessionEnd, "SessionEnd", "SessionEnd"),
+];
+
 /// The hooks of Claude Code, and of programs with the same format.
 fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
-    let events = [
-        (HookEvent::SessionStart, "SessionStart"),
-        (HookEvent::UserPrompt, "UserPromptSubmit"),
-        (HookEvent::Stop, "Stop"),
-        (HookEvent::PreCompact, "PreCompact"),
-        (HookEvent::SessionEnd, "SessionEnd"),
-    ];
     // Codex has no event for a session's end.
-    let events = events
+    let events = EVENTS
         .into_iter()
-        .filter(|(event, _)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
+        .filter(|(event, ..)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
     events
-        .map(|(event, name)| {
+        .map(|(event, name, of_gemini)| {
             let command = call.hook(event, client);
-            let hook = json!({"type": "command", "command": command, "timeout": HOOK_SECONDS});
+            let (name, hook) = match client {
+                // It counts in milliseconds.
+                hook::Client::Gemini => {
+                    let timeout = HOOK_SECONDS * 1_000;
+                    (of_gemini, json!({"name": NAME, "type": "command", "command": command, "timeout": timeout}))
+                }
+                _ => (name, json!({"type": "command", "command": command, "timeout": HOOK_SECONDS})),
+            };
             OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
         })
         .collect()
