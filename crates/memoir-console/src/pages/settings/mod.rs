@@ -372,8 +372,9 @@ const GROUPS: [(&str, &[Field]); 6] = [
 /// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
 /// values that it showed, so that untouched settings keep changes by other actors.
 fn plain_fields() -> impl Iterator<Item = Field> {
-    let all = GROUPS.into_iter().flat_map(|(_, group)| group.iter().copied());
-    all.filter(|field| !field.is_text())
+    let groups = GROUPS.into_iter().map(|(_, group)| group);
+    let fields = groups.flatten().copied();
+    fields.filter(|field| !field.is_text())
 }
 
 fn settings(
