@@ -385,10 +385,7 @@ async fn recall(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let found: Vec<ShownMemory> = answer
         .found
         .into_iter()
-        .map(|(found, memory)| match explain {
-            true => memory.explained(found),
-            false => memory,
-        })
+        .map(|(found, memory)| memory.explained(found, explain))
         .collect();
     let mut recalled =
         json!({"type": "memories", "count": found.len(), "memories": shown(&found)?});

@@ -120,10 +120,10 @@ impl ShownMemory {
         self
     }
 
-    /// With the reason why it was found.
+    /// With the reason why it was found, where that `is_wanted`.
     #[must_use]
-    pub fn explained(mut self, found: RecallMatch) -> Self {
-        if let Some(words) = &mut self.words {
+    pub fn explained(mut self, found: RecallMatch, is_wanted: bool) -> Self {
+        if is_wanted && let Some(words) = &mut self.words {
             words.explanation = Some(ShownMatch::new(found));
         }
         self

@@ -356,12 +356,8 @@ async fn matches(
     let lens = reached.lens();
     let answer = lens.recall_page(&query, after, with_discarded).await?;
     let page = Page::of(answer.found, limit, |(found, _)| found.place());
-    let page = page.map(|(found, memory)| match selected.explain {
-        true => memory.explained(found),
-        false => memory,
-    });
     Ok(FoundPage {
-        page,
+        page: page.map(|(found, memory)| memory.explained(found, selected.explain)),
         meaning: answer.meaning,
     })
 }

@@ -123,10 +123,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let explain = arguments.explain;
     let found: Vec<ShownMemory> = found
         .into_iter()
-        .map(|(found, memory)| match explain {
-            true => memory.explained(found),
-            false => memory,
-        })
+        .map(|(found, memory)| memory.explained(found, explain))
         .collect();
     if global.json {
         return output::document(&RecallOutput {
