@@ -71,30 +71,23 @@ pub(super) fn setting(agent: &ShownAgent, field: Field) -> String {
         return value(field, set);
     }
     let default = match field {
-        Field::Model => agent.effective_model.clone(),
-        Field::RefinementThreshold => Some(agent.effective_refinement_threshold.to_string()),
-        Field::CoreTokenBudget => Some(agent.effective_core_token_budget.to_string()),
-        Field::RefinementTriggerTokens => {
-            Some(agent.effective_refinement_trigger_tokens.to_string())
-        }
-        Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
-        Field::DuplicateMatch => Some(agent.effective_duplicate_match.to_string()),
-        Field::LossGuard => Some(agent.effective_loss_guard.to_string()),
-        Field::RefinementSchedule => Some(agent.effective_refinement_schedule.to_string()),
-        Field::RefinementMode => Some(agent.effective_refinement_mode.to_string()),
-        Field::ContextJournalTokens => Some(agent.effective_context_journal_tokens.to_string()),
         Field::ContextCoreTokens => Some("all of them".to_owned()),
-        Field::NearDuplicates => Some(agent.effective_near_duplicates.to_string()),
         Field::ReasoningEffort => Some("left to the provider".to_owned()),
-        Field::AnswerTokens => Some(agent.effective_answer_tokens.to_string()),
         // A default prompt is no text of an agent, and is shown unchanged.
         field if field.is_text() => agent.default_prompt(field),
-        _ => None,
+        field => effective(agent, field),
     };
     match default {
         Some(default) => format!("{} {DIM}(default){DIM:#}", safe(&default)),
         None => format!("{DIM}not set{DIM:#}"),
     }
+}
+
+/// The effective value of a setting; `None` where there is none.
+fn effective(agent: &ShownAgent, field: Field) -> Option<String> {
+    let facts = serde_json::to_value(&agent.facts).ok()?;
+    let effective = facts.get(format!("effective_{}", field.as_str()))?;
+    (!effective.is_null()).then(|| value(field, effective))
 }
 
 /// A setting's value for people; of a prompt only the size.
