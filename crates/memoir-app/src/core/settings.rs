@@ -113,11 +113,10 @@ impl RecallSettings {
 /// The limits after which a session is abandoned (SPEC 3.16), and the retries of a failing provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionLimits {
-    /// Responses of the model once the session is open, to one process: a session that another process resumes has all
-    /// of them again.
+    /// Responses of the model once the session is open. All limits are counted for the whole session, also where another
+    /// process resumes it.
     pub turns: u32,
-    /// Time from the request for consent on, or from where a process resumes the session. Tokens and cost are counted
-    /// for the whole session.
+    /// Time from the request for consent on. A wait for another process does not count.
     pub time: Duration,
     /// Tokens sent and received.
     pub tokens: u64,

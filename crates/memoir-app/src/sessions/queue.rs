@@ -16,7 +16,6 @@ use memoir_domain::{
 };
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, WaitingSession};
-use parking_lot::Mutex;
 
 use super::{
     OpenedSession, RefineOptions,
@@ -114,13 +113,7 @@ impl Memoir {
         };
         match model {
             Ok(model) => Ok(Some(LeasedSession {
-                hold: Hold {
-                    agent,
-                    id,
-                    holder,
-                    // Of earlier workers too: limits of tokens and cost hold for the whole session.
-                    used: Mutex::new(session.usage),
-                },
+                hold: Hold::new(agent, &session, holder),
                 model,
                 state: session.state,
                 rehearsal: session.rehearsal,
@@ -174,7 +167,8 @@ impl LeasedSession {
         hold.agent
             .decide(&AgentQuery::of_session(hold.id), |mut loaded, _| {
                 let mut session = loaded.take_session(hold.id)?;
-                session.usage = hold.used();
+                let (usage, driven) = hold.used();
+                (session.usage, session.driven) = (usage, Some(driven));
                 // Only while the lease is still this worker's: another one may have the session by now.
                 let back = lifecycle::release(session, hold.holder);
                 let written = |session| Decision::of_sessions(loaded.agent, vec![session]);

@@ -9,11 +9,11 @@ use std::{
 };
 
 use memoir_app::{
-    Error, InstallationSettings, SessionFacts,
+    Error, InstallationSettings, SessionFacts, SessionLimits,
     sessions::{LeasedSession, Progress, RefineOptions},
 };
 use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
-use memoir_testkit::{StoreWatch, Turn, WatchedStore};
+use memoir_testkit::{ModelScript, StoreWatch, Turn, WatchedStore};
 use serde_json::json;
 
 use crate::installation::{
@@ -68,6 +68,20 @@ async fn drive_until(wren: &TestAgent, taken: &LeasedSession, edits: u32) {
     tokio::select! {
         _ = taken.drive(&mut observer) => panic!("it ended"),
         () = watch => {}
+    }
+}
+
+/// Drives until the model was asked so often, and then stops in the middle of that call.
+async fn drive_until_asked(taken: &LeasedSession, script: &ModelScript, requests: usize) {
+    let asked = async {
+        while script.requests().len() < requests {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let mut observer = |_: &Progress| {};
+    tokio::select! {
+        _ = taken.drive(&mut observer) => panic!("it ended"),
+        asked = tokio::time::timeout(Duration::from_secs(60), asked) => asked.unwrap(),
     }
 }
 
@@ -244,21 +258,55 @@ async fn spec_3_16_limits_count_what_earlier_workers_used() {
     let much = || Turn::call("protect_memory", json!({"id": 1})).with_usage(150_000, 0);
     let script = wren.script([Turn::text("yes"), much(), Turn::Never]);
     let taken = take(&wren).await.unwrap();
-    let asked = async {
-        while script.requests().len() < 3 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    let mut observer = |_: &Progress| {};
-    tokio::select! {
-        _ = taken.drive(&mut observer) => panic!("it ended"),
-        asked = tokio::time::timeout(Duration::from_secs(60), asked) => asked.unwrap(),
-    }
+    drive_until_asked(&taken, &script, 3).await;
     taken.release().await.unwrap();
     wren.script([much(), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.end_reason), (id, Some("token_limit")));
     assert!(driven.usage.input_tokens >= 300_000);
+}
+
+#[tokio::test]
+async fn spec_3_16_turns_of_earlier_workers_count() {
+    let limits = SessionLimits {
+        turns: 3,
+        ..SessionLimits::default()
+    };
+    let settings = InstallationSettings {
+        limits,
+        ..settings()
+    };
+    let wren = TestAgent::with(&MEMORIES, settings).await;
+    let id = queued(&wren).await;
+    let search = || Turn::call("search_memories", json!({"query": "e"}));
+    let script = wren.script([Turn::text("yes"), search(), search(), Turn::Never]);
+    let taken = take(&wren).await.unwrap();
+    drive_until_asked(&taken, &script, 4).await;
+    taken.release().await.unwrap();
+    let script = wren.script([search(), complete()]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
+    assert_eq!((driven.id, driven.end_reason), (id, Some("turn_limit")));
+    assert_eq!(script.requests().len(), 1, "two turns were taken before");
+}
+
+#[tokio::test]
+async fn spec_3_16_the_time_of_earlier_workers_counts_and_a_wait_for_a_worker_does_not() {
+    for (minutes, end_reason) in [(14, None), (15, Some("time_limit"))] {
+        let wren = TestAgent::new(&MEMORIES).await;
+        let id = queued(&wren).await;
+        let script = wren.script([Turn::text("yes"), Turn::Never]);
+        let taken = take(&wren).await.unwrap();
+        drive_until_asked(&taken, &script, 2).await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(minutes * 60)).await;
+        tokio::time::resume();
+        taken.release().await.unwrap();
+        // Neither a night in the queue nor a clock that was set is time of the session.
+        wren.clock.advance(Duration::from_secs(86_400));
+        wren.script([complete()]);
+        let driven = drive(&take(&wren).await.unwrap()).await;
+        assert_eq!((driven.id, driven.end_reason), (id, end_reason));
+    }
 }
 
 #[tokio::test]

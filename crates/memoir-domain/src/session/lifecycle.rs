@@ -220,6 +220,7 @@ pub fn begin(
         ended_at: None,
         undone_at: None,
         usage: Usage::default(),
+        driven: None,
         lease: start.lease,
     };
     // No record is written here: the session's first record names who began it (`Draft::tell_beginning`).

@@ -214,6 +214,16 @@ pub struct Lease {
     pub holder: u64,
 }
 
+/// What the workers of a session have used of its limits (SPEC 3.16), besides its [`Usage`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Driven {
+    /// Responses of the model since the session was open.
+    pub turns: u32,
+    /// Time that a worker had it, in milliseconds by that worker's monotonic clock: a wait in the queue does not count,
+    /// nor does a clock that was set.
+    pub milliseconds: u64,
+}
+
 /// A session in full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
@@ -300,6 +310,9 @@ pub struct Session {
     pub undone_at: Option<Timestamp>,
     /// The usage of its model calls.
     pub usage: Usage,
+    /// What its workers used until the last one released it; `None` where none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driven: Option<Driven>,
     /// Its lease; `None` once it ended.
     pub lease: Option<Lease>,
 }

@@ -1,5 +1,5 @@
 //! The next step of a session that Memoir drives: events in, effects out. No store, no clock, no network; the time
-//! since the beginning comes with each event.
+//! that the session has used comes with each event.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -94,7 +94,8 @@ pub(crate) struct Machine {
     context_tokens: Option<u32>,
     /// Of the model calls so far.
     pub(crate) usage: Usage,
-    turns: u32,
+    /// Responses since the session was open.
+    pub(crate) turns: u32,
     /// Failed attempts at the present call.
     failures: u32,
     /// Whether the model was reminded of what it left out: of its answer, then of its calls.
@@ -127,20 +128,21 @@ struct Conversation {
 }
 
 impl Machine {
-    /// For a model with a context of so many tokens; `None` if unknown. `used` is the session's usage before this worker
-    /// acquired it.
+    /// For a model with a context of so many tokens; `None` if unknown. `used` and `turns` are those of the session
+    /// before this worker acquired it.
     pub(crate) fn new(
         limits: SessionLimits,
         price: Option<Price>,
         context_tokens: Option<u32>,
         used: Usage,
+        turns: u32,
     ) -> Self {
         Self {
             limits,
             price,
             context_tokens,
             usage: used,
-            turns: 0,
+            turns,
             failures: 0,
             reminded: false,
             answer_tokens: limits.answer_tokens,
@@ -150,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// The effects of `event`, which happened `at` after the beginning.
+    /// The effects of `event`, at which workers have had the session for so long.
     pub(crate) fn handle(&mut self, event: SessionEvent, at: Duration) -> Vec<SessionEffect> {
         use SessionEvent as Event;
         match (&mut self.stage, event) {
@@ -275,9 +277,9 @@ impl Machine {
         at: Duration,
     ) -> Vec<SessionEffect> {
         self.count_usage(&reply);
-        if self.turns == 0 {
+        if request.messages.len() == 1 {
             let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
-            // Of the first turn alone: later ones hold the conversation too, and the limit would grow with it.
+            // Of the prompt alone: later requests hold the conversation too, and the limit would grow with it.
             let read = reply.usage.input_tokens.min(most);
             self.prompt_tokens = self.prompt_tokens.max(read);
         }

@@ -14,7 +14,7 @@ use memoir_domain::{
     PrivateText, SessionId,
     agent::Settings,
     audit::Actor,
-    session::{EndReason, Usage},
+    session::{Driven, EndReason, Session, Usage},
     tools::{RefusalCode, ToolRequest},
 };
 use memoir_model::{Arguments, Model, ToolCall};
@@ -45,19 +45,15 @@ impl Sessions<'_> {
         let model = self.model(options).await?;
         let holder = self.memoir.ids().holder()?;
         let begun = self.begin(Some(holder), options, model.name());
-        let id = begun.await?.id;
+        let begun = begun.await?;
+        let id = begun.id;
         observer(&Progress::Begun {
             session: id,
             agent: self.name.clone(),
             model: model.name().to_string(),
             rehearsal: options.rehearsal,
         });
-        let hold = Hold {
-            agent: self.0.clone(),
-            id,
-            holder,
-            used: Mutex::default(),
-        };
+        let hold = Hold::new(self.0.clone(), &begun, holder);
         // Boxed: a whole session is the largest of all futures, and lies on the stack of the polling task.
         let session = Box::pin(Drive::new(&hold, model).run(None, observer)).await?;
         observer(&Progress::Ended {
@@ -72,20 +68,48 @@ pub(crate) struct Hold {
     pub(crate) agent: AgentHandle,
     pub(crate) id: SessionId,
     pub(crate) holder: u64,
-    /// The usage of the session's model calls so far, those of earlier workers included.
-    pub(crate) used: Mutex<Usage>,
+    /// The usage and the turns of the session so far, those of earlier workers included.
+    used: Mutex<(Usage, u32)>,
+    /// How long earlier workers had it.
+    earlier: Duration,
+    acquired: Instant,
 }
 
 impl Hold {
-    /// The usage of the model calls so far.
-    pub(crate) fn used(&self) -> Usage {
-        *self.used.lock()
+    /// On a session that `holder` has just leased. All limits hold for the whole session, so that what earlier workers
+    /// used of them counts.
+    pub(crate) fn new(agent: AgentHandle, session: &Session, holder: u64) -> Self {
+        let earlier = session.driven.unwrap_or_default();
+        Self {
+            agent,
+            id: session.id,
+            holder,
+            used: Mutex::new((session.usage, earlier.turns)),
+            earlier: Duration::from_millis(earlier.milliseconds),
+            acquired: Instant::now(),
+        }
     }
 
-    fn note(&self, used: Usage) {
-        let before = {
+    /// What the session has used of its limits so far.
+    pub(crate) fn used(&self) -> (Usage, Driven) {
+        let (usage, turns) = *self.used.lock();
+        let milliseconds = u64::try_from(self.time().as_millis()).unwrap_or(u64::MAX);
+        let driven = Driven {
+            turns,
+            milliseconds,
+        };
+        (usage, driven)
+    }
+
+    /// How long workers have had the session.
+    fn time(&self) -> Duration {
+        self.earlier.saturating_add(self.acquired.elapsed())
+    }
+
+    fn note(&self, used: Usage, turns: u32) {
+        let (before, _) = {
             let mut noted = self.used.lock();
-            std::mem::replace(&mut *noted, used)
+            std::mem::replace(&mut *noted, (used, turns))
         };
         if used != before {
             let agent = &self.agent;
@@ -137,7 +161,6 @@ pub(crate) struct Drive<'a> {
     hold: &'a Hold,
     model: Arc<dyn Model>,
     machine: Machine,
-    started: Instant,
     /// The settings when the agent was asked; `None` before.
     agreed: Option<Settings>,
 }
@@ -148,12 +171,12 @@ impl<'a> Drive<'a> {
         let price = settings.prices.get(model.name()).copied();
         let mut limits = settings.limits;
         limits.answer_tokens = model.answer_tokens().unwrap_or(limits.answer_tokens);
-        let machine = Machine::new(limits, price, model.context_tokens(), hold.used());
+        let (used, driven) = hold.used();
+        let machine = Machine::new(limits, price, model.context_tokens(), used, driven.turns);
         Self {
             hold,
             model,
             machine,
-            started: Instant::now(),
             agreed: None,
         }
     }
@@ -201,10 +224,9 @@ impl<'a> Drive<'a> {
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         loop {
-            let at = self.started.elapsed();
-            let effects = self.machine.handle(event, at);
-            // The usage is noted at each step: an interrupted worker releases the session with the usage so far.
-            self.hold.note(self.machine.usage);
+            let effects = self.machine.handle(event, self.hold.time());
+            // The use is noted at each step: an interrupted worker releases the session with the use so far.
+            self.hold.note(self.machine.usage, self.machine.turns);
             let mut next = None;
             for effect in effects {
                 match effect {
@@ -234,7 +256,7 @@ impl<'a> Drive<'a> {
         let ended = match action {
             SessionAction::Call(request) => {
                 let time = agent.memoir.settings.limits.time;
-                let limit = time.saturating_sub(self.started.elapsed());
+                let limit = time.saturating_sub(self.hold.time());
                 // The rest of the session's time limits the call, whatever the provider's client allows.
                 let call = tokio::time::timeout(limit, self.model.complete(&request));
                 return Ok(match self.hold.during(call).await? {
