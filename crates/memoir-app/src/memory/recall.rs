@@ -173,7 +173,18 @@ impl Memories<'_> {
             }
             QuestionVector::InWords(meaning) => (None, *meaning),
         };
+        let has_literal_phrase = recall::has_literal_phrase(query.text.expose());
         let found = again(|| async {
+            // Before the index is read: no two loads at a time.
+            let narrowed = match has_literal_phrase {
+                true => {
+                    let loaded = self.load_memories(Selection::Active).await?;
+                    let narrowed = query.with_phrases(&loaded.memories);
+                    Some((narrowed, loaded.base.memories_version()))
+                }
+                false => None,
+            };
+            let query = narrowed.as_ref().map_or(query, |(narrowed, _)| narrowed);
             let indexed = self.indexed(wanted).await?;
             // The version is read under the same lock as the matches: a concurrent commit may update the index.
             let (version, meaning, found) = read(&indexed, |indexed| {
@@ -192,6 +203,9 @@ impl Memories<'_> {
             if loaded.base.memories_version() != Some(version) {
                 // Another process wrote.
                 indexes.forget_version(self.scope, version);
+                return Err(CONFLICT);
+            }
+            if narrowed.is_some_and(|(_, of)| of != Some(version)) {
                 return Err(CONFLICT);
             }
             let mut found = with_memories(found, &loaded.memories);
@@ -401,7 +415,7 @@ pub(crate) fn found_among(
     let found = if text.trim().is_empty() || recall::is_literal(text) {
         recall::literal_matches(memories, query, after)
     } else {
-        RecallIndex::of(memories).search(query, after)
+        RecallIndex::of(memories).search(&query.with_phrases(memories), after)
     };
     with_memories(found, memories)
 }

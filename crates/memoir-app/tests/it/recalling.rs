@@ -64,6 +64,29 @@ async fn spec_2_8_the_index_follows_what_this_process_writes() {
     assert!(measured(&wren.memoir, "memoir_recall_index_bytes").await > 0);
 }
 
+#[tokio::test]
+async fn spec_2_8_a_quoted_phrase_of_marks_must_occur_beside_words() {
+    let wren = TestAgent::new(&["Tea in the_pot", "Tea"]).await;
+    let question = "\"_\" tea";
+    assert_eq!(recalled(&wren.agent, question).await, [1]);
+    wren.remember("Tea _ cups").await;
+    assert_eq!(recalled(&wren.agent, question).await, [1, 3]);
+    assert_eq!(recalled(&wren.agent, "tea").await, [1, 2, 3]);
+    wren.handle(Number(1), Handling::Discard).await;
+    assert_eq!(recalled(&wren.agent, question).await, [3]);
+    // By a temporary index.
+    let lens = lens(&wren.agent);
+    let page = lens.recall_page(&asked(question), None, true).await;
+    let mut found: Vec<u64> = page
+        .unwrap()
+        .found
+        .iter()
+        .map(|(_, memory)| memory.number.0)
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [1, 3]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn spec_2_8_an_index_that_is_built_beside_saves_has_what_they_saved() {
     let texts: Vec<String> = (0..2_000)

@@ -20,8 +20,8 @@ use memoir_text::{
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::{
-    FoundAs, MatchedTerm, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery,
-    query::{QueryElement, RecallQuestion, SoughtForm},
+    FoundAs, MatchedTerm, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, literal_terms,
+    query::{QueryElement, RecallQuestion, SoughtForm, literal_phrases},
     rank::{self, FoundMemory},
     replaced::{self, ChainLink, ChainLinks, FoundHistories},
     vectors::{IndexVectors, Vector},
@@ -605,6 +605,10 @@ impl RecallIndex {
         );
         let from = rank::begin(found.iter().map(|found| found.number), after);
         let page = found.iter().enumerate().skip(from).take(query.limit);
+        // Without these texts nothing was admitted.
+        let literal = query.among.as_ref().map_or_else(Vec::new, |_| {
+            literal_terms(&literal_phrases(query.text.expose()))
+        });
         page.map(|(at, one)| RecallMatch {
             number: one.number,
             rank: at + 1,
@@ -623,6 +627,7 @@ impl RecallIndex {
                     found: FoundAs::Meaning,
                     weight: nearest[at].1,
                 }));
+                terms.extend(literal.iter().cloned());
                 terms
             },
         })
@@ -1305,7 +1310,9 @@ impl<'q> Narrowed<'q> {
 
     fn admits(&self, slot: &IndexSlot) -> bool {
         let query = self.query;
-        query.kind.is_none_or(|kind| slot.kind == kind)
+        let among = query.among.as_ref();
+        among.is_none_or(|among| among.contains(&slot.number))
+            && query.kind.is_none_or(|kind| slot.kind == kind)
             && query.origin.is_none_or(|origin| slot.origin == origin)
             && query.since.is_none_or(|since| slot.created_at >= since)
             && query.until.is_none_or(|until| slot.created_at <= until)

@@ -61,6 +61,8 @@ pub struct RecallQuery {
     pub protected: Option<bool>,
     /// Whether the matches by words are ordered by their origin dates alone, the newest first.
     pub newest_first: bool,
+    /// The only memories that can be found; `None` for all. [`RecallQuery::with_phrases`] sets them.
+    pub among: Option<BTreeSet<Number>>,
     /// The most memories of the result.
     pub limit: usize,
 }
@@ -186,35 +188,38 @@ pub fn is_literal(text: &str) -> bool {
     !text.trim().is_empty() && query::RecallQuestion::of(text).is_empty()
 }
 
-/// The memories whose text contains the question literally, ignoring case, the newest first; all of them where the
-/// question is empty.
+/// Whether a question has a phrase of marks alone: [`RecallQuery::with_phrases`] requires it.
+pub fn has_literal_phrase(text: &str) -> bool {
+    !query::literal_phrases(text).is_empty()
+}
+
+/// The memories whose text contains the question literally, or each of its phrases where it has some, ignoring case, the
+/// newest first; all of them where the question is empty.
 pub fn literal_matches<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Vec<RecallMatch> {
-    let wanted = fold(query.text.expose().trim());
-    // Quotes are syntax, unless the question is nothing else.
-    let marks = wanted.replace(QUOTES, "");
-    let wanted = if marks.trim().is_empty() {
-        wanted.as_str()
-    } else {
-        marks.trim()
-    };
+    let text = fold(query.text.expose().trim());
+    let mut wanted = query::literal_phrases(&text);
+    if wanted.is_empty() && !text.is_empty() {
+        // Quotes are syntax, unless the question is nothing else.
+        let marks = text.replace(QUOTES, "");
+        wanted.push(match marks.trim() {
+            "" => text,
+            marks => marks.to_owned(),
+        });
+    }
     let all = by_number(memories);
     let admitted = all.values().copied().filter(|memory| query.admits(memory));
     let mut found: Vec<&Memory> = admitted
-        .filter(|memory| wanted.is_empty() || fold(memory.content.expose()).contains(wanted))
+        .filter(|memory| contains_all(memory, &wanted))
         .collect();
     found.sort_by_key(|memory| std::cmp::Reverse((memory.created_at, memory.number)));
     let found = replaced_behind(&all, found);
     let from = rank::begin(found.iter().map(|memory| memory.number), after);
     let ranked = found.iter().enumerate().skip(from).take(query.limit);
-    let term = (!wanted.is_empty()).then(|| MatchedTerm {
-        term: wanted.into(),
-        found: FoundAs::Literal,
-        weight: 0.0,
-    });
+    let terms = literal_terms(&wanted);
     let matched = ranked.map(|(at, memory)| RecallMatch {
         number: memory.number,
         rank: at + 1,
@@ -224,9 +229,27 @@ pub fn literal_matches<'a>(
         by_stop_words: false,
         replaced: replaced::mark(&all, memory.number),
         near: None,
-        terms: term.clone().into_iter().collect(),
+        terms: terms.clone(),
     });
     matched.collect()
+}
+
+/// Whether a memory's text contains these folded texts.
+fn contains_all(memory: &Memory, wanted: &[String]) -> bool {
+    if wanted.is_empty() {
+        return true;
+    }
+    let text = fold(memory.content.expose());
+    wanted.iter().all(|wanted| text.contains(wanted.as_str()))
+}
+
+fn literal_terms(wanted: &[String]) -> Vec<MatchedTerm> {
+    let terms = wanted.iter().map(|wanted| MatchedTerm {
+        term: wanted.as_str().into(),
+        found: FoundAs::Literal,
+        weight: 0.0,
+    });
+    terms.collect()
 }
 
 /// The matches, the best first, with each replaced memory directly after its successor. Both rank at the better of
@@ -304,9 +327,26 @@ impl RecallQuery {
         }
     }
 
+    /// The query among those of `memories` that contain its phrases of marks alone, ignoring case: they must occur as any
+    /// phrase (SPEC 2.8), and an index does not have them. A query without such phrases stays among all.
+    pub fn with_phrases<'a>(&self, memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+        let phrases = query::literal_phrases(self.text.expose());
+        let among = (!phrases.is_empty()).then(|| {
+            let memories = memories.into_iter();
+            let having = memories.filter(|memory| contains_all(memory, &phrases));
+            having.map(|memory| memory.number).collect()
+        });
+        Self {
+            among,
+            ..self.clone()
+        }
+    }
+
     /// Whether all filters but the words match.
     fn admits(&self, memory: &Memory) -> bool {
-        self.kind.is_none_or(|kind| memory.kind() == kind)
+        let among = self.among.as_ref();
+        among.is_none_or(|among| among.contains(&memory.number))
+            && self.kind.is_none_or(|kind| memory.kind() == kind)
             && self.origin.is_none_or(|origin| memory.origin() == origin)
             && self.since.is_none_or(|since| memory.created_at >= since)
             && self.until.is_none_or(|until| memory.created_at <= until)

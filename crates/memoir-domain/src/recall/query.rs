@@ -55,10 +55,9 @@ impl RecallQuestion {
             elements: Vec::new(),
             known: HashSet::new(),
         };
-        let parts: Vec<&str> = text.split(QUOTES).collect();
-        for (place, part) in parts.iter().enumerate() {
-            // A quote that nothing closes is none.
-            if place % 2 == 1 && place + 1 < parts.len() {
+        let parts = parts_of(text);
+        for (part, is_phrase) in &parts {
+            if *is_phrase {
                 question.phrase(part);
             } else {
                 question.words(part);
@@ -192,6 +191,29 @@ impl RecallQuestion {
             self.put(text, sought);
         }
     }
+}
+
+/// The parts of a question between quotes, and for each whether it is a phrase.
+fn parts_of(text: &str) -> Vec<(&str, bool)> {
+    let mut parts: Vec<(&str, bool)> = Vec::new();
+    for part in text.split(QUOTES) {
+        parts.push((part, parts.len() % 2 == 1));
+    }
+    // A quote that nothing closes is none.
+    if let Some((_, is_phrase)) = parts.last_mut() {
+        *is_phrase = false;
+    }
+    parts
+}
+
+/// The phrases of a question that have no term, such as "_", folded: only the texts of the memories have them.
+pub(super) fn literal_phrases(text: &str) -> Vec<String> {
+    let phrases = parts_of(text).into_iter();
+    let phrases = phrases.filter(|(part, is_phrase)| *is_phrase && !part.trim().is_empty());
+    let literal = phrases.filter(|(part, _)| keys_of(part).is_empty());
+    literal
+        .map(|(part, _)| crate::text::fold(part.trim()))
+        .collect()
 }
 
 /// The keys of the terms of a text, in their order.

@@ -20,7 +20,7 @@ fn search(memories: &[Memory], query: &RecallQuery) -> Vec<u64> {
     let found = if is_literal(query.text.expose()) {
         literal_matches(memories, query, None)
     } else {
-        RecallIndex::of(memories).search(query, None)
+        RecallIndex::of(memories).search(&query.with_phrases(memories), None)
     };
     numbers(&found)
 }
@@ -89,6 +89,45 @@ fn spec_2_8_percent_and_underscore_are_literal() {
     assert_eq!(find(&texts, "\"snake_case\""), [3]);
     assert_eq!(find(&["STRASSE", "Ольга"], "straße"), [1]);
     assert_eq!(find(&["STRASSE", "Ольга"], "ОЛЬГА"), [2]);
+}
+
+#[test]
+fn spec_2_8_a_quoted_phrase_of_marks_must_occur_beside_words() {
+    let texts = [
+        "tea in the_pot",
+        "Tea?!",
+        "tea _ with ?!",
+        "a _ alone",
+        "tea",
+    ];
+    let sorted = |mut numbers: Vec<u64>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    let found = |question: &str| sorted(find(&texts, question));
+    assert_eq!(found("\"_\" tea"), [1, 3]);
+    assert_eq!(found("tea «?!»"), [2, 3]);
+    assert_eq!(found("\"_\" tea \"?!\""), [3]);
+    assert_eq!(found("\"_\" \"?!\""), [3]);
+    assert_eq!(found("\"_\" \"tea\""), [1, 3]);
+    assert_eq!(found("\"~\" tea"), NOTHING);
+    // A quote that nothing closes, and quotes around nothing, are no phrase.
+    assert_eq!(found("tea \"_"), [1, 2, 3, 5]);
+    assert_eq!(found("\" \" tea"), [1, 2, 3, 5]);
+    let memories = test_memories(&texts);
+    let index = RecallIndex::of(&memories);
+    let query = RecallQuery {
+        limit: 1,
+        ..query_of("\"_\" tea").with_phrases(&memories)
+    };
+    assert_eq!(sorted(paged(&index, &query, None)), [1, 3]);
+    let terms = &index.search(&query, None)[0].terms;
+    let literal = MatchedTerm {
+        term: "_".into(),
+        found: FoundAs::Literal,
+        weight: 0.0,
+    };
+    assert_eq!(terms[1..], [literal]);
 }
 
 #[test]

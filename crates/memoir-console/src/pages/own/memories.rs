@@ -87,6 +87,7 @@ impl OwnMemoriesQuery {
             },
             newest_first: self.order.as_deref() == Some("newest"),
             limit: AT_ONCE + 1,
+            ..RecallQuery::default()
         })
     }
 
