@@ -60,6 +60,9 @@ pub trait StoreWatch: Send + Sync {
     /// Before the usage of an agent, or of an account, is counted.
     fn counting(&self, _agent: Option<AgentId>) {}
 
+    /// Before all accounts are read.
+    fn listing_accounts(&self) {}
+
     /// Returns while the process lives.
     async fn alive(&self) {}
 }
@@ -95,7 +98,6 @@ pass_on! {
     Fleet {
         fn create_account(account: &AccountRow) -> Result<()>;
         fn waiting_messages(account: AccountId) -> Result<CountAndTokens>;
-        fn accounts() -> Result<Vec<AccountRow>>;
         fn account_named(name: &str) -> Result<Option<AccountRow>>;
         fn agents(account: AccountId) -> Result<Vec<AgentRow>>;
         fn agent_named(account: AccountId, name: &str) -> Result<Option<AgentRow>>;
@@ -124,6 +126,12 @@ pass_on! {
         fn fleet_page(account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
         fn append_leaves(recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
         fn check() -> Result<Vec<Finding>>;
+    }
+
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.watch.reach()?;
+        self.watch.listing_accounts();
+        self.inner.accounts().await
     }
 
     async fn usage(

@@ -253,7 +253,8 @@ impl Memoir {
     /// Whether the account's administrators and their tokens match the account's log.
     async fn examine_administrators(&self, account: &Account) -> Result<Examination> {
         let scope = AgentScope::of_account(account.id());
-        let mismatches = self.account_mismatches(scope).await?;
+        let row = self.account_row(account.id()).await?;
+        let mismatches = self.account_mismatches(scope, row.as_ref()).await?;
         let Some(first) = mismatches.first() else {
             let finding = "the account's users and tokens match its log";
             return Ok(Examination::fine("administrators", finding));

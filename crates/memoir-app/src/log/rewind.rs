@@ -209,7 +209,7 @@ mod tests {
         let limits = memoir.state::<Limits>();
         let turn = async |agent| limits.verifications.take(scope(agent)).await.unwrap();
         let held = (turn(1).await, turn(2).await);
-        let mut verified = pin!(agent.log().verify_with(None));
+        let mut verified = pin!(agent.log().verify_with(None, None));
         let mut signed = pin!(account.checkpoint());
         // Polled once, both are in the queue: the next two turns are their own, and no third caller gets one.
         assert!(timeout(Duration::ZERO, verified.as_mut()).await.is_err());

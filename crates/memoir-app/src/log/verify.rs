@@ -13,21 +13,21 @@
 //! (SPEC 3.12). Messages that wait to be read are left out, since no record names a conversation before it is read.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     mem,
     sync::Arc,
 };
 
 use memoir_domain::{
-    AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
     access::AccessRequest,
     audit::{Action, Record},
     replay::{self, MemoryComparison, Originals, Replay, SessionComparison},
     summary::LogSummary,
 };
 use memoir_store::{
-    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, Selection, SessionRow,
-    Snapshot, SummaryRow, TokenRow,
+    AccessRow, AccountRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, Selection,
+    SessionRow, Snapshot, SummaryRow, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -114,14 +114,20 @@ impl Memoir {
         // seem to be missing.
         let mut leaves = self.leaves_by_agent().await?;
         let scopes = self.store.scopes().await?;
+        // Once for all their logs, and after these: an account has its row before its log, and the row never changes.
+        let accounts = self.store.accounts().await?;
+        let by_id = accounts.iter().map(|row| (row.id, row));
+        let by_id: HashMap<AccountId, &AccountRow> = by_id.collect();
         let mut found = Vec::with_capacity(scopes.len());
         for &scope in &scopes {
             let own = leaves.remove(&scope.agent).unwrap_or_default();
+            let account = by_id.get(&scope.account).copied();
             let handle = self.handle(scope);
-            found.push(handle.log().verify_with(Some(own.as_slice())).await?);
+            let verified = handle.log().verify_with(Some(own.as_slice()), account);
+            found.push(verified.await?);
         }
         let with_log: HashSet<AgentScope> = scopes.into_iter().collect();
-        found.extend(self.accounts_without_log(&with_log).await?);
+        found.extend(self.accounts_without_log(&accounts, &with_log).await?);
         // The agents that are left over are none of the database's.
         found.extend(leaves.into_keys().map(missing));
         Ok(found)
@@ -129,15 +135,16 @@ impl Memoir {
 
     async fn accounts_without_log(
         &self,
+        accounts: &[AccountRow],
         with_log: &HashSet<AgentScope>,
     ) -> Result<Vec<Verification>> {
         let mut found = Vec::new();
-        for account in self.store.accounts().await? {
+        for account in accounts {
             let scope = AgentScope::of_account(account.id);
             if with_log.contains(&scope) {
                 continue;
             }
-            let mismatches = self.account_mismatches(scope).await?;
+            let mismatches = self.account_mismatches(scope, Some(account)).await?;
             if !mismatches.is_empty() {
                 let name = (format!("account {}", account.name), scope.agent);
                 found.push(report(name, None, ChainHead::empty(scope), mismatches));
@@ -217,7 +224,7 @@ impl AgentLog<'_> {
             && self
                 .is_short(&AgentQuery::of_memories(Selection::All))
                 .await?;
-        let verifying = async move { handle.log().verify_with(None).await };
+        let verifying = async move { handle.log().verify_with(None, None).await };
         match is_short {
             true => verifying.await,
             // The whole log and all memories are read, whatever part of the agent's share it has left.
@@ -225,8 +232,13 @@ impl AgentLog<'_> {
         }
     }
 
-    /// `leaves` are the agent's entries in the log over all heads; `None` reads them.
-    pub(super) async fn verify_with(self, leaves: Option<&[LeafRow]>) -> Result<Verification> {
+    /// `leaves` are the agent's entries in the log over all heads, and `account` is the row of its account; `None` reads
+    /// either where it is needed.
+    pub(super) async fn verify_with(
+        self,
+        leaves: Option<&[LeafRow]>,
+        account: Option<&AccountRow>,
+    ) -> Result<Verification> {
         let limits = self.memoir.state::<Limits>();
         let _turn = limits.verifications.take(self.scope).await?;
         let read;
@@ -238,7 +250,7 @@ impl AgentLog<'_> {
                 read.as_slice()
             }
         };
-        match again(|| self.attempt_verify(leaves)).await {
+        match again(|| self.attempt_verify(leaves, account)).await {
             // Memoir did not write a row that cannot even be read.
             Err(
                 error @ (Error::Inconsistent(_)
@@ -253,8 +265,18 @@ impl AgentLog<'_> {
         }
     }
 
-    async fn attempt_verify(self, leaves: &[LeafRow]) -> Result<Verification> {
+    async fn attempt_verify(
+        self,
+        leaves: &[LeafRow],
+        account: Option<&AccountRow>,
+    ) -> Result<Verification> {
         let began = self.row().await?.agent;
+        let account = match account {
+            None if self.scope.is_of_account() => {
+                self.memoir.account_row(self.scope.account).await?
+            }
+            account => account.cloned(),
+        };
         // Whatever the row contains about an erasure: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
@@ -262,7 +284,8 @@ impl AgentLog<'_> {
             .map(|finding| Mismatch::new(None, finding.problem))
             .collect();
         if self.scope.is_of_account() {
-            mismatches.extend(self.memoir.account_mismatches(self.scope).await?);
+            let found = self.memoir.account_mismatches(self.scope, account.as_ref());
+            mismatches.extend(found.await?);
         }
         if key.is_none() && destroyed_at.is_none() {
             mismatches.push(Mismatch::new(None, Error::NoKey(self.name.clone())));
@@ -293,23 +316,23 @@ impl AgentLog<'_> {
             // the first and after the last page: every change of them increases it.
             if self.row().await?.agent.document.version == version {
                 let verified = judge.end(&snapshot, destroyed_at, found);
-                return self.of_account(verified).await;
+                return Ok(self.of_account(verified, account));
             }
         }
         Err(Error::Contended)
     }
 
     /// The result for an account's own log is named after the account, and it has no memories.
-    async fn of_account(self, verified: Verification) -> Result<Verification> {
+    fn of_account(self, verified: Verification, account: Option<AccountRow>) -> Verification {
         if !self.scope.is_of_account() {
-            return Ok(verified);
+            return verified;
         }
-        let agent = self.memoir.account_named_by_row(self.scope.account).await?;
-        Ok(Verification {
-            agent,
+        let name = account.map_or_else(|| self.scope.account.to_string(), |row| row.name);
+        Verification {
+            agent: format!("account {name}"),
             originals: None,
             ..verified
-        })
+        }
     }
 
     /// The stored agent, with its prompts and without its memories.

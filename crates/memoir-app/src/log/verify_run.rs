@@ -109,7 +109,8 @@ impl BegunRun {
         };
         for scope in scopes {
             let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
-            let verified = self.memoir.handle(scope).log().verify_with(Some(own)).await;
+            let handle = self.memoir.handle(scope);
+            let verified = handle.log().verify_with(Some(own), None).await;
             let agent = (!scope.is_of_account()).then_some(scope.agent);
             match verified {
                 Ok(verified) => self.note(|run| {

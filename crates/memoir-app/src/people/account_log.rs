@@ -19,7 +19,7 @@ use memoir_domain::{
     agent,
     audit::{Action, Actor, Facts},
 };
-use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
+use memoir_store::{AccountRow, AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
 use memoir_vault::Closing;
 use parking_lot::Mutex;
 
@@ -91,8 +91,7 @@ impl Account {
     }
 
     pub(crate) async fn begin_log(&self, actor: &Actor) -> Result<()> {
-        let accounts = self.memoir.store.accounts().await?;
-        let own = accounts.into_iter().find(|row| row.id == self.id);
+        let own = self.memoir.account_row(self.id).await?;
         let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
@@ -271,17 +270,19 @@ impl Memoir {
         account.set_closed(true, &Actor::system()).await
     }
 
-    /// The log of an account by the account's name, for people.
-    pub(crate) async fn account_named_by_row(&self, id: AccountId) -> Result<String> {
+    /// The account's row, which never changes; `None` where there is none.
+    pub(crate) async fn account_row(&self, id: AccountId) -> Result<Option<AccountRow>> {
         let accounts = self.store.accounts().await?;
-        let own = accounts.into_iter().find(|row| row.id == id);
-        let name = own.map_or_else(|| id.to_string(), |own| own.name);
-        Ok(format!("account {name}"))
+        Ok(accounts.into_iter().find(|row| row.id == id))
     }
 
-    /// The mismatches between the account's name, users and administrators' tokens and the account's log. The log
-    /// itself is not verified.
-    pub(crate) async fn account_mismatches(&self, scope: AgentScope) -> Result<Vec<Mismatch>> {
+    /// The mismatches between the account's row, users and administrators' tokens and the account's log. The log itself
+    /// is not verified. `row` is `None` where the account has none.
+    pub(crate) async fn account_mismatches(
+        &self,
+        scope: AgentScope,
+        row: Option<&AccountRow>,
+    ) -> Result<Vec<Mismatch>> {
         let account = self.account_at(scope.account);
         let version = || async {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
@@ -291,7 +292,7 @@ impl Memoir {
         // whether there was one.
         again(|| async {
             let before = version().await?;
-            let mismatches = account.held_against_log().await?;
+            let mismatches = account.held_against_log(row).await?;
             match version().await? == before {
                 true => Ok(mismatches),
                 false => Err(CONFLICT),
@@ -313,14 +314,13 @@ struct LoggedState {
 }
 
 impl Account {
-    async fn held_against_log(&self) -> Result<Vec<Mismatch>> {
+    async fn held_against_log(&self, own: Option<&AccountRow>) -> Result<Vec<Mismatch>> {
         let scope = AgentScope::of_account(self.id);
         let filter = RecordFilter::default();
         let _room = self.log().room_for_records(&filter).await?;
         let rows = self.memoir.store.records(scope, &filter).await?;
         let mut mismatches = Vec::new();
-        self.check_name(scope, rows.first(), &mut mismatches)
-            .await?;
+        self.check_name(own, rows.first(), &mut mismatches).await?;
         self.check_users(&rows, &mut mismatches).await?;
         self.check_tokens(&rows, &mut mismatches).await?;
         Ok(mismatches)
@@ -330,12 +330,11 @@ impl Account {
     /// name by which it is found: a wrong one would hide the account, or replace another.
     async fn check_name(
         &self,
-        scope: AgentScope,
+        own: Option<&AccountRow>,
         first: Option<&AuditRow>,
         mismatches: &mut Vec<Mismatch>,
     ) -> Result<()> {
-        let accounts = self.memoir.store.accounts().await?;
-        let own = accounts.iter().find(|row| row.id == self.id);
+        let scope = AgentScope::of_account(self.id);
         if own.is_some_and(|own| own.folded_name != agent::fold_name(&own.name)) {
             let problem = "table `accounts`: it is found by another name than its own";
             mismatches.push(Mismatch::new(None, problem));

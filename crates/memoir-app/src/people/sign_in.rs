@@ -464,8 +464,7 @@ impl SignedInUser {
     /// # Errors
     /// The store fails.
     pub async fn account_name(&self) -> Result<String> {
-        let accounts = self.account.memoir.store.accounts().await?;
-        let own = accounts.into_iter().find(|row| row.id == self.account.id);
+        let own = self.account.memoir.account_row(self.account.id).await?;
         let own = own.ok_or_else(|| Error::NoAccount(self.account.id.to_string()))?;
         Ok(own.name)
     }

@@ -1,11 +1,16 @@
 //! The log of an account: what it records, what it omits, and what it names (SPEC 4.2, 5.5).
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
 use memoir_store_sqlite::{CommitFault, SqliteStore};
-use memoir_testkit::{InstallationFolder, intrude, tamper};
+use memoir_testkit::{
+    InstallationFolder, StoreWatch, TestInstallation, WatchedStore, intrude, tamper,
+};
 use memoir_vault::password::Password;
 use rusqlite::Connection;
 
@@ -269,6 +274,34 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
     let sql = "DELETE FROM audit_records; DELETE FROM agent_prompts; DELETE FROM agents;";
     tamper(&log.folder.database(), sql);
     log.is_named("the log was cut off").await;
+}
+
+/// Counts how often all accounts are read.
+#[derive(Default)]
+struct AccountLists(AtomicUsize);
+
+impl StoreWatch for AccountLists {
+    fn listing_accounts(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn spec_4_2_verifying_all_logs_reads_the_accounts_once() {
+    let lists = Arc::new(AccountLists::default());
+    let inner = Arc::new(SqliteStore::in_memory().unwrap());
+    let store = WatchedStore::new(inner, lists.clone());
+    let memoir = TestInstallation::on(Arc::new(store)).memoir;
+    for name in ["lab", "shop", "home"] {
+        memoir.create_account(name, &OWNER).await.unwrap();
+    }
+    lists.0.store(0, Ordering::Relaxed);
+    let all = memoir.verify_all().await.unwrap();
+    assert_eq!(lists.0.load(Ordering::Relaxed), 1);
+    for name in ["account lab", "account shop", "account home"] {
+        let verified = all.iter().find(|one| one.agent == name);
+        assert!(verified.is_some_and(|one| one.valid), "{name}");
+    }
 }
 
 #[tokio::test]
