@@ -56,7 +56,8 @@ pub enum Error {
     },
     /// The response to a commit was lost: the commit may be written, be written later, or fail. To learn the outcome,
     /// the caller writes the very same commit again: it is written now, or there is a conflict, and then the record at
-    /// its place in the log, or else the row of its session, shows whose it is.
+    /// its place in the log, or else the row of its session, shows whose it is. Of decisions that were written together
+    /// it is the last one, which is not to be written alone: instead, another commit on their first version.
     #[error("the response of the database was lost: whether the change was written is not known")]
     OutcomeUnknown(Box<Commit>),
     /// The connection broke while something other than a decision was written: it may be written or not.

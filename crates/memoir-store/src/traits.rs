@@ -378,8 +378,8 @@ pub trait Store:
     /// process writes meanwhile. No decision may replace bodies of records.
     ///
     /// # Errors
-    /// As for [`Store::commit`]; [`Error::Unfinished`](crate::Error::Unfinished) where the list ends before
-    /// its last one.
+    /// As for [`Store::commit`], with the last decision where the store cannot know;
+    /// [`Error::Unfinished`](crate::Error::Unfinished) where the list ends before its last one.
     async fn commit_all(&self, commits: Commits) -> Result<()>;
 }
 

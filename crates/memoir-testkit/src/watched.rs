@@ -15,6 +15,7 @@ use memoir_store::{
     SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
     UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
+use parking_lot::Mutex;
 
 /// What happens around each call, and each commit.
 #[async_trait]
@@ -50,6 +51,11 @@ pub trait StoreWatch: Send + Sync {
     async fn begin_together(&self) -> Result<()> {
         self.alive().await;
         Ok(())
+    }
+
+    /// Whether the answer to them is lost, and then whether they are written; `None` where it is not lost.
+    fn loses_together(&self) -> Option<bool> {
+        None
     }
 
     /// After they were written.
@@ -279,8 +285,28 @@ pass_on! {
     async fn commit_all(&self, commits: Commits) -> Result<()> {
         self.watch.reach()?;
         self.watch.begin_together().await?;
-        self.inner.commit_all(commits).await?;
-        self.watch.written_together().await
+        let Some(is_written) = self.watch.loses_together() else {
+            self.inner.commit_all(commits).await?;
+            return self.watch.written_together().await;
+        };
+        let last: Arc<Mutex<Option<Commit>>> = Arc::default();
+        let noted = Arc::clone(&last);
+        let commits = Commits::new(std::iter::from_fn(move || {
+            let next = commits.next()?;
+            if let Some(commit) = &next {
+                *noted.lock() = Some(commit.clone());
+            }
+            // A list without its end is not written.
+            (is_written || next.is_some()).then_some(next)
+        }));
+        let written = self.inner.commit_all(commits).await;
+        let last = last.lock().take();
+        match (written, last) {
+            (Ok(()) | Err(Error::Unfinished), Some(last)) => {
+                Err(Error::OutcomeUnknown(Box::new(last)))
+            }
+            (written, _) => written,
+        }
     }
 
     async fn commit(&self, mut commit: Commit) -> Result<()> {

@@ -247,11 +247,7 @@ impl Memoir {
         let found = match (same.records.last(), same.sessions.last()) {
             // The database did not respond so far.
             _ if matches!(refusal, Some(StoreError::Unreachable { .. })) => Ok(None),
-            (Some(newest), _) => {
-                let place = [newest.seq];
-                let records = self.store.records_at(same.agent.scope, &place).await;
-                records.map(|found| found.first().map(|record| record.hash == newest.hash))
-            }
+            (Some(_), _) => self.is_recorded(&same).await,
             // Decided again, a session that was begun or acquired would be refused because of itself. No two seals are
             // equal, so that the same document is this commit's own. Another one shows nothing: it may be of any age.
             (None, Some(session)) => {
@@ -283,6 +279,37 @@ impl Memoir {
             // Any other error shows only that the last attempt wrote nothing.
             (Ok(None) | Err(_), _) => Err(StoreError::OutcomeUnknown(same)),
         }
+    }
+
+    /// Resolves the outcome of decisions that were written together, of which `last` is the last one, where the store's
+    /// response is lost. They are gone, and cannot be written again. `fence` writes the agent as it was before them, on
+    /// the same version: the store writes either them or this one. [`StoreError::Conflict`]: nothing of them was
+    /// written, nor will be.
+    pub(crate) async fn resolve_together(
+        &self,
+        last: Box<Commit>,
+        fence: Commit,
+    ) -> memoir_store::Result<()> {
+        match self.resolve_lost(Box::new(fence)).await {
+            Ok(()) => Err(StoreError::Conflict),
+            // The agent has another version: by them, or by another process.
+            Err(StoreError::Conflict) => match self.is_recorded(&last).await {
+                Ok(Some(true)) => Ok(()),
+                Ok(_) => Err(StoreError::Conflict),
+                Err(_) => Err(StoreError::OutcomeUnknown(last)),
+            },
+            Err(_) => Err(StoreError::OutcomeUnknown(last)),
+        }
+    }
+
+    /// Whether the place of a commit's newest record has that record, or another one; `None` where it has none.
+    async fn is_recorded(&self, commit: &Commit) -> memoir_store::Result<Option<bool>> {
+        let Some(newest) = commit.records.last() else {
+            return Ok(None);
+        };
+        let place = [newest.seq];
+        let found = self.store.records_at(commit.agent.scope, &place).await?;
+        Ok(found.first().map(|record| record.hash == newest.hash))
     }
 }
 

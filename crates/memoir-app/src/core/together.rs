@@ -57,6 +57,7 @@ impl AgentHandle {
     ) -> Result<T> {
         let (sender, mut decided) = mpsc::channel(WAITING);
         let commits = Commits::new(std::iter::from_fn(move || decided.blocking_recv()));
+        let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
         let mut together = BulkCommit {
             memoir: &self.memoir,
             sender,
@@ -85,6 +86,14 @@ impl AgentHandle {
             Err(error) => return Err(error),
             Ok((false, answer)) => return Ok(answer),
             Ok((true, answer)) => Ok(answer),
+        };
+        let written = match written {
+            Err(StoreError::OutcomeUnknown(last)) => {
+                let unchanged = Decision::of_sessions(agent, Vec::new());
+                let (fence, _) = self.memoir.sealed_commit(&base, unchanged)?;
+                Box::pin(self.memoir.resolve_together(last, fence)).await
+            }
+            written => written,
         };
         self.memoir.report(&written, &counts, None);
         written?;

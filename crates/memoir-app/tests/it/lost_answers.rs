@@ -2,16 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Error, sessions::RefineOptions};
+use memoir_app::{Error, import, sessions::RefineOptions};
 use memoir_domain::session::{Mode, State};
 use memoir_store_sqlite::{
     CommitFault::{self, Busy, LostUnwritten, LostWritten},
     SqliteStore,
 };
-use memoir_testkit::{Turn, input};
+use memoir_testkit::{StoreWatch, Turn, WatchedStore, input};
+use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::installation::{MEMORIES, TestAgent, call, complete, enqueue, person, settings};
+use crate::installation::{
+    MEMORIES, OWNER, TestAgent, call, complete, enqueue, new_folder, own, person, settings,
+};
 
 async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
@@ -109,5 +112,56 @@ async fn spec_6_2_a_rehearsal_with_lost_answers_makes_each_edit_once() {
         assert_eq!(deleted["type"], "deleted", "{lost:?}");
         let session = wren.agent.views().session(session.id).await.unwrap();
         assert_eq!((session.state, session.edits), (State::Open, 1));
+    }
+}
+
+/// Loses the next answer to decisions that are written together: whether they are written.
+#[derive(Default)]
+struct LostTogether(Mutex<Option<bool>>);
+
+impl StoreWatch for LostTogether {
+    fn loses_together(&self) -> Option<bool> {
+        self.0.lock().take()
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_an_import_and_its_undoing_with_a_lost_answer_are_made_once() {
+    // On a file: undoing an import reads while it writes, and a store in memory has one connection.
+    let folder = new_folder();
+    let lost = Arc::new(LostTogether::default());
+    let inner = Arc::new(SqliteStore::open(&folder.database()).unwrap());
+    let store = WatchedStore::new(inner, lost.clone());
+    let memoir = folder.open_store(Arc::new(store)).memoir;
+    let account = memoir.account("default").await.unwrap();
+    account.create_agent("wren", &[], &OWNER).await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let import = async |text: &str| {
+        let line = json!({"content": text}).to_string();
+        let read = import::read(line.as_bytes(), None, memoir.now());
+        let memories = agent.memories();
+        let imported = memories.import(read, false, &OWNER, Arc::default()).await;
+        assert_eq!(imported.unwrap().imported, 1);
+    };
+    let undo = async || agent.memories().undo_import(&OWNER, false).await;
+    let count = async || own(&agent).export().await.unwrap().len();
+    import("Ines keeps bees").await;
+    for is_written in [true, false] {
+        *lost.0.lock() = Some(is_written);
+        import("Rui studies law").await;
+        assert_eq!(count().await, 2);
+        *lost.0.lock() = Some(is_written);
+        let undone = undo().await;
+        match is_written {
+            true => assert_eq!(undone.unwrap().discarded, 1),
+            false => {
+                // Nothing was written, nor will be: repeated, it undoes the same import.
+                assert_eq!(undone.unwrap_err().code(), "contended");
+                assert_eq!(count().await, 2);
+                undo().await.unwrap();
+            }
+        }
+        assert_eq!(count().await, 1, "the import before stays");
+        assert!(agent.log().verify().await.unwrap().valid);
     }
 }
