@@ -205,22 +205,29 @@ pub(crate) async fn ask(visitor: Visitor, form: SentForm, agent: AgentInPath) ->
     ask_for(AccessWish::Look, &visitor, &agent, &form).await
 }
 
-/// The page with the form of a request, and the handler of the sent form.
-macro_rules! asking {
-    ($($page:ident, $sent:ident = $wish:expr;)+) => {$(
-        pub(crate) async fn $page(visitor: Visitor, agent: AgentInPath) -> PageResult {
-            form_page($wish, &visitor, &agent, &AccessForm::default()).await
-        }
-
-        pub(crate) async fn $sent(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
-            ask_for($wish, &visitor, &agent, &form).await
-        }
-    )+};
+pub(crate) async fn token(visitor: Visitor, agent: AgentInPath) -> PageResult {
+    form_page(AccessWish::Token, &visitor, &agent, &AccessForm::default()).await
 }
 
-asking! {
-    token, ask_for_token = AccessWish::Token;
-    embeddings, ask_for_embeddings = AccessWish::Embeddings;
+pub(crate) async fn ask_for_token(
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
+) -> PageResult {
+    ask_for(AccessWish::Token, &visitor, &agent, &form).await
+}
+
+pub(crate) async fn embeddings(visitor: Visitor, agent: AgentInPath) -> PageResult {
+    let blank = AccessForm::default();
+    form_page(AccessWish::Embeddings, &visitor, &agent, &blank).await
+}
+
+pub(crate) async fn ask_for_embeddings(
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
+) -> PageResult {
+    ask_for(AccessWish::Embeddings, &visitor, &agent, &form).await
 }
 
 pub(crate) async fn shredding(
