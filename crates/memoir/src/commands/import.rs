@@ -355,3 +355,21 @@ async fn watched<T>(
     }
     Ok(done)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+    use memoir_import::ImportFormat;
+
+    use super::FileForm;
+
+    /// One without a format of that name would count as left to recognition.
+    #[test]
+    fn every_format_of_another_program_is_offered_by_its_name() {
+        let offered = FileForm::value_variants().iter().copied();
+        let (own, others): (Vec<_>, Vec<_>) = offered.partition(|form| form.foreign().is_none());
+        assert_eq!(own, [FileForm::Jsonl, FileForm::Archive]);
+        let others: Vec<_> = others.into_iter().filter_map(FileForm::foreign).collect();
+        assert_eq!(others, ImportFormat::ALL);
+    }
+}

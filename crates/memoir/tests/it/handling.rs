@@ -1,7 +1,7 @@
 //! `memoir protect`, `unprotect` and `discard`, limits and marks, and `memoir edit`.
 
 use memoir_testkit::{TestedObject, TestedText};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[cfg(unix)]
 use crate::installation::names_in;
@@ -75,11 +75,28 @@ fn all_settings_are_listed_with_their_defaults() {
     let listed = installation.ok(&["agent", "set", "wren"]);
     let help = installation.ok(&["agent", "set", "--help"]);
     let shown = installation.json(&["agent", "show", "wren"]);
+    let mut defaults = 0;
     for field in memoir_domain::agent::Field::ALL {
         let name = format!("\n  {}", field.as_str());
         assert!(format!("\n{listed}").contains(&name), "{name}: {listed}");
         help.tells(&name);
+        // SPEC 2.2: where it is unset, its default is shown, and said to be one.
+        let effective = &shown[format!("effective_{}", field.as_str())];
+        if field.is_text() || effective.is_null() || !shown[field.as_str()].is_null() {
+            continue;
+        }
+        let default = match effective {
+            Value::String(text) => text.clone(),
+            Value::Array(tags) => {
+                let tags: Vec<&str> = tags.iter().filter_map(Value::as_str).collect();
+                tags.join(", ")
+            }
+            other => other.to_string(),
+        };
+        defaults += 1;
+        listed.tells(&format!("  {} {default} (default)\n", field.as_str()));
     }
+    assert!(defaults >= 9, "{defaults}");
     listed.tells("core_token_budget 6000\n");
     listed.tells("refinement_threshold 0.75 (default)\n");
     // What help says of a default is so.
