@@ -148,7 +148,7 @@ pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
 pub(crate) fn address_of(path: &str, query: &impl Serialize) -> String {
     // This cannot fail: a query has texts and numbers.
     let text = serde_urlencoded::to_string(query).unwrap_or_default();
-    // In a value that sign is encoded.
+    // A value has no `=`: it is encoded.
     let given = text.split('&').filter(|pair| !pair.ends_with('='));
     match given.collect::<Vec<_>>().join("&") {
         given if given.is_empty() => path.to_owned(),

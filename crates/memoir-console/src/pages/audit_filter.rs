@@ -17,7 +17,7 @@ use crate::{
     words,
 };
 
-/// The fields, each with its label and what is said of input that cannot be read.
+/// The fields, each with its label and the error for input that cannot be read.
 const ACTION: (&str, &str, &str) = ("action", "Action", "There is no such action");
 const ROLE: (&str, &str, &str) = ("actor", "Role", "There is no such role");
 const SESSION: (&str, &str, &str) = ("session", "Session", "must be the identifier of a session");

@@ -47,4 +47,5 @@ pub(crate) mod token;
 pub(crate) mod ui;
 pub(crate) mod user;
 
+// Commands with modules of their own; `cli` finds every command here.
 pub(crate) use crate::{hook, setup};
