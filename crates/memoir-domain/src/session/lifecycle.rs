@@ -319,7 +319,8 @@ pub struct SessionOpening {
 
 /// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
 /// of the agent, `room` is the room for the ledger. `agreed` are the settings when the agent was asked, `None` where it
-/// was not: what is laxer since does not count, nor than the guard and duplicate match that `session` has already.
+/// was not. What is laxer since does not count; nor does what is laxer than the guard and the duplicate match of
+/// `session`, where it has them.
 pub fn open(
     agent: Agent,
     mut session: Session,
@@ -337,7 +338,9 @@ pub fn open(
     let agreed_match = agreed.map(Settings::effective_duplicate_match);
     let agreed_match = agreed_match.or(session.duplicate_match);
     let how = agreed_match.map_or(how, |agreed| agreed.min(how));
-    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how);
+    let mut tags = draft.agent().settings.immutable_tag_set();
+    tags.extend(agreed.into_iter().flat_map(Settings::immutable_tag_set));
+    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how, &tags);
     draft.find_immutable(memories.core());
     // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
     let settings = agreed.unwrap_or(&draft.agent().settings);
@@ -464,10 +467,10 @@ fn clean_duplicates(
     memories: &mut AllMemories,
     digester: &Digester,
     how: DuplicateMatch,
+    immutable_tags: &BTreeSet<String>,
 ) -> usize {
-    let immutable_tags = draft.agent().settings.immutable_tag_set();
     let candidates = duplicates::candidates(memories.core(), digester, how);
-    let plan = duplicates::plan(&candidates, &immutable_tags);
+    let plan = duplicates::plan(&candidates, immutable_tags);
     drop(candidates);
     let now = draft.now();
     let mut removed = 0;

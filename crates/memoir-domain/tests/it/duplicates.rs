@@ -180,6 +180,22 @@ fn spec_3_4_a_copy_that_only_ignore_case_joins_is_archived_under_the_one_that_st
     );
 }
 
+/// SPEC 3.14: a list that was made laxer while the agent was asked counts from the next session on.
+#[test]
+fn spec_3_4_a_tag_that_was_immutable_when_the_agent_was_asked_comes_before_the_record() {
+    let mut world = World::of(&[(Field::DuplicateMatch, Some("ignore_case"))]);
+    world = world.saving(&["TEA", "@tea", "wool"]);
+    world.begin(Mode::Full).unwrap();
+    let asked = world.agent.settings.clone();
+    world.set(Field::ImmutableTags, "[]");
+    world.open_agreed(Some(&asked));
+    assert_eq!(
+        (world.core_numbers(), world.archive()),
+        (vec![2, 3], vec![(1, Some(2))])
+    );
+    world.check_replay();
+}
+
 #[test]
 fn spec_3_4_an_immutable_tag_comes_before_the_record_and_the_constitution_before_both() {
     check(

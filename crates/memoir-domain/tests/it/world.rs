@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
-    agent::{Agent, Field},
+    agent::{Agent, Field, Settings},
     audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record},
     draft::{Decision, Draft},
     ledger::LedgerRoom,
@@ -349,13 +349,18 @@ impl World {
 
     /// Opens the session that was begun last.
     pub(crate) fn open_begun(&mut self) -> OpenedSession {
+        self.open_agreed(None)
+    }
+
+    /// As [`World::open_begun`], where the agent was asked under these settings.
+    pub(crate) fn open_agreed(&mut self, agreed: Option<&Settings>) -> OpenedSession {
         let opening = lifecycle::open(
             self.agent.clone(),
             self.last_session().clone(),
             self.all(),
             &digester(),
             self.room(),
-            None,
+            agreed,
             self.now,
         );
         self.apply(opening.decision);
