@@ -378,7 +378,7 @@ impl Fleet for PostgresStore {
         }
         // Each of them is one row.
         let statements = [
-            // By the two indexes that hold nothing but what is counted: a shredded memory is discarded.
+            // Apart, so that each is counted by an index alone. A shredded memory is discarded.
             of_agents!("count(*)", "memories", "memories.discarded_at IS NULL"),
             of_agents!(
                 "count(*)",

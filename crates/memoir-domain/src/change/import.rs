@@ -258,7 +258,8 @@ impl<'a> UndoSurvey<'a> {
             if !is_joined {
                 self.under.entry(under).or_default().push(number);
             } else if self.extent.holds(under) && !self.extent.holds(number) {
-                // Of the import, it goes: the memory that stays has the same text up to case.
+                // A joined copy of the import itself goes with it and conflicts with nothing: the memory that stays has
+                // the same text up to case.
                 self.joined.push((number, under));
             }
         }
