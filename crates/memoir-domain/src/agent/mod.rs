@@ -920,11 +920,11 @@ fn parse_immutable_tags(field: Field, value: Option<&str>) -> Result<Option<Vec<
         let wrong = |_| Invalid::new(field, "must be a list of tags, such as `voice, audio`");
         serde_json::from_str(raw).map_err(wrong)?
     } else {
-        raw.split(',').map(str::to_owned).collect()
+        // A comma at the end leaves an empty text, which is no tag.
+        let given = raw.split(',').filter(|tag| !tag.trim().is_empty());
+        given.map(str::to_owned).collect()
     };
-    // A comma at the end leaves an empty text, which is no tag.
-    let given = list.iter().filter(|tag| !tag.trim().is_empty());
-    let tags = Tags::parse(given.map(String::as_str));
+    let tags = Tags::parse(list.iter().map(String::as_str));
     let tags = tags.map_err(|error| Invalid { field, ..error })?;
     if tags.is_empty() && !is_json {
         let empty = "is empty; give tags such as `voice, audio`, or `[]` for none";
@@ -986,8 +986,8 @@ mod tests {
             assert!(is_named, "{error}");
         }
         assert!(set("system_prompt", Some("  ")).is_err());
-        for blank in ["", " ", ","] {
-            assert!(set("immutable_tags", Some(blank)).is_err());
+        for blank in ["", " ", ",", r#"[" "]"#, r#"["voice", ""]"#] {
+            assert!(set("immutable_tags", Some(blank)).is_err(), "{blank}");
         }
         assert!(set("immutable_tags", Some("[]")).is_ok());
         assert!(set("core_token_budget", Some("0")).is_err());
