@@ -26,13 +26,14 @@ use crate::{
     shown::{AccessRequestFacts, ShownAccessRequest},
 };
 
-/// What this process knows of the grants in use: how long each may still be used by the monotonic clock, and how far
-/// the log was read for each. And those that last until they are revoked, as far as they were looked for.
+/// What this process knows of the grants in use.
 #[derive(Debug, Default)]
-pub(crate) struct GrantsInUse(
-    Mutex<HashMap<AccessRequestId, GrantInUse>>,
-    Mutex<HashSet<AccessRequestId>>,
-);
+pub(crate) struct GrantsInUse {
+    /// How long each may still be used by the monotonic clock, and how far the log was read for it.
+    timed: Mutex<HashMap<AccessRequestId, GrantInUse>>,
+    /// Those that last until they are revoked, as far as [`Memoir::expire_access`] has found them.
+    standing: Mutex<HashSet<AccessRequestId>>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct GrantInUse {
@@ -46,12 +47,12 @@ struct GrantInUse {
 
 impl GrantsInUse {
     fn get(&self, id: AccessRequestId) -> Option<GrantInUse> {
-        self.0.lock().get(&id).copied()
+        self.timed.lock().get(&id).copied()
     }
 
     /// Merges a reading with those of other tasks of this process. A deadline never moves back.
     fn note(&self, id: AccessRequestId, seen: GrantInUse) -> GrantInUse {
-        let mut grants_in_use = self.0.lock();
+        let mut grants_in_use = self.timed.lock();
         let known = grants_in_use.entry(id).or_insert(seen);
         *known = GrantInUse {
             // Otherwise setting the clock back would gain time at the next read.
@@ -475,7 +476,7 @@ impl Grants<'_> {
     fn count_down(self, request: &AccessRequest, next_seq: u64) {
         let grants_in_use = &self.memoir.state::<GrantsInUse>();
         if request.state != AccessState::Granted {
-            grants_in_use.0.lock().remove(&request.id);
+            grants_in_use.timed.lock().remove(&request.id);
         } else if let Some(at) = request.answered_at
             && grants_in_use.get(request.id).is_none()
         {
@@ -675,7 +676,7 @@ impl Memoir {
     pub async fn expire_access(&self) -> Result<usize> {
         let open = self.store.open_access().await?;
         let present: HashSet<AccessRequestId> = open.iter().map(|open| open.id).collect();
-        let standing = &self.state::<GrantsInUse>().1;
+        let standing = &self.state::<GrantsInUse>().standing;
         standing.lock().retain(|id| present.contains(id));
         let mut ended = 0;
         for open in open {
@@ -691,7 +692,7 @@ impl Memoir {
 
     /// Ends a request where it has expired. Returns whether it did.
     async fn end_if_expired(&self, open: &OpenAccess) -> Result<bool> {
-        let standing = &self.state::<GrantsInUse>().1;
+        let standing = &self.state::<GrantsInUse>().standing;
         let is_asked = open.state == AccessState::Asked;
         let is_known = standing.lock().contains(&open.id);
         if is_known || is_asked && open.expires_at > self.now() {
