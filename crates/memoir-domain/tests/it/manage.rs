@@ -169,7 +169,7 @@ fn spec_3_14_a_change_of_what_guards_its_memory_is_reported_to_the_agent() {
         ),
         (
             Field::ImmutableTags,
-            "",
+            "[]",
             "immutable_tags (from the default to [])",
         ),
         (
