@@ -164,10 +164,11 @@ impl Indexes {
                 entry.is_logged = true;
                 tracing::warn!(
                     agent = %scope.agent,
-                    takes_mb = entry.bytes.div_ceil(1 << 20),
+                    // Administrators read logs too (SPEC 5.1).
+                    takes_mb = entry.shown_bytes.div_ceil(1 << 20),
                     index_mb = self.most >> 20,
                     "an agent's index for recall is larger than all of them may be: it is kept while there is no other; \
-                     set `[recall] index_mb` to more than it takes"
+                     set `[recall] index_mb` to more; `takes_mb` is estimated from the length of each memory"
                 );
             }
         }
@@ -437,6 +438,54 @@ mod tests {
         let building = indexes.begin(scope(5));
         building.reserve(65 << 20);
         assert!(has(4));
+    }
+
+    /// The sizes that are logged of indexes over the limit.
+    #[derive(Clone, Default)]
+    struct LoggedSizes(Arc<Mutex<Vec<u64>>>);
+
+    impl tracing::field::Visit for LoggedSizes {
+        fn record_u64(&mut self, field: &tracing::field::Field, value: u64) {
+            if field.name() == "takes_mb" {
+                self.0.lock().push(value);
+            }
+        }
+
+        fn record_debug(&mut self, _: &tracing::field::Field, _: &dyn std::fmt::Debug) {}
+    }
+
+    impl tracing::Subscriber for LoggedSizes {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+        fn event(&self, event: &tracing::Event<'_>) {
+            event.record(&mut self.clone());
+        }
+
+        fn enter(&self, _: &tracing::span::Id) {}
+
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    #[test]
+    fn spec_5_1_the_log_states_the_size_of_an_index_by_the_length_of_its_memories() {
+        let memoir = memoir();
+        let indexes: &Indexes = memoir.state();
+        let indexed = kept(indexes, 1, 5);
+        let logged = LoggedSizes::default();
+        tracing::subscriber::with_default(logged.clone(), || {
+            indexes.note(scope(1), &indexed, Some((5, 90 << 20, 70 << 20)));
+        });
+        assert_eq!(*logged.0.lock(), [70]);
     }
 
     #[test]
