@@ -162,11 +162,13 @@ impl Access for PostgresStore {
             Value::ByteLists(tokens.collect()),
             Value::Integers(times.collect()),
         ];
-        // In one order, so that two callers that record the same tokens cannot deadlock.
-        let sql = "UPDATE tokens SET last_used_at = given.used_at \
-             FROM (SELECT tokens.id, max(used.used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
-                 JOIN tokens ON tokens.id = used.id GROUP BY tokens.id) AS given \
-             WHERE tokens.id = given.id AND (last_used_at IS NULL OR last_used_at < given.used_at)";
+        // Locked in one order, so that two callers that record the same tokens cannot deadlock.
+        let sql = "UPDATE tokens SET last_used_at = held.used_at \
+             FROM (SELECT tokens.id, given.used_at FROM tokens JOIN (SELECT used.id, max(used.used_at) AS used_at \
+                     FROM unnest($1, $2) AS used (id, used_at) GROUP BY used.id) AS given ON tokens.id = given.id \
+                 WHERE tokens.last_used_at IS NULL OR tokens.last_used_at < given.used_at \
+                 ORDER BY tokens.id FOR NO KEY UPDATE OF tokens) AS held \
+             WHERE tokens.id = held.id AND (last_used_at IS NULL OR last_used_at < held.used_at)";
         self.connections
             .write(Reach::Fleet, &[Statement::new(sql, values)])
             .await?;

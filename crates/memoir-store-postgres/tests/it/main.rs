@@ -15,4 +15,5 @@ mod keys;
 mod lost;
 mod next;
 mod pooled;
+mod rows;
 mod walls;

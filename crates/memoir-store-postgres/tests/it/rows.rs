@@ -1,0 +1,68 @@
+//! Statements that write rows of several accounts beside other transactions.
+
+use std::{process::Child, time::Duration};
+
+use memoir_store::{Access, TokenRow, conformance::fixtures};
+
+use crate::common::{self, TestDatabase, account};
+
+fn token(number: u128) -> TokenRow {
+    TokenRow {
+        account: account().id,
+        ..fixtures::token(1, number)
+    }
+}
+
+/// Waits until the count that the statement returns is 1.
+async fn until_one(database: &TestDatabase, sql: &str) {
+    for _ in 0..1_000 {
+        if database.query(sql) == "1" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A client that holds the rows which the statement locks, for less time than a transaction waits for a lock.
+async fn held(database: &TestDatabase, locking: &str) -> Child {
+    let mut psql = database.server.client("psql", "postgres");
+    let hold = format!("BEGIN; SELECT count(*) FROM ({locking}) AS held; SELECT pg_sleep(4)");
+    let holder = psql
+        .args([database.name(), "-qc", &hold])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+         AND datname = current_database()";
+    until_one(database, sleeping).await;
+    holder
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_uses_of_tokens_are_noted_in_the_order_of_the_tokens() {
+    let (database, store) = or_skip!(common::begin().await);
+    for number in 1..=200 {
+        store.put_token(&token(number)).await.unwrap();
+    }
+    let mut holder = held(
+        &database,
+        "SELECT 1 FROM tokens ORDER BY id LIMIT 1 FOR UPDATE",
+    )
+    .await;
+    let uses: Vec<_> = (1..=200)
+        .rev()
+        .map(|number| (token(number).id, fixtures::at(1_000)))
+        .collect();
+    let noting = store.clone();
+    let noting = tokio::spawn(async move { noting.note_uses(&uses).await });
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+         AND usename = 'memoir' AND datname = current_database()";
+    until_one(&database, waiting).await;
+    // It waits for the first one, and has locked none of the others.
+    let free = "SELECT count(*) FROM (SELECT 1 FROM tokens FOR UPDATE SKIP LOCKED) AS free";
+    assert_eq!(database.query(free), "199");
+    holder.wait().unwrap();
+    noting.await.unwrap().unwrap();
+    let noted = "SELECT count(*) FROM tokens WHERE last_used_at IS NOT NULL";
+    assert_eq!(database.query(noted), "200");
+}
