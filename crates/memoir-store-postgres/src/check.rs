@@ -70,6 +70,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     // the rows in parts, so that neither side holds a table in memory.
     let opening = connection.opening(Reach::Fleet, TransactionPurpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
+    connection.wait_without_limit();
     for (table, columns, read) in READERS {
         let declare = format!("DECLARE every NO SCROLL CURSOR FOR SELECT {columns} FROM {table}");
         connection

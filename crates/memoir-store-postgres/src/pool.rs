@@ -325,6 +325,7 @@ impl Connections {
                 prepares: self.prepares,
                 is_full: Arc::clone(&self.is_full),
                 probe: Arc::clone(&self.probe),
+                longest: ANSWER,
             }),
             Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Busy),
             Err(PoolError::Timeout(_)) => Err(self.unreachable(SILENT.to_owned())),
@@ -506,9 +507,10 @@ fn timeouts(wait: Duration) -> Timeouts {
 /// The problem of a database that keeps its connections open and does not respond on them.
 const SILENT: &str = "it does not answer";
 
-/// The database's response; lost if it is silent, and a probe fails too.
+/// The database's response; lost if it takes longer than `longest`, or if it is silent and a probe fails too.
 async fn answered<T>(
     probe: &Probe,
+    longest: Duration,
     answer: impl Future<Output = Result<T, StatementFault>>,
 ) -> Result<T, StatementFault> {
     let silent = async {
@@ -525,7 +527,7 @@ async fn answered<T>(
         answer = answer => answer,
         () = silent => lost(),
         // A statement that runs for longer than the server lets any.
-        () = tokio::time::sleep(ANSWER) => lost(),
+        () = tokio::time::sleep(longest) => lost(),
     }
 }
 
@@ -536,9 +538,17 @@ pub(crate) struct PooledConnection {
     prepares: bool,
     is_full: Arc<AtomicBool>,
     probe: Arc<Probe>,
+    /// How long the results of what is sent may take.
+    longest: Duration,
 }
 
 impl PooledConnection {
+    /// Waits for results however long they take: the caller sets no limit of time for its statements in the database
+    /// either. A database that is silent is noticed nevertheless.
+    pub(crate) fn wait_without_limit(&mut self) {
+        self.longest = Duration::MAX;
+    }
+
     /// What begins a transaction.
     pub(crate) fn opening(&self, reach: Reach, purpose: TransactionPurpose) -> String {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
@@ -566,10 +576,10 @@ impl PooledConnection {
         statements: &[Statement<'_>],
         closing: Option<&str>,
     ) -> Result<Answers, StatementFault> {
-        let probe = Arc::clone(&self.probe);
+        let (probe, longest) = (Arc::clone(&self.probe), self.longest);
         // Without its type: the futures around it are nested about as deeply as the compiler takes them.
         let sent: SentFuture<'_> = Box::pin(self.send_all(opening, statements, closing));
-        answered(&probe, sent).await
+        answered(&probe, longest, sent).await
     }
 
     async fn send_all(
@@ -686,4 +696,24 @@ fn ask<'step>(
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn spec_6_1_a_statement_without_a_limit_is_waited_for() {
+        let probe = Probe {
+            config: Config::new(),
+            answered_at: Mutex::default(),
+        };
+        let slow = || async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok::<(), StatementFault>(())
+        };
+        let lost = answered(&probe, Duration::from_millis(20), slow()).await;
+        assert!(matches!(lost, Err(StatementFault::Lost(_))), "{lost:?}");
+        answered(&probe, Duration::MAX, slow()).await.unwrap();
+    }
 }
