@@ -203,8 +203,12 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
             connection.restore();
             return Ok(());
         };
-        // An error drops the connection and with it the transaction, which has no end yet.
-        send(&mut connection, &commit, last.is_none(), false).await?;
+        // An error drops the connection and with it the transaction, which has no end yet: also where the connection
+        // broke, nothing was written.
+        match send(&mut connection, &commit, last.is_none(), false).await {
+            Err(StatementFault::Lost(problem)) => return Err(connections.unreachable(problem)),
+            sent => sent?,
+        }
         count_progress(&commit);
         last = Some(commit);
     }

@@ -228,6 +228,29 @@ async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_of_decisions_whose_connection_breaks_before_their_end_nothing_is_written() {
+    let (database, straight) = or_skip!(common::begin().await);
+    straight.commit(decision(0)).await.unwrap();
+    let between = Between::new(&database);
+    let store = PostgresStore::open(&between.url).await.unwrap();
+    let commits = || Commits::new([Some(decision(1)), Some(decision(2)), None].into_iter());
+    between.breaks.store(BEFORE, Ordering::SeqCst);
+    let refused = store.commit_all(commits()).await;
+    assert!(
+        matches!(refused, Err(Error::Unreachable { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(database.query("SELECT version FROM agents"), "1");
+    // That the connection broke may be noticed at its next use.
+    let mut written = store.commit_all(commits()).await;
+    if matches!(written, Err(Error::Unreachable { .. })) {
+        written = store.commit_all(commits()).await;
+    }
+    written.unwrap();
+    assert_eq!(database.query("SELECT version FROM agents"), "3");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_written() {
     for parameters in ["", "?prepare=true"] {
         let (database, straight) = or_skip!(common::begin().await);
