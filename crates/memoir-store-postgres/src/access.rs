@@ -322,9 +322,10 @@ impl Access for PostgresStore {
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
-        let sql = "DELETE FROM replies WHERE recorded_at < $1";
-        self.writes(Reach::Fleet, sql, values![before])
-            .await
-            .map(drop)
+        let sql = "WITH old AS MATERIALIZED (SELECT account_id, key_digest FROM replies WHERE recorded_at < $1 \
+                 ORDER BY recorded_at LIMIT $2 FOR UPDATE SKIP LOCKED) \
+             DELETE FROM replies USING old \
+             WHERE replies.account_id = old.account_id AND replies.key_digest = old.key_digest RETURNING 1";
+        self.write_in_parts(sql, before).await
     }
 }

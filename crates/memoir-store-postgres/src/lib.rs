@@ -35,7 +35,7 @@ mod word_index;
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
-use memoir_domain::AgentScope;
+use memoir_domain::{AgentScope, Timestamp};
 use memoir_store::{Error, Result, decode::RowReader};
 use tokio_postgres::{
     Config,
@@ -204,6 +204,20 @@ impl PostgresStore {
         match self.connections.write(scope, &all).await {
             Err(fault) if fault.is_unmet(0) => Ok(false),
             written => written.map(|_| true).map_err(Error::from),
+        }
+    }
+
+    /// Writes by a statement over a backlog, as often as it finds rows: all at once could take longer than a statement
+    /// may. It is given a time and the most rows to write, and returns one for each. Rows that another transaction has
+    /// locked wait for the next time, so that it never waits and cannot deadlock.
+    async fn write_in_parts(&self, sql: &'static str, until: Timestamp) -> Result<()> {
+        const PART: u32 = 1_000;
+        loop {
+            let statement = Statement::new(sql, values![until, PART]);
+            let answers = self.connections.write(Reach::Fleet, &[statement]).await?;
+            if answers.iter().map(Vec::len).sum::<usize>() < PART as usize {
+                return Ok(());
+            }
         }
     }
 

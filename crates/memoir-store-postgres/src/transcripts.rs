@@ -146,9 +146,11 @@ impl Transcripts for PostgresStore {
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
-        let sql =
-            "UPDATE transcript_messages SET body = '', words_until = NULL WHERE words_until <= $1";
-        self.writes(Reach::Fleet, sql, values![now]).await.map(drop)
+        let sql = "WITH old AS MATERIALIZED (SELECT agent_id, seq FROM transcript_messages WHERE words_until <= $1 \
+                 ORDER BY words_until LIMIT $2 FOR UPDATE SKIP LOCKED) \
+             UPDATE transcript_messages SET body = '', words_until = NULL FROM old \
+             WHERE transcript_messages.agent_id = old.agent_id AND transcript_messages.seq = old.seq RETURNING 1";
+        self.write_in_parts(sql, now).await
     }
 
     async fn due_transcripts(

@@ -151,12 +151,14 @@ impl Transcripts for SqliteStore {
         // Called with every command, and mostly there is nothing to write.
         let due = "SELECT 1 FROM transcript_messages WHERE words_until <= ?1";
         let now = [now.microseconds()];
-        let are_due = self.look(move |connection| exists(connection, due, now));
-        if !are_due.await? {
-            return Ok(());
+        loop {
+            let are_due = self.look(move |connection| exists(connection, due, now));
+            if !are_due.await? {
+                return Ok(());
+            }
+            let forgotten = self.execute(BULK_ROWS, FORGET_WORDS, now, "transcript.forgotten");
+            forgotten.await?;
         }
-        let forgotten = self.execute(BULK_ROWS, FORGET_WORDS, now, "transcript.forgotten");
-        forgotten.await.map(drop)
     }
 
     async fn due_transcripts(
@@ -284,9 +286,10 @@ pub(crate) fn transcript(
     Ok(transcript.with(counts, kept))
 }
 
-/// A range of an index.
-const FORGET_WORDS: &str =
-    "UPDATE transcript_messages SET body = x'', words_until = NULL WHERE words_until <= ?1";
+/// A part of a range of an index: other writers wait for each part.
+const FORGET_WORDS: &str = "UPDATE transcript_messages SET body = x'', words_until = NULL \
+     WHERE (agent_id, seq) IN \
+         (SELECT agent_id, seq FROM transcript_messages WHERE words_until <= ?1 LIMIT 1000)";
 
 /// Writes the outcomes of messages. The words of absorbed ones are deleted, or kept until a time.
 pub(crate) fn write_states(
@@ -363,11 +366,14 @@ mod tests {
         let reflections =
             "agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after";
         assert_eq!(searches(DUE_REFLECTIONS), range(reflections));
+        assert_eq!(
+            searches(FORGET_WORDS),
+            [
+                "SEARCH transcript_messages USING PRIMARY KEY (agent_id=? AND seq=?)",
+                "SEARCH transcript_messages USING COVERING INDEX transcript_messages_kept (words_until<?)",
+            ]
+        );
         for (sql, index) in [
-            (
-                FORGET_WORDS,
-                "INDEX transcript_messages_kept (words_until<?)",
-            ),
             (
                 STATES,
                 "COVERING INDEX transcript_messages_sums (agent_id=?)",

@@ -2,9 +2,9 @@
 
 use std::{process::Child, time::Duration};
 
-use memoir_store::{Access, TokenRow, conformance::fixtures};
+use memoir_store::{Access, Store, TokenRow, Transcripts, conformance::fixtures};
 
-use crate::common::{self, TestDatabase, account};
+use crate::common::{self, TestDatabase, account, decision};
 
 fn token(number: u128) -> TokenRow {
     TokenRow {
@@ -65,4 +65,46 @@ async fn spec_6_1_uses_of_tokens_are_noted_in_the_order_of_the_tokens() {
     noting.await.unwrap().unwrap();
     let noted = "SELECT count(*) FROM tokens WHERE last_used_at IS NOT NULL";
     assert_eq!(database.query(noted), "200");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_a_backlog_of_what_is_to_be_forgotten_is_forgotten_in_parts() {
+    let (database, store) = or_skip!(common::begin().await);
+    store.commit(decision(0)).await.unwrap();
+    database.query(
+        "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             SELECT accounts.id, sha256(n::text::bytea), sha256(n::text::bytea), n * 1000000 \
+             FROM accounts, generate_series(1::bigint, 2500) AS n",
+    );
+    database.query(
+        "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body, \
+                 words_until) \
+             SELECT agents.id, n, sha256(n::text::bytea), 1, 1, 0, 'absorbed', '\\x01'::bytea, n * 1000000 \
+             FROM agents, generate_series(1::bigint, 2500) AS n",
+    );
+    // No statement writes more than a thousand rows.
+    database.query(
+        "CREATE FUNCTION few() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             IF (SELECT count(*) FROM gone) > 1000 THEN RAISE EXCEPTION 'too many rows'; END IF; \
+             RETURN NULL; END $$",
+    );
+    for (event, table) in [("DELETE", "replies"), ("UPDATE", "transcript_messages")] {
+        let trigger = format!(
+            "CREATE TRIGGER few AFTER {event} ON {table} REFERENCING OLD TABLE AS gone \
+                 FOR EACH STATEMENT EXECUTE FUNCTION few()"
+        );
+        database.query(&trigger);
+    }
+    let replies = || database.query("SELECT count(*) FROM replies");
+    let words = || database.query("SELECT count(*) FROM transcript_messages WHERE body <> ''");
+    // One that another transaction has locked stays for the next time.
+    let locking = "SELECT 1 FROM replies ORDER BY recorded_at LIMIT 1 FOR UPDATE";
+    let mut holder = held(&database, locking).await;
+    store.forget_replies(fixtures::at(2_001)).await.unwrap();
+    assert_eq!(replies(), "501");
+    holder.wait().unwrap();
+    store.forget_replies(fixtures::at(2_001)).await.unwrap();
+    assert_eq!(replies(), "500");
+    store.forget_words(fixtures::at(2_000)).await.unwrap();
+    assert_eq!(words(), "500");
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use memoir_store::{Access, BodyRow, Error, Fleet, LogsOf, Store, StoredText};
+use memoir_store::{Access, BodyRow, Error, Fleet, LogsOf, Store, StoredText, Transcripts};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -290,4 +290,30 @@ async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
         let store = SqliteStore::open(&path).unwrap();
         assert_holds(&store, &agent).await;
     }
+}
+
+#[tokio::test]
+async fn spec_6_1_a_backlog_of_what_is_to_be_forgotten_is_forgotten_to_its_end() {
+    let (_folder, path, store, _) = begin_anew().await;
+    let raw = Connection::open(&path).unwrap();
+    let numbers = "WITH RECURSIVE numbers (n) AS \
+         (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)";
+    let digest = "CAST(printf('%032d', n) AS BLOB)";
+    let backlog = format!(
+        "{numbers} INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             SELECT accounts.id, {digest}, {digest}, n * 1000000 FROM accounts, numbers; \
+         {numbers} INSERT INTO transcript_messages \
+                 (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body, words_until) \
+             SELECT agents.id, n, {digest}, 1, 1, 0, 'absorbed', x'01', n * 1000000 FROM agents, numbers"
+    );
+    raw.execute_batch(&backlog).unwrap();
+    let count = |sql: &str| {
+        let count = raw.query_row(sql, [], |row| row.get::<_, i64>(0));
+        count.unwrap()
+    };
+    store.forget_replies(at(2_001)).await.unwrap();
+    assert_eq!(count("SELECT count(*) FROM replies"), 500);
+    store.forget_words(at(2_000)).await.unwrap();
+    let words = "SELECT count(*) FROM transcript_messages WHERE body <> x''";
+    assert_eq!(count(words), 500);
 }
