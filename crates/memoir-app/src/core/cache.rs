@@ -36,6 +36,11 @@ impl<K: Hash + Eq + Copy, V, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
         self.kept.contains_key(&key)
     }
 
+    /// The value of that key, which stays.
+    pub(crate) fn peek(&self, key: K) -> Option<&V> {
+        self.kept.get(&key).map(|entry| &entry.value)
+    }
+
     pub(crate) fn take(&mut self, key: K) -> Option<V> {
         self.take_weighed(key).map(|(_, value)| value)
     }
@@ -82,9 +87,9 @@ impl<K: Hash + Eq + Copy, V, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
 }
 
 impl<K: Hash + Eq + Copy, V: Clone, const LIMIT: usize> BoundedCache<K, V, LIMIT> {
-    /// The value of that key, which stays.
+    /// A copy of the value of that key, which stays.
     pub(crate) fn get(&self, key: K) -> Option<V> {
-        self.kept.get(&key).map(|entry| entry.value.clone())
+        self.peek(key).cloned()
     }
 }
 

@@ -97,7 +97,7 @@ impl Sessions<'_> {
         usage: Option<Usage>,
     ) -> Result<ToolOutcome> {
         let recent = self.memoir.state::<Recent>();
-        let mut memories = recent.take_memories(self.scope, id);
+        let mut memories = recent.take_memories(self.scope, id, driver_of(usage));
         let called = self.attempt_known(id, request, usage, &mut memories).await;
         let is_over = called.as_ref().is_ok_and(|called| {
             called.result.refusal() == Some(RefusalCode::SessionOver)
@@ -128,7 +128,7 @@ impl Sessions<'_> {
         let now = self.memoir.now();
         // Only a decision that will be committed may be based on this. Its version is the proof; a refusal, a search or
         // a result without a commit has none, and is decided on the store's state.
-        let known = self.known_state(id, request, memories.as_ref());
+        let known = self.known_state(id, request, usage, memories.as_ref());
         if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
             let state = state.with_usage(usage);
             let (outcome, before) = self.decide_call(&state, request, memories.as_ref(), now);
@@ -188,13 +188,15 @@ impl Sessions<'_> {
         self,
         id: SessionId,
         request: &ToolRequest,
+        usage: Option<Usage>,
         memories: Option<&KnownMemories>,
     ) -> Option<Box<CallState>> {
         if !names_memories(request) {
             return None;
         }
         // Removed: if the call is interrupted, the cache is empty, and the next one reads the store.
-        let known = self.memoir.state::<Recent>().take(self.scope, id)?;
+        let recent = self.memoir.state::<Recent>();
+        let known = recent.take(self.scope, id, driver_of(usage))?;
         memories.filter(|memories| memories.is_of(known.base.memories_version()))?;
         Some(Box::new(CallState {
             base: known.base,
@@ -237,11 +239,13 @@ impl Sessions<'_> {
         // The edit is decided on one version of the agent, and must not be decided on memories of another one.
         let version = version.filter(|_| version == state.memories_version(&loaded.base));
         let version = version.ok_or(CONFLICT)?;
+        let driver = state.session.as_ref().map(|session| session.driver);
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
             None => loaded.memories,
         };
-        *known = Some(KnownMemories {
+        *known = driver.map(|driver| KnownMemories {
+            driver,
             version,
             memories: AllMemories::new(memories.shared()),
             system_prompt: loaded.agent.settings.system_prompt,
@@ -486,7 +490,7 @@ impl CallState {
     /// With the usage of the session's model so far. A session is open to its driver alone: to the loop, which counts the
     /// usage, or to the agent (SPEC 3.18).
     fn with_usage(mut self: Box<Self>, usage: Option<Usage>) -> Box<Self> {
-        let driver = usage.map_or(Driver::Agent, |_| Driver::Model);
+        let driver = driver_of(usage);
         let is_its_own = |session: &Session| session.driver == driver;
         self.session = self.session.take().filter(is_its_own);
         if let (Some(session), Some(usage)) = (&mut self.session, usage) {
@@ -519,6 +523,11 @@ impl CallState {
         self.rehearsed = Some(Box::new((copy, outside)));
         self
     }
+}
+
+/// The driver that calls, by the usage that the session's loop counts.
+fn driver_of(usage: Option<Usage>) -> Driver {
+    usage.map_or(Driver::Agent, |_| Driver::Model)
 }
 
 fn needs_copy(session: &Session) -> bool {

@@ -11,7 +11,7 @@ use memoir_domain::{
     agent::Agent,
     draft::Decision,
     memories::AllMemories,
-    session::{Session, State},
+    session::{Driver, Session, State},
 };
 use parking_lot::Mutex;
 
@@ -61,6 +61,8 @@ pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
 
 /// All memories of an agent, for its open session.
 pub(crate) struct KnownMemories {
+    /// The session's.
+    pub(crate) driver: Driver,
     /// The version that they are of: that of the agent's memories, or of its row for those on a rehearsal's copy.
     pub(crate) version: u64,
     pub(crate) memories: AllMemories,
@@ -72,7 +74,8 @@ impl KnownMemories {
     /// Those of a session that a decision opens, once it is written; `None` where they are not cached.
     pub(crate) fn of_opening(opening: &Decision, memories: AllMemories) -> Option<Self> {
         let agent = &opening.agent;
-        session_in(opening).map(|_| Self {
+        session_in(opening).map(|session| Self {
+            driver: session.driver,
             version: agent.next_seq,
             memories,
             system_prompt: agent.settings.system_prompt.clone(),
@@ -93,9 +96,19 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Takes the session out of the cache: of two simultaneous calls only one may use it.
-    pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<KnownSession> {
-        let known = self.known.lock().take(scope);
+    /// Takes the session out of the cache for a call by that driver: of two simultaneous calls only one may use it. That
+    /// of another driver stays, since the call is refused.
+    pub(crate) fn take(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        driver: Driver,
+    ) -> Option<KnownSession> {
+        let mut cached = self.known.lock();
+        let is_its_own = |known: &KnownSession| known.session.driver == driver;
+        let is_taken = cached.peek(scope).is_some_and(is_its_own);
+        let known = is_taken.then(|| cached.take(scope)).flatten();
+        drop(cached);
         // That of another session of this agent is useless: an agent has one at a time, and that one is over.
         known.filter(|known| known.session.id == session)
     }
@@ -105,13 +118,18 @@ impl Recent {
         drop(gone);
     }
 
-    /// The memories for a session's call; of two simultaneous calls the later one reads its own.
+    /// The memories for a session's call by that driver; of two simultaneous calls the later one reads its own. Those of
+    /// another driver stay, since the call is refused (SPEC 3.18).
     pub(crate) fn take_memories(
         &self,
         scope: AgentScope,
         session: SessionId,
+        driver: Driver,
     ) -> Option<KnownMemories> {
-        let (known, memories) = self.memories.lock().take(scope)?;
+        let mut cached = self.memories.lock();
+        cached.peek(scope).filter(|kept| kept.1.driver == driver)?;
+        let (known, memories) = cached.take(scope)?;
+        drop(cached);
         (known == session).then_some(memories)
     }
 
@@ -155,10 +173,16 @@ mod tests {
 
     fn known() -> KnownMemories {
         KnownMemories {
+            driver: Driver::Model,
             version: 1,
             memories: AllMemories::default(),
             system_prompt: None,
         }
+    }
+
+    /// What a call of the session's loop finds.
+    fn taken(recent: &Recent, agent: u8, session: SessionId) -> Option<KnownMemories> {
+        recent.take_memories(scope(agent), session, Driver::Model)
     }
 
     #[test]
@@ -178,8 +202,19 @@ mod tests {
             ..known()
         };
         recent.put_memories(scope(2), large, of_large);
-        assert!(recent.take_memories(scope(2), large).is_none());
-        assert!(recent.take_memories(scope(1), other).is_some());
+        assert!(taken(&recent, 2, large).is_none());
+        assert!(taken(&recent, 1, other).is_some());
+    }
+
+    #[test]
+    fn spec_3_18_a_refused_call_of_another_driver_leaves_a_sessions_memories() {
+        let recent = Recent::default();
+        let session = SessionId::from_bytes([1; 16]);
+        recent.put_memories(scope(1), session, known());
+        for (driver, is_found) in [(Driver::Agent, false), (Driver::Model, true)] {
+            let found = recent.take_memories(scope(1), session, driver);
+            assert_eq!(found.is_some(), is_found);
+        }
     }
 
     /// A session that another process ended leaves its memories here.
@@ -188,18 +223,18 @@ mod tests {
         let recent = Recent::default();
         let session = |id| SessionId::from_bytes([id; 16]);
         recent.put_memories(scope(1), session(1), known());
-        assert!(recent.take_memories(scope(1), session(2)).is_none());
-        assert!(recent.take_memories(scope(1), session(1)).is_none());
+        assert!(taken(&recent, 1, session(2)).is_none());
+        assert!(taken(&recent, 1, session(1)).is_none());
         for agent in 1..=3 {
             recent.put_memories(scope(agent), session(agent), known());
         }
         recent.forget(scope(1));
-        assert!(recent.take_memories(scope(1), session(1)).is_none());
+        assert!(taken(&recent, 1, session(1)).is_none());
         let before = Instant::now();
-        let used = recent.take_memories(scope(3), session(3)).unwrap();
+        let used = taken(&recent, 3, session(3)).unwrap();
         recent.put_memories(scope(3), session(3), used);
         recent.forget_unused(before);
-        assert!(recent.take_memories(scope(2), session(2)).is_none());
-        assert!(recent.take_memories(scope(3), session(3)).is_some());
+        assert!(taken(&recent, 2, session(2)).is_none());
+        assert!(taken(&recent, 3, session(3)).is_some());
     }
 }
