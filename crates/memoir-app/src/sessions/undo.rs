@@ -28,6 +28,10 @@ pub struct RollBackPreview {
     pub newest_seq: u64,
 }
 
+/// Records of ended sessions that one read returns. Most ended sessions had session tools or were declined, so that the
+/// first read decides.
+const ENDS: u32 = 50;
+
 /// The plan of a rollback: the agent that it is based on, what is written, and the conflicts.
 type PlannedRollBack = (Loaded, Decision, Vec<Obstacle>);
 
@@ -76,24 +80,32 @@ impl Sessions<'_> {
     async fn is_last_session(self, id: SessionId) -> Result<bool> {
         let ends = Action::ALL.into_iter().filter(|one| one.is_session_end());
         let mut ends = RecordFilter::of_actions(ends.collect::<Vec<_>>());
-        ends.last = Some(1);
-        let mut next = self.load(&AgentQuery::default()).await?.running_session;
+        ends.last = Some(ENDS);
+        let running = self.load(&AgentQuery::default()).await?.running_session;
+        let mut later = Vec::from_iter(running);
         loop {
-            if let Some(other) = next.filter(|next| *next != id) {
+            for other in later {
+                if other == id {
+                    return Ok(true);
+                }
                 let other = self.views().session(other).await?;
                 // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
                 if !other.rehearsal && other.pre_session_tokens.is_some() {
                     return Ok(false);
                 }
-            } else if next.is_some() {
-                return Ok(true);
             }
             // Newest first by the ends' places in the log: a clock can be set back.
             let found = self.memoir.store.records(self.scope, &ends).await?;
-            let Some(end) = found.first() else {
+            let Some(oldest) = found.first() else {
                 return Ok(false);
             };
-            (next, ends.before_seq) = (end.session, Some(end.seq));
+            ends.before_seq = Some(oldest.seq);
+            // A declined session never had session tools: it is not read.
+            let declined = Action::MemoryRefinementDeclined;
+            let newest_first = found.iter().rev();
+            let may_have_tools =
+                newest_first.filter(|end| end.action != declined || end.session == Some(id));
+            later = may_have_tools.filter_map(|end| end.session).collect();
         }
     }
 
