@@ -11,8 +11,10 @@
 //! the next run after another address was set.
 //!
 //! A model is its name and its prefix of every text ([`EmbeddingModel`]). After another one was named, the old vectors
-//! serve as long as they cover more memories; they are deleted once the new ones are complete. A response of another
-//! length is a new model under the old name: all vectors of the agent are made anew, and until then words find alone.
+//! serve as long as they cover more memories; they are deleted once the new ones are complete. A process deletes those of
+//! an agent at most once a day: while processes have different models, each makes anew what another one has deleted. A
+//! response of another length is a new model under the old name: all vectors of the agent are made anew, and until then
+//! words find alone.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -47,6 +49,8 @@ const REST: Duration = Duration::from_secs(30);
 /// How long the background task waits after a server failed, and how often it searches for missing vectors.
 const LATER: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_secs(600);
+/// How long a process leaves another model's vectors of an agent that it has deleted before.
+const DELETES_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often a text that is too long is halved: some six hundred characters of the longest memory remain.
 const HALVINGS: u32 = 4;
 
@@ -57,6 +61,8 @@ pub(crate) struct VectorUpkeep {
     /// a large agent.
     waiting: Mutex<HashMap<AgentScope, u64>>,
     notify: Notify,
+    /// When this process last deleted other models' vectors of an agent, by the monotonic clock.
+    deleted_at: Mutex<HashMap<AgentScope, Duration>>,
     /// Until when no question is sent, by the monotonic clock.
     rests_until: Mutex<Option<Duration>>,
 }
@@ -82,6 +88,10 @@ impl CommitListener for VectorUpkeep {
         // From the first on: earlier memories may have been restored.
         self.enqueue(agent.scope, 0);
     }
+
+    fn forget_agent(&self, scope: AgentScope) {
+        self.deleted_at.lock().remove(&scope);
+    }
 }
 
 impl VectorUpkeep {
@@ -99,6 +109,13 @@ impl VectorUpkeep {
     /// Takes all that wait. Agents that are enqueued meanwhile wait for the next time.
     pub(crate) fn take(&self) -> HashMap<AgentScope, u64> {
         std::mem::take(&mut *self.waiting.lock())
+    }
+
+    /// Whether this process has not deleted other models' vectors of the agent for long enough.
+    fn may_delete(&self, scope: AgentScope, now: Duration) -> bool {
+        let mut deleted_at = self.deleted_at.lock();
+        deleted_at.retain(|_, at| now.saturating_sub(*at) < DELETES_EVERY);
+        !deleted_at.contains_key(&scope)
     }
 
     fn rests_at(&self, now: Duration) -> bool {
@@ -382,23 +399,47 @@ impl Memories<'_> {
     }
 
     /// Makes a vector of every kept memory without one of the configured model, and deletes those of other models once
-    /// all have one. Nothing is sent without the agent's consent.
+    /// all have one; at most once a day for each agent. Nothing is sent without the agent's consent.
     ///
     /// # Errors
     /// The agent is gone; the store fails. A server that fails is no error.
     pub async fn make_vectors(self) -> Result<VectorsMade> {
-        let name = self.memoir.settings.recall.embedding_model();
-        let name = name.map(|model| model.to_string());
         let made = self.make_vectors_behind(0).await?;
-        let store = &self.memoir.store;
-        if made.problem.is_none() {
-            let models = store.vector_models(self.scope).await?;
-            // Checked first: a save must not wait for a deletion of nothing.
-            if models.iter().any(|(model, _)| Some(model) != name.as_ref()) {
-                store.forget_vectors(self.scope, name.as_deref()).await?;
-            }
+        let model = self.memoir.settings.recall.embedding_model();
+        if let (Some(model), None) = (model, &made.problem) {
+            self.forget_other_models(&model.to_string(), made.refused)
+                .await?;
         }
         Ok(made)
+    }
+
+    /// Deletes the vectors of all models but this one, if it has made all but those of so many refused texts.
+    async fn forget_other_models(self, model: &str, refused: u64) -> Result<()> {
+        let (store, scope) = (&self.memoir.store, self.scope);
+        let models = store.vector_models(scope).await?;
+        let (upkeep, now) = (
+            self.memoir.state::<VectorUpkeep>(),
+            self.memoir.clock.monotonic(),
+        );
+        // Checked first: a save must not wait for a deletion of nothing.
+        if models.iter().all(|(other, _)| other == model) || !upkeep.may_delete(scope, now) {
+            return Ok(());
+        }
+        // A process with another model may have deleted some of this one meanwhile.
+        let (mut lacking, mut after) = (0, 0);
+        loop {
+            let rows = store.without_vector(scope, model, after, BATCH).await?;
+            let Some(last) = rows.last() else {
+                break;
+            };
+            (lacking, after) = (lacking + rows.len() as u64, last.number.0);
+            if lacking > refused {
+                return Ok(());
+            }
+        }
+        store.forget_vectors(scope, Some(model)).await?;
+        upkeep.deleted_at.lock().insert(scope, now);
+        Ok(())
     }
 
     /// As [`Memories::make_vectors`], for memories behind that number only; those of other models stay.

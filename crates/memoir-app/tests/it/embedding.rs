@@ -434,6 +434,66 @@ async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
 }
 
 #[tokio::test]
+async fn spec_2_8_processes_with_different_models_delete_each_others_vectors_once_a_day() {
+    let server = ScriptedServer::always(model());
+    let installation = TestInstallation::in_memory();
+    let address = server.base_url();
+    let one = Embedding::on(&installation, &address, settings("lab:small")).await;
+    let other = Embedding::on(&installation, &address, settings("lab:large")).await;
+    // Each deletes the other's once, and both are then kept.
+    let steps = [
+        (&one, 2, 2, 0),
+        (&other, 2, 0, 2),
+        (&one, 2, 2, 0),
+        (&other, 2, 2, 2),
+        (&one, 0, 2, 2),
+        (&other, 0, 2, 2),
+    ];
+    for (process, expected, small, large) in steps {
+        let made = process.agent.memories().make_vectors().await.unwrap();
+        let kept = (
+            one.vectors("lab:small").await.len(),
+            one.vectors("lab:large").await.len(),
+        );
+        assert_eq!((made.made, kept), (expected, (small, large)));
+    }
+    // A process that is left alone deletes what remained.
+    installation.clock.advance(Duration::from_secs(86_400));
+    other.agent.memories().make_vectors().await.unwrap();
+    assert_eq!(one.vectors("lab:small").await, NONE);
+    assert_eq!(one.vectors("lab:large").await, [1, 2]);
+}
+
+#[tokio::test]
+async fn spec_2_8_the_old_models_vectors_stay_where_another_process_deleted_some_of_the_new_one() {
+    let server = ScriptedServer::always(model());
+    let installation = TestInstallation::in_memory();
+    let address = server.base_url();
+    let old = Embedding::on(&installation, &address, settings("lab:small")).await;
+    for at in 0..38 {
+        save(&old.agent, &format!("Note {at}")).await;
+    }
+    assert_eq!(old.agent.memories().make_vectors().await.unwrap().made, 40);
+    let new = Embedding::on(&installation, &address, settings("lab:large")).await;
+    // The first batch is made; the old process deletes it during the second one.
+    let (step, asked, go_on) = held();
+    server.push(model());
+    server.push(step);
+    let meanwhile = async {
+        asked.notified().await;
+        assert_eq!(new.vectors("lab:large").await.len(), 32);
+        assert_eq!(old.agent.memories().make_vectors().await.unwrap().made, 0);
+        assert_eq!(new.vectors("lab:large").await, NONE);
+        go_on.send(()).unwrap();
+    };
+    let (made, ()) = tokio::join!(new.agent.memories().make_vectors(), meanwhile);
+    assert_eq!(made.unwrap().made, 40);
+    assert_eq!(new.vectors("lab:small").await.len(), 40);
+    assert_eq!(new.agent.memories().make_vectors().await.unwrap().made, 32);
+    assert_eq!(new.vectors("lab:small").await, NONE);
+}
+
+#[tokio::test]
 async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question() {
     let server = ScriptedServer::always(model());
     let installation = TestInstallation::in_memory();
