@@ -81,9 +81,10 @@ pub(crate) fn of_text(text: &str) -> FoundDate {
     if let Ok(number) = text.parse() {
         return of_number(number);
     }
-    // ` +00:00` and ` UTC` behind a space are not standard, but programs print them.
+    // ` +00:00`, ` -0700` and ` UTC` behind a space are not standard, but programs print them.
     let spaced = || {
         text.replacen(" +", "+", 1)
+            .replacen(" -", "-", 1)
             .replacen(" UTC", "Z", 1)
             .parse()
             .ok()
@@ -91,7 +92,12 @@ pub(crate) fn of_text(text: &str) -> FoundDate {
     let mail = || Timestamp::from_jiff(jiff::fmt::rfc2822::parse(text).ok()?.timestamp());
     let in_form = || FORMS.iter().find_map(|form| in_form(form, text));
     let at = text.parse().ok();
-    found(at.or_else(spaced).or_else(mail).or_else(in_form))
+    let at = at.or_else(spaced).or_else(mail).or_else(in_form);
+    match at.is_some_and(|at: Timestamp| at.microseconds() == 0) {
+        // The first possible time in another form or zone.
+        true => FoundDate::default(),
+        false => found(at),
+    }
 }
 
 fn in_form(form: &str, text: &str) -> Option<Timestamp> {
@@ -177,6 +183,8 @@ mod tests {
             r#""2026-03-01T10:00:00""#,
             r#""2026-03-01 10:00:00""#,
             r#""2026-03-01 10:00:00 +00:00""#,
+            r#""2026-03-01 03:00:00 -07:00""#,
+            r#""2026-03-01 03:00:00 -0700""#,
             r#""2026-03-01 10:00:00 UTC""#,
             r#""2026-03-01T11:00:00[Europe/Berlin]""#,
             r#""Sun, 01 Mar 2026 10:00:00 +0000""#,
@@ -224,6 +232,10 @@ mod tests {
             r#""0001-01-01""#,
             r#""0001-01-01T00:00:00Z""#,
             r#""1970-01-01T00:00:00.000Z""#,
+            r#""1970-01-01 00:00:00""#,
+            r#""1970-01-01 00:00:00+00:00""#,
+            r#""1969-12-31T16:00:00-08:00""#,
+            r#""1970-01-01""#,
         ] {
             assert_eq!(read(json), FoundDate::default(), "{json}");
         }

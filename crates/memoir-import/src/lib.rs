@@ -221,8 +221,9 @@ impl fmt::Display for EntryPosition {
 /// One memory of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedMemory {
-    /// Its text: trimmed, at least three characters, at most [`ImportLimits::memory_characters`], with no control
-    /// character but line feed and tab (others are replaced by U+FFFD).
+    /// Its text: trimmed, at least three characters (one where it is a part of a longer text, or of a page of Memoir's),
+    /// at most [`ImportLimits::memory_characters`], with no control character but line feed and tab (others are
+    /// replaced by U+FFFD).
     pub content: PrivateText,
     /// The kind that the format implies; `None` where it implies none.
     pub kind: Option<Kind>,

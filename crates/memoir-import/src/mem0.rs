@@ -231,9 +231,9 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let mut current: Option<HistoryMemory> = None;
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
-    let query = format!(
-        "SELECT {columns} FROM history ORDER BY memory_id, coalesce(updated_at, created_at), rowid"
-    );
+    // Versions of mem0 wrote deletions without a time, which SQLite sorts first: the memory would return.
+    let time = "coalesce(updated_at, created_at) NULLS LAST";
+    let query = format!("SELECT {columns} FROM history ORDER BY memory_id, {time}, rowid");
     sqlite::each(&database, &query, out, &mut |row, out| {
         let Some(event) = event(row) else {
             out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);

@@ -244,8 +244,6 @@ impl<'a> Out<'a> {
             self.report.note_date(entry.place.clone(), date);
         }
         let created_at = entry.created_at.at;
-        let has_enough = |part: &String| part.chars().take(fewest).count() == fewest;
-        let parts: Vec<String> = parts.into_iter().filter(has_enough).collect();
         for part in parts {
             self.report.given += 1;
             self.report.gone += u64::from(entry.gone.is_some());

@@ -109,6 +109,37 @@ fn the_history_of_mem0_brings_what_was_said_before_and_what_was_deleted() {
     assert_eq!(read(&bytes).texts().len(), 3);
 }
 
+/// SPEC 2.4: what was deleted there comes as discarded. Versions of mem0 gave a deletion no time.
+#[test]
+fn spec_2_4_a_deletion_of_mem0_without_a_time_is_its_memory_s_last_event() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("history.db");
+    let database = Connection::open(&path).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE history(id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at DATETIME, updated_at DATETIME, is_deleted INTEGER);
+             INSERT INTO history VALUES('a','m1',NULL,'Has a cat.','ADD','2026-01-03T00:00:00Z',NULL,0),
+              ('b','m1','Has a cat.',NULL,'DELETE',NULL,NULL,1);",
+        )
+        .unwrap();
+    drop(database);
+    let found = read_path(&path);
+    assert_eq!(found.texts(), ["Has a cat."]);
+    let memory = found.of("cat");
+    let gone = memory.gone.map(|gone| (gone.why, gone.at));
+    assert_eq!(gone, Some((DeletionReason::Deleted, None)));
+    assert_eq!(memory.created_at, Some(time("2026-01-03T00:00:00Z")));
+}
+
+/// SPEC 2.1: nothing is truncated silently, not even the last word of a long page.
+#[test]
+fn spec_2_1_a_short_paragraph_of_a_long_page_is_kept() {
+    let long = "word ".repeat(299) + "here";
+    let page = format!("{long}\n\nNo");
+    let file = json!([{"conversations_memory": page, "account_uuid": "a"}]).to_string();
+    assert_eq!(read(&file).texts(), [long.as_str(), "No"]);
+}
+
 #[test]
 fn spec_2_4_the_page_of_mem0_s_plugin_is_parted_at_its_fields_and_at_no_rule() {
     let entry = |id: &str, text: &str| {
