@@ -190,7 +190,8 @@ fn page_of_memoir(fields: &Fields, number: &str, body: &str, place: EntryPositio
         id: format!("{agent}/{number}"),
         kind: kind_of(fields, "memoir.kind").or(Some(Kind::Journal)),
         tags: fields.list("tags"),
-        created_at: dated(fields),
+        // Not that of its last change, where a person spoiled or removed its own.
+        created_at: dated_by(&["created", "generated.at"], fields),
         origin: fields
             .text("memoir.origin")
             .and_then(|name| name.parse().ok()),
@@ -242,17 +243,24 @@ fn is_bare(text: &str) -> bool {
 }
 
 pub(crate) fn dated(fields: &Fields) -> FoundDate {
-    let names = [
-        "created",
-        "created_at",
-        "date",
-        "generated.at",
-        "timestamp",
-        "metadata.created",
-        "modified",
-        "updated",
-        "metadata.modified",
-    ];
+    dated_by(
+        &[
+            "created",
+            "created_at",
+            "date",
+            "generated.at",
+            "timestamp",
+            "metadata.created",
+            "modified",
+            "updated",
+            "metadata.modified",
+        ],
+        fields,
+    )
+}
+
+/// The first date that can be read in these fields.
+fn dated_by(names: &[&str], fields: &Fields) -> FoundDate {
     let texts = names.iter().filter_map(|name| fields.text_or_item(name));
     texts
         .map(date::of_text)

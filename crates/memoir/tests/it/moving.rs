@@ -376,6 +376,45 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     assert_eq!(installation.ok(&["export", "wren"]), before);
 }
 
+/// SPEC 2.1: nothing of a folder of pages is left out or truncated in silence, and an edit keeps the date.
+#[test]
+fn spec_2_1_a_page_that_comes_back_spoiled_is_named() {
+    let installation = Installation::with_agent();
+    let line =
+        r#"{"content": "Kai sails.", "kind": "core", "created_at": "2026-03-01T10:00:00.123456Z"}"#;
+    let file = installation.write("in.jsonl", line);
+    installation.ok(&["import", "wren", &file]);
+    let folder = installation.path("out");
+    let name = folder.to_str().unwrap();
+    installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
+    let page = pages(&folder).remove(0);
+    let text = std::fs::read_to_string(&page).unwrap();
+
+    let long = text.replace("Kai sails.", &"Kai sails. ".repeat(1_000));
+    std::fs::write(&page, long).unwrap();
+    for arguments in [
+        &["import", "wren", name][..],
+        &["import", "wren", name, "--apply"],
+    ] {
+        let refused = installation.refused(arguments);
+        refused.tells("the page of #1 is over the limit of 10,000 characters");
+    }
+
+    let undated = text.lines().filter(|line| !line.starts_with("created:"));
+    let undated = undated.collect::<Vec<_>>().join("\n");
+    std::fs::write(&page, undated.replace("sails", "rows")).unwrap();
+    std::fs::write(folder.join("core/blank.md"), "---\ntags: [a]\n---\n").unwrap();
+    std::fs::write(folder.join("core/binary.md"), b"a\0b").unwrap();
+    let ran = installation.run(&["import", "wren", name, "--apply"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.reports("1 page without a text: left out");
+    ran.reports("1 page not understood:");
+    ran.reports("core/binary.md");
+    let lines = installation.run(&["export", "wren"]).lines();
+    let new = lines.iter().find(|line| line["content"] == "Kai rows.");
+    assert_eq!(new.unwrap()["created_at"], "2026-03-01T10:00:00.123456Z");
+}
+
 #[test]
 fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
     let installation = Installation::with_agent();

@@ -442,7 +442,7 @@ fn places_json<R: Display>(
 }
 
 /// The first of `count` places, each with its reason.
-fn places<R: Display>(places: &[(EntryPosition, R)], count: u64) -> String {
+pub(super) fn places<R: Display>(places: &[(EntryPosition, R)], count: u64) -> String {
     let mut text = String::new();
     for (place, reason) in places {
         let file = place.file.as_ref();

@@ -5,18 +5,20 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 use memoir_app::{AgentHandle, MemoryInput, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
-    memory::{Kind, Number},
+    memory::{CONTENT_LIMIT, Kind, Number},
 };
-use memoir_import::{Import, ImportLimits, ImportOptions, ImportedMemory};
+use memoir_import::{
+    Import, ImportLimits, ImportOptions, ImportReport, ImportedMemory, NoMemoryClass,
+};
 use serde_json::{Value, json};
 
-use super::Arguments;
+use super::{Arguments, foreign::places};
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
-    show::{counted, diff::diff},
+    show::{counted, diff::diff, thousands},
     terminal::{self, word},
 };
 
@@ -30,6 +32,8 @@ impl PageEdit<'_> {
     fn input(&self) -> MemoryInput {
         let after = &self.after;
         let kind = self.before.map(|before| before.kind);
+        // A page without its date keeps that of its memory: else it would get that of the import.
+        let created_at = self.before.map(|before| before.created_at);
         MemoryInput {
             content: after.content.clone(),
             // A new page becomes a journal entry, as pages of other programs do.
@@ -37,7 +41,7 @@ impl PageEdit<'_> {
             tags: after.tags.clone(),
             source: Some(after.source.clone()),
             origin: after.origin,
-            created_at: after.created_at,
+            created_at: after.created_at.or(created_at),
             ..MemoryInput::default()
         }
     }
@@ -86,6 +90,7 @@ pub(super) async fn run(
             ControlFlow::Continue(())
         })
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
+    check_lengths(&pages)?;
     let memories = agent.lens().memories(false).await?;
     let kept: BTreeMap<u64, &ShownMemory> = memories
         .iter()
@@ -147,17 +152,13 @@ pub(super) async fn run(
             "changes": changes,
             "unchanged": unchanged,
             "gone": gone,
-            "not_understood": report.count(memoir_import::NoMemoryClass::NotUnderstood),
+            "junk": report.count(NoMemoryClass::Junk),
+            "not_understood": report.count(NoMemoryClass::NotUnderstood),
             "applied": record.is_some(),
             "record": record,
         }));
     }
-    if gone > 0 {
-        let pages = counted(gone, "page", "pages");
-        terminal::note(&format!(
-            "{pages} of memories that were discarded since: left out"
-        ));
-    }
+    note_left_out(&report, gone);
     let changes = counted(count, "change", "changes");
     output::print(&match (count, record) {
         (0, _) => "nothing was changed\n".to_owned(),
@@ -168,6 +169,50 @@ pub(super) async fn run(
         (_, None) => format!("{changes}; `--apply` imports them\n"),
     })?;
     Ok(Ending::Done)
+}
+
+/// Prints notes on the pages of `gone` memories, on those that are no memories, and on those whose date is not used.
+fn note_left_out(report: &ImportReport, gone: u64) {
+    if gone > 0 {
+        let pages = counted(gone, "page", "pages");
+        terminal::note(&format!(
+            "{pages} of memories that were discarded since: left out"
+        ));
+    }
+    let junk = report.count(NoMemoryClass::Junk);
+    if junk > 0 {
+        let pages = counted(junk, "page", "pages");
+        terminal::note(&format!("{pages} without a text: left out"));
+    }
+    let note = |what: &str, count: u64, places: String| {
+        if count > 0 {
+            let pages = counted(count, "page", "pages");
+            terminal::note(&format!("{pages} {what}:\n{}", places.trim_end()));
+        }
+    };
+    let unread = report.count(NoMemoryClass::NotUnderstood);
+    note("not understood", unread, places(&report.places, unread));
+    let dates: u64 = report.dates.values().sum();
+    let dated = places(&report.date_places, dates);
+    note("whose date is not used", dates, dated);
+}
+
+/// Refuses a page of a memory that is over the limit of one: it was split, and only one part could replace the memory.
+fn check_lengths(pages: &[ImportedMemory]) -> Result<(), Failure> {
+    let is_split = |pair: &&[ImportedMemory]| {
+        pair[0].page_of.is_some()
+            && pair[0].page_of == pair[1].page_of
+            && pair[0].place == pair[1].place
+    };
+    let Some([first, _]) = pages.windows(2).find(is_split) else {
+        return Ok(());
+    };
+    let number = first.page_of.as_ref().map_or(0, |page| page.number);
+    let limit = thousands(CONTENT_LIMIT as u64);
+    Err(Failure::new(format!(
+        "the page of #{number} is over the limit of {limit} characters; nothing was imported"
+    ))
+    .hint("shorten it, or move a part of it to a page without a number"))
 }
 
 /// Whether a page has the text, tags and kind of its memory.
