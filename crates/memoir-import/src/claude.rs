@@ -22,6 +22,8 @@ const LISTS: Lists = Lists::named(&["data"]);
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     // Before the memories, which name projects by identifiers only: `memories.json` comes first by its name.
     let projects = projects(&mut files, out);
+    let mut names = ["CLAUDE.md", "MEMORY.md"].into_iter();
+    let is_of_code = names.any(|name| files.find(name).is_some());
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
         let file = file_name(&name);
@@ -37,6 +39,8 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
                 out.pass(files.place(index), NoMemoryReason::Instruction);
             }
             Some("md" | "markdown" | "txt") => page(&mut files, index, &name, out)?,
+            // As the memory tool names its files; a project of Claude Code has other ones.
+            Some("xml") if !is_of_code => page(&mut files, index, &name, out)?,
             _ if files.is_one() => memories(&mut files, index, &projects, out)?,
             _ => out.pass(files.place(index), NoMemoryReason::OtherFile),
         }

@@ -104,17 +104,8 @@ pub(crate) fn walk<'a>(
     let head = files.head(index);
     let is_around = is_object_around(&head, lists)
         || is_object(&head) && is_object_around(&files.outline(index), lists);
-    let source = match FileSource::open(files.reader(index)?) {
-        Ok((source, _)) => source,
-        // Reading the outline has reached the limit of an archive.
-        Err(ScanError::Read {
-            kind: std::io::ErrorKind::FileTooLarge,
-            ..
-        }) => {
-            out.break_off(file, NoMemoryReason::TooLarge);
-            return Ok(());
-        }
-        Err(error) => return Err(failure(error)),
+    let Some(source) = source(files, index, out)? else {
+        return Ok(());
     };
     let mut walk = Walk {
         source,
@@ -141,7 +132,37 @@ pub(crate) fn walk<'a>(
     }
 }
 
-pub(crate) fn failure(error: ScanError) -> Halt {
+/// A file as a source; `None` where one of several cannot be read, which breaks the reading off there.
+pub(crate) fn source<'f>(
+    files: &'f mut Files,
+    index: usize,
+    out: &mut Out<'_>,
+) -> Result<Option<FileSource<Box<dyn Read + 'f>>>, Halt> {
+    let (file, is_one) = (files.place(index), files.is_one());
+    let opened = match files.reader(index) {
+        Ok(reader) => FileSource::open(reader),
+        Err(_) if !is_one => {
+            out.break_off(file, NoMemoryReason::Unreadable);
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let reason = match opened {
+        Ok((source, _)) => return Ok(Some(source)),
+        // Reading the outline has reached the limit of an archive.
+        Err(ScanError::Read {
+            kind: std::io::ErrorKind::FileTooLarge,
+            ..
+        }) => NoMemoryReason::TooLarge,
+        Err(error) if is_one => return Err(failure(error)),
+        Err(ScanError::Read { .. }) => NoMemoryReason::Unreadable,
+        Err(_) => NoMemoryReason::NotText,
+    };
+    out.break_off(file, reason);
+    Ok(None)
+}
+
+fn failure(error: ScanError) -> Halt {
     Halt::Failed(match error {
         ScanError::Utf16 => Error::Utf16,
         ScanError::Read { kind, .. } => Error::Read(kind),

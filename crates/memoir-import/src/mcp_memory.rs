@@ -7,7 +7,7 @@
 use memoir_domain::memory::Kind;
 use memoir_transcripts::{
     raw::{Raw, Scan, ScanStep, is_space},
-    source::{FileSource, PieceRead},
+    source::PieceRead,
 };
 
 use crate::{
@@ -52,7 +52,9 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let file = files.place(index);
     let limit = out.options.limits.entry_bytes;
-    let (mut source, _) = FileSource::open(files.reader(index)?).map_err(json::failure)?;
+    let Some(mut source) = json::source(files, index, out)? else {
+        return Ok(());
+    };
     loop {
         let place = file.at(&source.place());
         match source.take_line(limit) {

@@ -1,7 +1,7 @@
 //! Files of one program each, with what they are known for.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{DeletionReason, Error, ImportFormat};
+use memoir_import::{DeletionReason, Error, ImportFormat, Input};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -209,6 +209,37 @@ fn an_export_of_claude_is_read_from_its_zip() {
     let unknown = json!({"memory_files": [{"anything": 1}], "account_uuid": "a-1"});
     let found = read(&unknown.to_string());
     assert_eq!(found.passed(), [("unknown_kind", 1)]);
+}
+
+#[test]
+fn the_directory_of_the_memory_tool_is_read_with_its_files_of_xml() {
+    let (_home, root) = folder(&[
+        ("guidelines.xml", "<rule>Ask before a refund.</rule>"),
+        ("notes.txt", "Kai sails."),
+    ]);
+    let found = try_read(Input::Path(root), Some(ImportFormat::Claude), &options()).unwrap();
+    let texts = ["<rule>Ask before a refund.</rule>", "Kai sails."];
+    assert_eq!(found.texts(), texts);
+}
+
+/// SPEC 2.1: a file that cannot be read is named, and the others are read.
+#[test]
+fn spec_2_1_of_several_files_one_that_cannot_be_read_is_named() {
+    let tea = json!([{"id": "1", "memory": "Prefers tea.", "hash": "x"}]).to_string();
+    let units = tea.encode_utf16().flat_map(u16::to_le_bytes);
+    let utf16: Vec<u8> = [0xFF, 0xFE].into_iter().chain(units).collect();
+    let zipped = archive(&[("a.json", tea.as_bytes()), ("b.json", &utf16)]);
+    for format in [ImportFormat::Mem0, ImportFormat::McpMemory] {
+        let found = read_as(format, &zipped);
+        assert!(found.report.is_broken);
+        let (place, _) = found.report.places.last().unwrap();
+        let file = place.file.as_ref().map(|file| file.expose());
+        assert_eq!(file, Some("b.json"), "{format}");
+    }
+    assert_eq!(
+        read_as(ImportFormat::Mem0, &zipped).texts(),
+        ["Prefers tea."]
+    );
 }
 
 #[test]
