@@ -471,6 +471,30 @@ fn spec_3_12_a_page_takes_no_original_away() {
     assert_eq!(installation.ok(&["export", "wren"]), before);
 }
 
+/// SPEC 1: only core memories are constitutional; a protected page of another kind is imported all the same.
+#[test]
+fn spec_1_a_protected_page_is_not_refused_for_its_kind() {
+    let installation = Installation::with_agent();
+    let vow = "---\nconstitutional: true\n---\nI keep my word.";
+    installation.write("vault/vow.md", vow);
+    installation.write("memfs/system/boats.md", "The sloop is called Marta.");
+    let tides = "---\nread_only: true\n---\nHigh water at six.";
+    installation.write("memfs/reference/tides.md", tides);
+    for (folder, count) in [("vault", 1), ("memfs", 2)] {
+        let path = installation.path(folder);
+        let told = installation.json(&["import", "wren", path.to_str().unwrap()]);
+        told.has(json!({"kept": count}));
+    }
+    let lines = installation.run(&["export", "wren"]).lines();
+    let of = |text: &str| {
+        let holds = |line: &&Value| line["content"].as_str().unwrap().contains(text);
+        let line = lines.iter().find(holds).unwrap();
+        (line["kind"].clone(), line["constitutional"] == true)
+    };
+    assert_eq!(of("my word"), (json!("core"), true));
+    assert_eq!(of("High water"), (json!("journal"), false));
+}
+
 #[test]
 fn a_folder_of_pages_is_journal_by_default() {
     let installation = Installation::with_agent();

@@ -254,10 +254,14 @@ impl Shaping {
     /// The user's options take precedence over the file.
     fn kind(&self, memory: &ImportedMemory) -> Kind {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
-        let own = memory.kind.unwrap_or(self.default);
+        let own = match memory.kind {
+            // Only core memories are constitutional.
+            None if memory.constitutional => Kind::Core,
+            kind => kind.unwrap_or(self.default),
+        };
         match self.to {
             _ if memory.tags.iter().any(is_core) => Kind::Core,
-            Some(_) if memory.constitutional => own,
+            Some(_) if memory.constitutional && own == Kind::Core => own,
             Some(Kind::Archival) if memory.kind == Some(Kind::Journal) => own,
             Some(to) => to,
             None => own,
@@ -298,7 +302,8 @@ impl Shaping {
                 source: Some(memory.source),
                 origin: memory.origin,
                 created_at: memory.created_at,
-                constitutional: memory.constitutional,
+                // Of another kind it would be refused. No session can delete a journal entry either.
+                constitutional: memory.constitutional && kind == Kind::Core,
                 ..MemoryInput::default()
             },
             gone: memory.gone,
