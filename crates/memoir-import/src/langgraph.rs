@@ -13,6 +13,7 @@ use crate::{
     files::{Files, is_database},
     json::{self, Lists, fields},
     out::{FoundEntry, Out},
+    recognise::is_json,
     sqlite, tags,
 };
 
@@ -24,11 +25,16 @@ const RESERVED: &str = "langgraph";
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
-        if is_database(&files.head(index)) {
+        let head = files.head(index);
+        let is_such = |name: &str| json::is_name(name) || is_json(&head) || is_database(&head);
+        if !files.takes(index, out, is_such) {
+            continue;
+        }
+        if is_database(&head) {
             database(&files, index, out)?;
             continue;
         }
-        if files.is_one() && is_copied(&files.head(index)) {
+        if files.is_one() && is_copied(&head) {
             files.undouble();
             let notice = "`COPY … TO` of PostgreSQL doubled the backslashes; this was undone";
             out.notice("doubled_backslashes", notice);
@@ -71,6 +77,9 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 
 fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let database = sqlite::open(files, index)?;
+    if !sqlite::takes(&database, "store", files, index, out)? {
+        return Ok(());
+    }
     let columns = sqlite::columns(&database, "store")?;
     // Not every store has that column, and the query must not fail without it.
     let expires = match columns.iter().any(|column| column == "expires_at") {

@@ -20,6 +20,7 @@ use crate::{
     frontmatter::{self, Fields},
     json::{self, JsonPart, Lists, fields},
     out::{FoundEntry, Out, digest_id},
+    recognise::is_json,
     sqlite, tags,
 };
 
@@ -35,9 +36,14 @@ const SCOPES: usize = 1_000;
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         let head = files.head(index);
+        let is_page = json::text_of(&head).starts_with(b"---");
+        let is_such = |name: &str| json::is_name(name) || is_json(&head) || is_database(&head);
+        if !files.takes(index, out, |name| is_page || is_such(name)) {
+            continue;
+        }
         if is_database(&head) {
             history(&files, index, out)?;
-        } else if json::text_of(&head).starts_with(b"---") {
+        } else if is_page {
             page(&mut files, index, out)?;
         } else {
             list(&mut files, index, out)?;
@@ -228,6 +234,9 @@ struct HistoryLine {
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let database = sqlite::open(files, index)?;
+    if !sqlite::takes(&database, "history", files, index, out)? {
+        return Ok(());
+    }
     let mut current: Option<HistoryMemory> = None;
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";

@@ -8,7 +8,7 @@ use rusqlite::{
 };
 
 use crate::{
-    Error, Halt, ReadResult,
+    Error, Halt, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::Files,
     out::Out,
@@ -64,6 +64,21 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
         .pragma_update(None, "cache_size", -16_384)
         .map_err(broken)?;
     Ok(database)
+}
+
+/// Whether a database is read: the only file, or one with that table. Any other is counted.
+pub(crate) fn takes(
+    database: &Connection,
+    table: &str,
+    files: &Files,
+    index: usize,
+    out: &mut Out<'_>,
+) -> Result<bool, Error> {
+    let has_table = files.is_one() || tables(database)?.iter().any(|name| name == table);
+    if !has_table {
+        out.pass(files.place(index), NoMemoryReason::OtherFile);
+    }
+    Ok(has_table)
 }
 
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {

@@ -242,6 +242,20 @@ fn spec_2_1_of_several_files_one_that_cannot_be_read_is_named() {
     );
 }
 
+/// SPEC 2.1: what is beside the memories in a program's folder is counted, and ends nothing.
+#[test]
+fn spec_2_1_other_files_in_a_folder_of_mem0_are_counted() {
+    let tea = json!([{"id": "1", "memory": "Prefers tea.", "hash": "x"}]).to_string();
+    let (_home, root) = folder(&[("a.json", &tea), ("lock", "tmp lock file")]);
+    let database = Connection::open(root.join("storage.sqlite")).unwrap();
+    database.execute_batch("CREATE TABLE points(id);").unwrap();
+    drop(database);
+    let found = try_read(Input::Path(root), Some(ImportFormat::Mem0), &options()).unwrap();
+    assert_eq!(found.texts(), ["Prefers tea."]);
+    assert_eq!(found.passed(), [("other_file", 2)]);
+    assert!(!found.report.is_broken);
+}
+
 #[test]
 fn in_a_memory_folder_of_claude_code_the_index_and_the_instructions_are_no_memories() {
     let (_home, root) = folder(&[
