@@ -53,6 +53,14 @@ struct BioNote {
     at: Option<Timestamp>,
 }
 
+/// The times of a conversation, for its messages without one; `None` where the file has none.
+struct ConversationTime {
+    /// Of a list: the notes of the same conversation come after it.
+    begun_at: Option<Timestamp>,
+    /// Of a note.
+    said_at: Option<Timestamp>,
+}
+
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     let mut notes = ChatGptNotes {
         room: out.options.limits.entry_bytes.saturating_mul(NOTES),
@@ -94,14 +102,18 @@ fn conversation(
     if forget.is_some_and(Raw::is_true) {
         return Ok(());
     }
-    let said_at = date::of_value(updated).or(date::of_value(created)).at;
+    let (updated, created) = (date::of_value(updated), date::of_value(created));
+    let time = ConversationTime {
+        begun_at: created.or(updated).at,
+        said_at: updated.or(created).at,
+    };
     let mut nodes: BTreeMap<String, Raw<'_>> = BTreeMap::new();
     json::each_entry(("mapping", Some(mapping)), place, out, |(key, node), _| {
         nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
         Ok(())
     })?;
     let mut read = |node| {
-        if let Err(BrokenJson(at)) = message(node, said_at, notes) {
+        if let Err(BrokenJson(at)) = message(node, &time, notes) {
             out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
         }
     };
@@ -130,13 +142,14 @@ fn conversation(
 /// The message is broken; the notes before that place are recorded.
 fn message(
     node: Raw<'_>,
-    said_at: Option<Timestamp>,
+    time: &ConversationTime,
     notes: &mut ChatGptNotes,
 ) -> Result<(), BrokenJson> {
     let [message] = fields(Some(node), ["message"])?;
     let names = ["author", "recipient", "create_time", "content", "metadata"];
     let [author, recipient, created, content, metadata] = fields(message, names)?;
-    let at = date::of_value(created).at.or(said_at);
+    let own = date::of_value(created).at;
+    let (at, list_at) = (own.or(time.said_at), own.or(time.begun_at));
     let [role] = fields(author, ["role"])?;
     let (Some(role), Some(content)) = (json::text(role), content) else {
         return Ok(());
@@ -146,9 +159,9 @@ fn message(
     if json::text(class).as_deref() == Some("model_editable_context")
         && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
         // A dated list precedes one without a date. Of two with the same date the later one in the file is used.
-        && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
+        && notes.list.as_ref().is_none_or(|(before, _)| *before <= list_at)
     {
-        notes.list = Some((at, list));
+        notes.list = Some((list_at, list));
     }
     let [held] = fields(metadata, ["user_context_message_data"])?;
     let mut about = fields(held, ["about_user_message", "about_model_message"])?;

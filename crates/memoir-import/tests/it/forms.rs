@@ -513,6 +513,22 @@ fn letta_of_version_1_and_archival_passages_are_read() {
     assert_eq!(found.of("Wrong").gone.unwrap().why, DeletionReason::Deleted);
 }
 
+/// SPEC 2.3: a current statement is in the prompt. What was noted after the list was shown is no older state.
+#[test]
+fn spec_2_3_a_note_of_chatgpt_behind_a_list_without_a_time_is_core() {
+    let list = json!({"author": {"role": "system"}, "content": {"content_type": "model_editable_context",
+        "model_set_context": "1. [2026-02-01]. Moved to Seattle."}});
+    let note = json!({"author": {"role": "assistant"}, "recipient": "bio", "create_time": 1_770_000_500.0,
+        "content": {"content_type": "text", "parts": ["Has a new kayak."]}});
+    let nodes =
+        json!({"1": {"message": list, "parent": null}, "2": {"message": note, "parent": "1"}});
+    let file = json!([{"create_time": 1_770_000_000.0, "update_time": 1_770_000_900.0,
+        "current_node": "2", "mapping": nodes}]);
+    let found = read(&file.to_string());
+    assert_eq!(found.texts(), ["Moved to Seattle.", "Has a new kayak."]);
+    assert_eq!(found.of("kayak").kind, Some(Kind::Core));
+}
+
 #[test]
 fn chatgpt_s_notes_come_out_of_its_conversations() {
     let node = |parent: Option<&str>, message: serde_json::Value| json!({"message": message, "parent": parent});
