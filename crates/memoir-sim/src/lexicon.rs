@@ -46,6 +46,14 @@ pub(crate) fn is_planted(text: &str) -> bool {
     text.to_lowercase().contains(&end)
 }
 
+/// Whether a text holds the mark of another agent than that one, in either vocabulary.
+pub(crate) fn has_other_mark(agent: usize, text: &str) -> bool {
+    let others = (0..MIDDLES.len()).filter(|other| *other != agent % MIDDLES.len());
+    let mut marks = others
+        .flat_map(|other| [Lexicon::First, Lexicon::Second].map(|lexicon| lexicon.mark(other)));
+    marks.any(|mark| text.contains(&mark))
+}
+
 /// The vocabulary of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lexicon {

@@ -8,6 +8,7 @@ use memoir_text::is_same_text;
 
 use crate::{
     Violation,
+    lexicon::has_other_mark,
     session::OwnSession,
     view::{Between, Seen, View, ensure, is_among},
 };
@@ -101,6 +102,9 @@ impl Resident {
                 "2.4",
                 "#{number} has a text that was not saved"
             );
+            // No word of another agent is in what Memoir or a model wrote either.
+            let is_own = !has_other_mark(self.place, seen.content());
+            ensure!(is_own, "5.6", "#{number} has a text of another agent");
             ensure!(
                 between != Between::Nothing || seen.kind == Kind::Journal,
                 "others",
