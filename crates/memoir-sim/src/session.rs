@@ -55,6 +55,10 @@ pub(crate) struct OwnSession {
     /// Whether it was opened by another process: its size and budget at its start are not known.
     is_taken_up: bool,
     edits: u32,
+    /// The tokens that its edits took away.
+    removed: u64,
+    /// The core size when it was opened, and the share of it that must stay.
+    gauge: Option<(u64, f64)>,
     /// The loss guard when it was opened.
     guard: LossGuard,
 }
@@ -75,6 +79,8 @@ impl OwnSession {
             is_disturbed: is_taken_up,
             is_taken_up,
             edits: session.edits,
+            removed: session.removed_tokens,
+            gauge: session.pre_session_tokens.zip(session.threshold),
             guard: session.loss_guard.unwrap_or(view.guard),
         }
     }
@@ -108,13 +114,21 @@ impl OwnSession {
                 self.edits += 1;
                 made += 1;
                 ensure!(self.edits <= MOST_EDITS, "3.11", "{} edits", self.edits);
+                let now = resident.view.counts.core_tokens;
+                self.removed += before.counts.core_tokens.saturating_sub(now);
+                if let Some(gauge) = self.gauge {
+                    check_breaker(gauge, now, self.removed)?;
+                }
                 // Under `off` the core size alone decides.
                 if !is_off {
                     self.check_floors(&before, resident).await?;
                 }
             }
+            if kind == "protected" {
+                self.check_protected(&before, &resident.view)?;
+            }
             if undone && !self.is_disturbed {
-                self.check_return(&resident.view)?;
+                resident.view.check_return(&self.opened)?;
             }
         }
         self.player.learn(&results);
@@ -139,22 +153,47 @@ impl OwnSession {
         Err(Failure::Refused("busy"))
     }
 
-    /// That a rollback returned every memory to what it was, but for those that are new (SPEC 3.13, 3.19).
-    fn check_return(&self, now: &View) -> Result<(), Violation> {
-        for (number, before) in &self.opened.memories {
-            let is_same = now.memories.get(number) == Some(before);
-            ensure!(is_same, "3.19", "#{number} is not as it was");
+    /// The smaller budget, of its start and of now (SPEC 3.14).
+    fn smaller_budget(&self, now: &View) -> u64 {
+        match self.is_taken_up {
+            // No larger one counts than that of now.
+            true => now.budget,
+            false => self.opened.budget.min(now.budget),
         }
+    }
+
+    /// That the constitutional memories take at most half of the budget where it protected one (SPEC 3.10).
+    fn check_protected(&self, before: &View, now: &View) -> Result<(), Violation> {
+        let (tokens, budget) = (now.constitutional_tokens(), self.smaller_budget(now));
+        ensure!(
+            now.counts.constitutional_count <= before.counts.constitutional_count
+                || 2 * tokens <= budget,
+            "3.10",
+            "a session protected {tokens} tokens of a budget of {budget}"
+        );
         Ok(())
     }
 
-    /// The floor of nine tenths, and the age rule, at one edit (SPEC 3.14).
+    /// The floor of nine tenths, the third of summaries, and the age rule, at one edit (SPEC 3.9, 3.14).
     async fn check_floors(&self, before: &View, resident: &Resident) -> Result<(), Failure> {
         let now = &resident.view;
         let gone = gone(before, now);
-        let is_free = gone
-            .iter()
-            .all(|number| now.has_copy(*number, before.memories[number].content()));
+        let summaries = now.counts.summary_tokens;
+        let smaller = self.smaller_budget(now);
+        ensure!(
+            !now.has_new_summary(before)
+                || 3 * summaries <= smaller
+                || summaries < before.counts.summary_tokens,
+            "3.9",
+            "the summaries take {summaries} tokens of a budget of {smaller}"
+        );
+        let is_left = |number: &u64| now.memories[number].is_active(Kind::Core);
+        let summaries = before.numbers(|seen| seen.is_active(Kind::Core) && seen.is_summary);
+        // A summary never leaves free.
+        let is_free = summaries.iter().all(is_left)
+            && gone
+                .iter()
+                .all(|number| now.has_copy(*number, before.memories[number].content()));
         let is_over = self.opened.counts.core_tokens > self.opened.budget;
         let budget = self.opened.budget.max(now.budget);
         let is_smaller = now.counts.core_tokens < before.counts.core_tokens;
@@ -174,6 +213,22 @@ impl OwnSession {
         };
         check_ages(resident, &gone, floor).await
     }
+}
+
+/// That neither limit of the breaker is crossed: of the core size, and of all that was removed (SPEC 3.13).
+pub(crate) fn check_breaker(
+    (before, share): (u64, f64),
+    core_tokens: u64,
+    removed: u64,
+) -> Result<(), Violation> {
+    for left in [core_tokens, before.saturating_sub(removed)] {
+        ensure!(
+            before == 0 || left as f64 / before as f64 >= share,
+            "3.13",
+            "{left} of {before} tokens are left, and {share} was the threshold"
+        );
+    }
+    Ok(())
 }
 
 /// The originals that left the prompt for the archive.

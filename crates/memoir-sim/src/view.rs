@@ -156,6 +156,48 @@ impl View {
         })
     }
 
+    /// Whether a cleanup may join two core memories, or an edit be free.
+    fn has_copies(&self) -> bool {
+        let mut core = self
+            .memories
+            .values()
+            .filter(|seen| seen.is_active(Kind::Core));
+        let mut keys = BTreeSet::new();
+        core.any(|seen| !keys.insert(same_text_key_ignoring_case(seen.content())))
+    }
+
+    /// The tokens of all constitutional memories.
+    pub(crate) fn constitutional_tokens(&self) -> u64 {
+        let (_, tokens) = self.sum(|seen| seen.is_active(Kind::Core) && seen.constitutional);
+        tokens
+    }
+
+    /// Whether it has a summary in core that is newer than all of `before`.
+    pub(crate) fn has_new_summary(&self, before: &Self) -> bool {
+        let known = before.memories.len() as u64;
+        let mut new = self.memories.range(known + 1..);
+        new.any(|(_, seen)| seen.is_active(Kind::Core) && seen.is_summary)
+    }
+
+    /// That a rollback returned every memory to what it was in `opened`, but for those that are new (SPEC 3.13, 3.19).
+    pub(crate) fn check_return(&self, opened: &Self) -> Result<(), Violation> {
+        for (number, before) in &opened.memories {
+            let is_same = self.memories.get(number) == Some(before);
+            ensure!(is_same, "3.19", "#{number} is not as it was");
+        }
+        Ok(())
+    }
+
+    /// As [`View::check_return`], of a session that began after `before`. `false` where its cleanup may have joined
+    /// copies, which a rollback leaves joined (SPEC 3.4).
+    pub(crate) fn check_return_since(&self, before: &Self) -> Result<bool, Violation> {
+        if before.has_copies() {
+            return Ok(false);
+        }
+        self.check_return(before)?;
+        Ok(true)
+    }
+
     /// That numbers, counts and sizes add up (SPEC 1, 2.4, 3.12).
     pub(crate) fn check_counts(&self) -> Result<(), Violation> {
         let counts = &self.counts;
@@ -266,27 +308,55 @@ impl View {
                 "3.12",
                 "#{number} was discarded"
             );
-            if let Between::Session { undone, .. } = between {
-                self.check_session((*number, old, new), undone, is_copy)?;
+            if let Between::Session { undone, is_off } = between {
+                self.check_session((*number, old, new), (undone, is_off), is_copy)?;
             }
             if between == Between::Saving {
-                ensure!(
-                    old.constitutional == new.constitutional,
-                    "2.4",
-                    "saving changed the flag of #{number}"
-                );
+                self.check_saving(*number, old, new)?;
             }
         }
         Ok(())
     }
 
-    /// What no session does to one memory (SPEC 3.9, 3.10, 3.12).
+    /// What no saving does to one memory, nor what it replaces (SPEC 2.4).
+    fn check_saving(&self, number: u64, old: &Seen, new: &Seen) -> Result<(), Violation> {
+        ensure!(
+            old.constitutional == new.constitutional,
+            "2.4",
+            "saving changed the flag of #{number}"
+        );
+        if !old.is_active(Kind::Core) || new.is_active(Kind::Core) {
+            return Ok(());
+        }
+        ensure!(
+            !old.constitutional && !old.has_immutable_tag(),
+            "2.4",
+            "#{number} was replaced"
+        );
+        let by = new.under.and_then(|by| self.memories.get(&by.0));
+        let is_stronger = by.is_some_and(|by| old.origin.weakness() < by.origin.weakness());
+        ensure!(
+            !is_stronger,
+            "2.4",
+            "#{number} was replaced by a text of a weaker origin"
+        );
+        Ok(())
+    }
+
+    /// What no session does to one memory (SPEC 2.4, 3.9, 3.10, 3.12).
     fn check_session(
         &self,
         (number, old, new): (u64, &Seen, &Seen),
-        undone: bool,
+        (undone, is_off): (bool, bool),
         is_copy: impl Fn() -> bool,
     ) -> Result<(), Violation> {
+        if new.constitutional && !old.constitutional && !undone {
+            ensure!(
+                new.origin.weakness() == 0 && (is_off || !new.is_summary),
+                "constitutional",
+                "a session protected #{number}, which it may not"
+            );
+        }
         ensure!(
             old.kind == new.kind || old.kind == Kind::Core || undone,
             "3.8",

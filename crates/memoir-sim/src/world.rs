@@ -33,7 +33,7 @@ use crate::{
     player::Player,
     process::{ATTEMPTS, Fault, Moment},
     resident::{Resident, own},
-    session::{Failure, OwnSession, check_ages, gone, mode},
+    session::{Failure, OwnSession, check_ages, check_breaker, gone, mode},
     transcript::{Identifiers, administrators_view, compared},
     view::{Between, View, check_marks, ensure},
 };
@@ -389,14 +389,26 @@ impl World {
         let floor = match plan {
             Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(_) => Some(Floor::Replacing),
             // Its guard and its budget may have changed since the calls that it repeats.
-            Plan::Refine { .. } if before.counts.core_tokens > before.budget => Some(Floor::Over),
-            Plan::Refine { .. } => Some(Floor::Within),
+            Plan::Refine { .. } | Plan::Apply(_) if before.counts.core_tokens > before.budget => {
+                Some(Floor::Over)
+            }
+            Plan::Refine { .. } | Plan::Apply(_) => Some(Floor::Within),
             _ => None,
         };
         if let Some(floor) = floor.filter(|_| !undone)
             && let Err(Failure::Broken(violation)) = check_ages(resident, &gone, floor).await
         {
             return Err(violation);
+        }
+        if let (Plan::Refine { .. }, [(id, State::RolledBack)]) = (plan, ended.as_slice()) {
+            // What is repeated after a cut may begin another session.
+            let newest = resident.agent.views().session_page(None, 1).await?;
+            if newest.first().map(|session| session.id) == Some(*id)
+                && resident.view.check_return_since(before)?
+            {
+                let acts = &mut self.report.acts;
+                *acts.entry("driven session undone to the byte").or_default() += 1;
+            }
         }
         for (id, _) in ended {
             self.check_end(who, id).await?;
@@ -434,11 +446,7 @@ impl World {
             session.post_session_tokens,
             session.threshold,
         ) {
-            ensure!(
-                after as f64 >= share * before as f64,
-                "3.13",
-                "{after} of {before} tokens are left, and {share} was the threshold"
-            );
+            check_breaker((before, share), after, session.removed_tokens)?;
         }
         let verified = resident.agent.log().verify().await?;
         let problem = verified.mismatches.first().map(|one| &one.problem);
