@@ -44,7 +44,8 @@ pub(crate) enum Plan {
     Rewind(Timestamp),
     Shred(Number, bool),
     Absorb(Vec<HandedMessage>, String),
-    Reflect(Option<u64>),
+    /// An entry to promote, and the memory that it replaces.
+    Reflect(Option<u64>, Option<u64>),
     Access(Asking),
     Import(ForeignFile, Actor),
     UndoImport(Actor),
@@ -75,7 +76,7 @@ impl Plan {
             Self::Rewind(_) => "rewind",
             Self::Shred(..) => "shred",
             Self::Absorb(..) => "absorb",
-            Self::Reflect(_) => "reflect",
+            Self::Reflect(..) => "reflect",
             Self::Access(_) => "access",
             Self::Import(_, actor) if *actor == administrator() => "import (administrator)",
             Self::Import(..) => "import",
@@ -96,7 +97,11 @@ impl Plan {
                 let notes = ["journal", "core"].map(|kind| answer[kind].as_array().cloned());
                 let notes = notes.into_iter().flatten().flatten();
                 notes
-                    .filter_map(|note| Some(note.as_str()?.to_owned()))
+                    .filter_map(|note| {
+                        note.as_str()
+                            .or(note["content"].as_str())
+                            .map(str::to_owned)
+                    })
                     .collect()
             }
             Self::Import(file, _) => file.texts(),
@@ -133,7 +138,9 @@ impl Plan {
     /// whether one may have had the guard `off`.
     pub(crate) fn between(&self, undone: bool, is_off: bool) -> Between {
         match self {
-            Self::Save(..) | Self::Absorb(..) | Self::Import(..) => Between::Saving,
+            Self::Save(..) | Self::Absorb(..) | Self::Reflect(..) | Self::Import(..) => {
+                Between::Saving
+            }
             Self::Own(..) | Self::Refine { .. } | Self::Apply(_) | Self::Cancel => {
                 Between::Session { undone, is_off }
             }
@@ -143,7 +150,6 @@ impl Plan {
             | Self::Undo(..)
             | Self::Rewind(_)
             | Self::Shred(..)
-            | Self::Reflect(_)
             | Self::Access(_)
             | Self::UndoImport(_)
             | Self::Erase(_) => Between::Outside,
@@ -244,7 +250,10 @@ impl Plan {
             93..95 => Some(Self::absorbs(resident, lexicon, dice)),
             95..97 => {
                 let entry = some(dice, &|seen| seen.is_active(Kind::Journal));
-                Some(Self::Reflect(entry.map(|number| number.0)))
+                let is_replacing = dice.roll(2) == 0;
+                let replaced = some(dice, &is_core).filter(|_| is_replacing);
+                let [entry, replaced] = [entry, replaced].map(|one| one.map(|number| number.0));
+                Some(Self::Reflect(entry, replaced))
             }
             97..100 => Some(Self::Access(Asking::any(resident, undoable, dice))),
             100..104 => {
@@ -299,6 +308,17 @@ impl Plan {
         let answer = match dice.roll(4) {
             0 => "I would rather not.".to_owned(),
             1 => json!({"journal": [note], "core": []}).to_string(),
+            // One that it may replace, if there is any, and one that it may not.
+            2 => {
+                let view = &resident.view;
+                let is_weak = |seen: &Seen| seen.origin.weakness() > 0;
+                let weak = view.numbers(|seen| seen.is_active(Kind::Core) && is_weak(seen));
+                let strong = view.numbers(|seen| seen.is_active(Kind::Core) && !is_weak(seen));
+                let replaced = [dice.one_of(&weak), dice.one_of(&strong)];
+                let replaced: Vec<&u64> = replaced.into_iter().flatten().collect();
+                json!({"journal": [note], "core": [{"content": other, "replaces": replaced}]})
+                    .to_string()
+            }
             _ => json!({"journal": [note], "core": [other]}).to_string(),
         };
         Self::Absorb(messages, answer)

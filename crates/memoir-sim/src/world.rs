@@ -387,7 +387,7 @@ impl World {
         }
         let gone = gone(before, &resident.view);
         let floor = match plan {
-            Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(_) => Some(Floor::Replacing),
+            Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(..) => Some(Floor::Replacing),
             // Its guard and its budget may have changed since the calls that it repeats.
             Plan::Refine { .. } | Plan::Apply(_) if before.counts.core_tokens > before.budget => {
                 Some(Floor::Over)
@@ -678,8 +678,12 @@ impl World {
                 let life = agent.life();
                 life.absorb(std::future::pending(), &mut |_| {}).await?;
             }
-            Plan::Reflect(entry) => {
-                let answer = json!({"promote": entry.iter().collect::<Vec<_>>()});
+            Plan::Reflect(entry, replaced) => {
+                let promoted = entry.map(|number| match *replaced {
+                    Some(replaced) => json!({"number": number, "replaces": [replaced]}),
+                    None => json!(number),
+                });
+                let answer = json!({"promote": promoted.iter().collect::<Vec<_>>()});
                 let answer = ModelScript::always(Turn::text(&answer.to_string()));
                 self.model.set(Arc::new(answer));
                 agent.life().reflect().await?;
