@@ -1,17 +1,27 @@
-//! A model during whose work another process saves for the same agent.
+//! A model during whose work another process acts for the same agent.
 
 use async_trait::async_trait;
 use memoir_app::{MemoryInput, OwnAgent};
+use memoir_domain::agent::Field;
 use memoir_model::{Model, ModelError, ModelName, ModelRequest, Reply};
-use memoir_testkit::ModelScript;
+use memoir_testkit::{ModelScript, administrator};
 use parking_lot::Mutex;
+
+/// What another process does meanwhile.
+#[derive(Clone)]
+pub(crate) enum Meanwhile {
+    /// The agent saves.
+    Save(Box<MemoryInput>),
+    /// An administrator changes a setting.
+    Configure(Field, &'static str),
+}
 
 /// A model that is interrupted once.
 pub(crate) struct Interrupted {
     script: ModelScript,
     /// The requests before that.
     left: Mutex<u64>,
-    input: MemoryInput,
+    meanwhile: Meanwhile,
     /// By another process than the one that asks the model.
     agent: OwnAgent,
 }
@@ -20,13 +30,13 @@ impl Interrupted {
     /// At the request after so many.
     pub(crate) fn new(
         script: ModelScript,
-        (left, input): (u64, MemoryInput),
+        (left, meanwhile): (u64, Meanwhile),
         agent: OwnAgent,
     ) -> Self {
         Self {
             script,
             left: Mutex::new(left),
-            input,
+            meanwhile,
             agent,
         }
     }
@@ -48,10 +58,17 @@ impl Model for Interrupted {
 
     async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         if self.is_due() {
-            let actor = self.agent.as_actor();
-            let inputs = [self.input.clone()];
-            // Whether it was saved is read afterwards.
-            let _ = self.agent.memories().save(&inputs, &actor).await;
+            // Whether it was done is read afterwards.
+            match &self.meanwhile {
+                Meanwhile::Save(input) => {
+                    let (inputs, actor) = (std::slice::from_ref(&**input), self.agent.as_actor());
+                    let _ = self.agent.memories().save(inputs, &actor).await;
+                }
+                Meanwhile::Configure(field, value) => {
+                    let (set, actor) = ([(*field, Some(*value))], administrator());
+                    let _ = self.agent.settings().configure(&set, &actor).await;
+                }
+            }
         }
         self.script.complete(request).await
     }

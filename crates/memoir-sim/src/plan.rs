@@ -16,6 +16,7 @@ use crate::{
     Lexicon,
     asking::Asking,
     foreign::ForeignFile,
+    interrupted::Meanwhile,
     lexicon::{FOREIGN, PLANTED, is_planted},
     player::Player,
     resident::Resident,
@@ -35,8 +36,8 @@ pub(crate) enum Plan {
         dice: Dice,
         is_dedup_only: bool,
         rehearsal: bool,
-        /// What another process saves amid it, after so many requests to the model.
-        meanwhile: Option<(u64, MemoryInput)>,
+        /// What another process does amid it, after so many requests to the model.
+        meanwhile: Option<(u64, Meanwhile)>,
     },
     Undo(SessionId, bool, Actor),
     Apply(SessionId),
@@ -68,6 +69,10 @@ impl Plan {
             },
             Self::Configure(..) => "configure",
             Self::Own(..) => "own session",
+            Self::Refine {
+                meanwhile: Some((_, Meanwhile::Configure(..))),
+                ..
+            } => "driven session, configured while asked",
             Self::Refine { .. } => "driven session",
             Self::Undo(_, true, _) => "undo with later changes",
             Self::Undo(..) => "undo",
@@ -106,7 +111,7 @@ impl Plan {
             }
             Self::Import(file, _) => file.texts(),
             Self::Refine {
-                meanwhile: Some((_, input)),
+                meanwhile: Some((_, Meanwhile::Save(input))),
                 ..
             } => vec![input.content.expose().to_owned()],
             _ => Vec::new(),
@@ -216,12 +221,16 @@ impl Plan {
                 let after = dice.roll(5) + 1;
                 let is_interrupted = dice.roll(4) == 0;
                 let text = lexicon.text(resident.place, dice, 1);
+                let meanwhile = match is_interrupted {
+                    true => Some((after, Meanwhile::Save(Box::new(input(&text))))),
+                    false => configured_while_asked(of_model.clone()),
+                };
                 return Self::Refine {
                     player: Some(Box::new(player)),
                     dice: of_model,
                     is_dedup_only,
                     rehearsal,
-                    meanwhile: is_interrupted.then(|| (after, input(&text))),
+                    meanwhile,
                 };
             }
             64..68 => some(dice, &|seen| seen.is_active(Kind::Archival))
@@ -323,6 +332,26 @@ impl Plan {
         };
         Self::Absorb(messages, answer)
     }
+}
+
+/// Sometimes an administrator changes a setting while the agent is asked for its consent, at the first request. `dice`
+/// are a copy of the model's, so that the other steps draw the same numbers. The guard is never set to `off`: a session
+/// that is begun again after a cut would have it.
+fn configured_while_asked(mut dice: Dice) -> Option<(u64, Meanwhile)> {
+    const SETTINGS: [(Field, &str); 7] = [
+        (Field::CoreTokenBudget, "1000"),
+        (Field::CoreTokenBudget, "1500"),
+        (Field::RefinementThreshold, "0.5"),
+        (Field::RefinementThreshold, "0.9"),
+        (Field::DuplicateMatch, "ignore_case"),
+        (Field::LossGuard, "archive"),
+        (Field::LossGuard, "refuse"),
+    ];
+    if dice.roll(6) > 0 {
+        return None;
+    }
+    let set = dice.one_of(&SETTINGS);
+    set.map(|(field, value)| (0, Meanwhile::Configure(*field, *value)))
 }
 
 /// A text of an agent: a new one, or one that it has.

@@ -388,13 +388,23 @@ impl World {
         let gone = gone(before, &resident.view);
         let floor = match plan {
             Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(..) => Some(Floor::Replacing),
-            // Its guard and its budget may have changed since the calls that it repeats.
-            Plan::Refine { .. } | Plan::Apply(_) if before.counts.core_tokens > before.budget => {
+            // Its guard and its budget may have changed since the calls that it repeats, or while it was asked.
+            Plan::Refine { .. } | Plan::Apply(_)
+                if before.counts.core_tokens > before.budget.min(resident.view.budget) =>
+            {
                 Some(Floor::Over)
             }
             Plan::Refine { .. } | Plan::Apply(_) => Some(Floor::Within),
             _ => None,
         };
+        if floor == Some(Floor::Replacing) && !gone.is_empty() {
+            let act = match plan {
+                Plan::Absorb(..) => "replace by absorption",
+                Plan::Reflect(..) => "replace by reflection",
+                _ => "replace",
+            };
+            *self.report.acts.entry(act).or_default() += 1;
+        }
         if let Some(floor) = floor.filter(|_| !undone)
             && let Err(Failure::Broken(violation)) = check_ages(resident, &gone, floor).await
         {
@@ -710,8 +720,8 @@ impl World {
                     let script = player.driven(dice.clone());
                     let elsewhere = &resident.elsewhere;
                     let model: Arc<dyn Model> = match meanwhile.clone() {
-                        Some(saving) => {
-                            Arc::new(Interrupted::new(script, saving, elsewhere.clone()))
+                        Some(meanwhile) => {
+                            Arc::new(Interrupted::new(script, meanwhile, elsewhere.clone()))
                         }
                         None => Arc::new(script),
                     };

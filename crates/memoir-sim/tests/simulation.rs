@@ -68,6 +68,8 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "meanwhile open a session",
         "late response",
         "cut off",
+        "replace",
+        "driven session, configured while asked",
     ];
     assert_happened(&report, &acts);
 }
