@@ -1,6 +1,8 @@
 //! What one step is to do, decided before anything is done, so that a process that is killed amid it leaves what could
 //! have been written known.
 
+use std::sync::Arc;
+
 use memoir_app::{HandedMessage, Handling, MemoryInput};
 use memoir_domain::{
     SessionId, Timestamp,
@@ -73,6 +75,10 @@ impl Plan {
                 meanwhile: Some((_, Meanwhile::Configure(..))),
                 ..
             } => "driven session, configured while asked",
+            Self::Refine {
+                meanwhile: Some((_, Meanwhile::Call(..))),
+                ..
+            } => "driven session, called by the agent",
             Self::Refine { .. } => "driven session",
             Self::Undo(_, true, _) => "undo with later changes",
             Self::Undo(..) => "undo",
@@ -223,7 +229,7 @@ impl Plan {
                 let text = lexicon.text(resident.place, dice, 1);
                 let meanwhile = match is_interrupted {
                     true => Some((after, Meanwhile::Save(Box::new(input(&text))))),
-                    false => configured_while_asked(of_model.clone()),
+                    false => interrupts(rows, of_model.clone()),
                 };
                 return Self::Refine {
                     player: Some(Box::new(player)),
@@ -334,10 +340,11 @@ impl Plan {
     }
 }
 
-/// Sometimes an administrator changes a setting while the agent is asked for its consent, at the first request. `dice`
-/// are a copy of the model's, so that the other steps draw the same numbers. The guard is never set to `off`: a session
-/// that is begun again after a cut would have it.
-fn configured_while_asked(mut dice: Dice) -> Option<(u64, Meanwhile)> {
+/// Sometimes an administrator changes a setting while the agent is asked for its consent, at the first request, or the
+/// agent calls a tool at a later one. `rows` is the highest number that it has. `dice` are a copy of the model's, so
+/// that the other steps draw the same numbers. The guard is never set to `off`: a session that is begun again after a
+/// cut would have it.
+fn interrupts(rows: u64, mut dice: Dice) -> Option<(u64, Meanwhile)> {
     const SETTINGS: [(Field, &str); 7] = [
         (Field::CoreTokenBudget, "1000"),
         (Field::CoreTokenBudget, "1500"),
@@ -347,11 +354,17 @@ fn configured_while_asked(mut dice: Dice) -> Option<(u64, Meanwhile)> {
         (Field::LossGuard, "archive"),
         (Field::LossGuard, "refuse"),
     ];
-    if dice.roll(6) > 0 {
-        return None;
+    match dice.roll(6) {
+        0 => {
+            let set = dice.one_of(&SETTINGS);
+            set.map(|(field, value)| (0, Meanwhile::Configure(*field, value)))
+        }
+        1 => {
+            let (after, number) = (dice.roll(4) + 1, Number(dice.roll(rows + 1)));
+            Some((after, Meanwhile::Call(number, Arc::default())))
+        }
+        _ => None,
     }
-    let set = dice.one_of(&SETTINGS);
-    set.map(|(field, value)| (0, Meanwhile::Configure(*field, *value)))
 }
 
 /// A text of an agent: a new one, or one that it has.

@@ -5,7 +5,12 @@ mod keys;
 mod moving;
 mod nodes;
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
@@ -28,7 +33,7 @@ use crate::{
     Options, Report, Violation,
     beside::{Beside, Meeting},
     foreign::undo_import,
-    interrupted::Interrupted,
+    interrupted::{Interrupted, Meanwhile},
     plan::{Plan, one_of_its_texts},
     player::Player,
     process::{ATTEMPTS, Fault, Moment},
@@ -732,7 +737,16 @@ impl World {
                     rehearsal: *rehearsal,
                     ..RefineOptions::default()
                 };
-                agent.lens().refine(&options, &mut |_| {}).await?;
+                let refined = agent.lens().refine(&options, &mut |_| {}).await;
+                if let Some((_, Meanwhile::Call(_, was_obeyed))) = meanwhile {
+                    let is_refused = !was_obeyed.load(Ordering::Relaxed);
+                    ensure!(
+                        is_refused,
+                        "3.18",
+                        "a driven session has tools for its agent"
+                    );
+                }
+                refined?;
             }
             Plan::Own(..) => {}
         }

@@ -70,6 +70,7 @@ async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
         "cut off",
         "replace",
         "driven session, configured while asked",
+        "driven session, called by the agent",
     ];
     assert_happened(&report, &acts);
 }
