@@ -93,9 +93,10 @@ fn main() -> ExitCode {
         output::do_not_page();
     }
     // The runtime for long work ends with `main`, after the service.
-    let (mut runtime, _long_work) = match arguments.command {
-        cli::Command::Serve(_) => (serving_runtime(), long_work_runtime()),
-        _ => (tokio::runtime::Builder::new_current_thread(), None),
+    let serves = matches!(arguments.command, cli::Command::Serve(_));
+    let (mut runtime, _long_work) = match serves {
+        true => (serving_runtime(), long_work_runtime()),
+        false => (tokio::runtime::Builder::new_current_thread(), None),
     };
     let ending = runtime
         .enable_all()
@@ -112,6 +113,10 @@ fn main() -> ExitCode {
             // The last spans are sent while the runtime exists, since sending them needs it.
             if let Some(traces) = traces {
                 runtime.block_on(traces.finish());
+            }
+            // All that a command began has ended, or may be cut off: its idle threads are not waited for.
+            if !serves {
+                runtime.shutdown_background();
             }
             ending
         });
