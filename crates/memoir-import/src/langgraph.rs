@@ -76,10 +76,9 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 }
 
 fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
-    let database = sqlite::open(files, index)?;
-    if !sqlite::takes(&database, "store", files, index, out)? {
+    let Some(database) = sqlite::taken("store", files, index, out)? else {
         return Ok(());
-    }
+    };
     let columns = sqlite::columns(&database, "store")?;
     // Not every store has that column, and the query must not fail without it.
     let expires = match columns.iter().any(|column| column == "expires_at") {

@@ -233,10 +233,9 @@ struct HistoryLine {
 }
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
-    let database = sqlite::open(files, index)?;
-    if !sqlite::takes(&database, "history", files, index, out)? {
+    let Some(database) = sqlite::taken("history", files, index, out)? else {
         return Ok(());
-    }
+    };
     let mut current: Option<HistoryMemory> = None;
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";

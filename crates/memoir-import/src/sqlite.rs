@@ -66,19 +66,27 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     Ok(database)
 }
 
-/// Whether a database is read: the only file, or one with that table. Any other is counted.
-pub(crate) fn takes(
-    database: &Connection,
+/// The database that is read: the only file, or one with that table. Of several files, any other one is counted, and a
+/// damaged one breaks the reading off there.
+pub(crate) fn taken(
     table: &str,
     files: &Files,
     index: usize,
     out: &mut Out<'_>,
-) -> Result<bool, Error> {
-    let has_table = files.is_one() || tables(database)?.iter().any(|name| name == table);
-    if !has_table {
+) -> Result<Option<Connection>, Error> {
+    let opened = open(files, index).and_then(|database| {
+        let is_taken = files.is_one() || tables(&database)?.iter().any(|name| name == table);
+        Ok(is_taken.then_some(database))
+    });
+    if let Ok(None) = opened {
         out.pass(files.place(index), NoMemoryReason::OtherFile);
     }
-    Ok(has_table)
+    // In an archive none can be read, and the error says so.
+    if opened.is_err() && !files.is_one() && files.path(index).is_some() {
+        out.break_off(files.place(index), NoMemoryReason::Malformed);
+        return Ok(None);
+    }
+    opened
 }
 
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {

@@ -256,6 +256,24 @@ fn spec_2_1_other_files_in_a_folder_of_mem0_are_counted() {
     assert!(!found.report.is_broken);
 }
 
+/// SPEC 2.1: a damaged database in a folder is named, and the other files are read.
+#[test]
+fn spec_2_1_a_damaged_database_beside_other_files_is_named() {
+    let tea = json!([{"id": "1", "memory": "Prefers tea.", "hash": "x"}]).to_string();
+    let damaged = format!("SQLite format 3\0{}", "x".repeat(1_000));
+    for format in [ImportFormat::Mem0, ImportFormat::LangGraph] {
+        let (_home, root) = folder(&[("a.db", &damaged), ("b.json", &tea)]);
+        let found = try_read(Input::Path(root), Some(format), &options()).unwrap();
+        assert!(found.report.is_broken);
+        let (place, _) = found.report.places.first().unwrap();
+        let file = place.file.as_ref().map(|file| file.expose());
+        assert_eq!(file, Some("a.db"), "{format}");
+        if format == ImportFormat::Mem0 {
+            assert_eq!(found.texts(), ["Prefers tea."]);
+        }
+    }
+}
+
 #[test]
 fn in_a_memory_folder_of_claude_code_the_index_and_the_instructions_are_no_memories() {
     let (_home, root) = folder(&[
