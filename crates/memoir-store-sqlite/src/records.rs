@@ -100,10 +100,8 @@ fn first_since(connection: &Connection, agent: &[u8; 16], since: Timestamp) -> R
     let mut statement = connection.prepare_cached(FIRST_SINCE)?;
     let (are_all, first): (bool, Option<i64>) =
         statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(match are_all {
-        true => first.unwrap_or(i64::MAX),
-        false => 0,
-    })
+    let first = first.unwrap_or(i64::MAX);
+    Ok(if are_all { first } else { 0 })
 }
 
 /// The records of an agent that is known to be the account's, as far as they match, oldest first.

@@ -417,10 +417,8 @@ impl Memories<'_> {
     async fn forget_other_models(self, model: &str, refused: u64) -> Result<()> {
         let (store, scope) = (&self.memoir.store, self.scope);
         let models = store.vector_models(scope).await?;
-        let (upkeep, now) = (
-            self.memoir.state::<VectorUpkeep>(),
-            self.memoir.clock.monotonic(),
-        );
+        let upkeep = self.memoir.state::<VectorUpkeep>();
+        let now = self.memoir.clock.monotonic();
         // Checked first: a save must not wait for a deletion of nothing.
         if models.iter().all(|(other, _)| other == model) || !upkeep.may_delete(scope, now) {
             return Ok(());

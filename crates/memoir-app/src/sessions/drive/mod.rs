@@ -44,8 +44,7 @@ impl Sessions<'_> {
     ) -> Result<SessionFacts> {
         let model = self.model(options).await?;
         let holder = self.memoir.ids().holder()?;
-        let begun = self.begin(Some(holder), options, model.name());
-        let begun = begun.await?;
+        let begun = self.begin(Some(holder), options, model.name()).await?;
         let id = begun.id;
         observer(&Progress::Begun {
             session: id,
@@ -107,10 +106,7 @@ impl Hold {
     }
 
     fn note(&self, used: Usage, turns: u32) {
-        let (before, _) = {
-            let mut noted = self.used.lock();
-            std::mem::replace(&mut *noted, (used, turns))
-        };
+        let (before, _) = std::mem::replace(&mut *self.used.lock(), (used, turns));
         if used != before {
             let agent = &self.agent;
             agent.memoir.state::<Unwritten>().note_usage(self.id, used);
