@@ -161,15 +161,20 @@ async fn report(
     output::print(&show::session::outcome(session))?;
     match changes {
         Some(changes) if !changes.is_empty() && session.state == State::Completed => {
-            let held = match agent.sessions().rehearsal_facts(session.id, actor).await? {
-                Some(facts) => show::session::held(&facts),
-                None => String::new(),
-            };
-            terminal::note(&format!(
-                "\nnothing was changed; `memoir apply {}` changes {}{held}",
-                session.id,
-                counted(changes.len() as u64, "memory", "memories")
-            ));
+            let memories = counted(changes.len() as u64, "memory", "memories");
+            let facts = agent.sessions().rehearsal_facts(session.id, actor).await?;
+            terminal::note(&match facts {
+                // Without edits only the duplicate cleanup changes memories, and applying repeats edits alone.
+                Some(facts) if facts.edits == 0 => format!(
+                    "\nnothing was changed, and there is nothing to apply, since the rehearsal has no edits; the \
+                     duplicate cleanup of the next session changes {memories}"
+                ),
+                facts => format!(
+                    "\nnothing was changed; `memoir apply {}` changes {memories}{}",
+                    session.id,
+                    facts.map_or_else(String::new, |facts| show::session::held(&facts))
+                ),
+            });
         }
         Some(_) => terminal::note("\nnothing was changed, and there is nothing to apply"),
         None => {}

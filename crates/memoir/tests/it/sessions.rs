@@ -173,6 +173,23 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
 }
 
 #[test]
+fn spec_3_17_a_rehearsal_without_edits_is_not_offered_for_applying() {
+    let installation = with_texts();
+    installation.ok(&["remember", "wren", TEXTS[0]]);
+    let _server = installation.scripted([script(&[]), script(&[])].concat());
+    let ran = installation.run("refine wren --model lab:small --rehearse");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.prints("would be discarded");
+    ran.reports("there is nothing to apply, since the rehearsal has no edits");
+    ran.reports("the duplicate cleanup of the next session changes ");
+    ran.stderr.omits("memoir apply");
+    installation.refused(&["apply", &installation.last_session()]);
+    assert_eq!(installation.core().len(), TEXTS.len() + 1);
+    installation.ok("refine wren --model lab:small");
+    assert_eq!(installation.core().len(), TEXTS.len());
+}
+
+#[test]
 fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     let installation = with_texts();
     let step = || script(&[("delete_memory", json!({"id": 3}))]);
