@@ -9,7 +9,7 @@ use std::{
 use memoir_app::{Memoir, Verification};
 use memoir_store::{Fleet, MemoryPage};
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::unlock;
+use memoir_vault::{Error as KeysError, unlock};
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -213,7 +213,17 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
     }
     let source = keys::source(global, &config)?;
-    let keys = unlock(&source, &keys_copy, true)?;
+    let keys = unlock(&source, &keys_copy, true).map_err(|mut error| {
+        if let KeysError::MasterKeyLost { store, .. }
+        | KeysError::Missing(store)
+        | KeysError::NotAKeyStore(store)
+        | KeysError::WrongMasterKey { store, .. } = &mut error
+        {
+            // The copy of the copy is gone when the user reads this.
+            *store = keys_file.display().to_string();
+        }
+        error
+    })?;
     let store = SqliteStore::open(&copy)?;
     let findings = store.check().await?;
     let mut findings: Vec<String> = findings.into_iter().map(|one| one.problem).collect();

@@ -106,6 +106,25 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
 }
 
 #[test]
+fn spec_5_4_a_key_store_that_does_not_fit_is_named_as_the_user_names_it() {
+    let installation = Installation::with_agent();
+    let copy = installation.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    installation.ok(&["backup", copy_path]);
+    installation.ok("key rotate");
+    let keys = installation.path("copy.db.keys");
+    let named = format!("`{}`", keys.display());
+    let verify = ["backup", "verify", copy_path];
+    let refused = installation.refused(&verify);
+    refused.tells("the wrong master key");
+    refused.tells(&named);
+    // A database, but none of keys.
+    fs::copy(&copy, &keys).unwrap();
+    let refused = installation.refused(&verify);
+    refused.tells(&format!("{named} is not a key store of Memoir"));
+}
+
+#[test]
 fn spec_4_2_a_backup_that_was_changed_is_named() {
     let installation = Installation::with_agent();
     installation.remember(&["one", SECRET]);
