@@ -212,6 +212,9 @@ fn answer_event(
     began: Instant,
 ) -> Result<HookAnswer, Failure> {
     let payload = Payload::read(&host_input()?);
+    if payload.is_invalid {
+        log.note("the input is not JSON, so that nothing is known of the event");
+    }
     if !arguments.event.is_answered() {
         hand_over::begin(arguments, &payload)?;
         return Ok(HookAnswer::default());

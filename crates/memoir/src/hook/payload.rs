@@ -15,6 +15,8 @@ const PROJECT: &str = "memoir_project";
 /// The facts of an event. Empty or invalid input leaves all of them unknown.
 #[derive(Debug, Default)]
 pub(super) struct Payload {
+    /// Whether the input is neither empty nor JSON.
+    pub(super) is_invalid: bool,
     pub(super) session: Option<String>,
     pub(super) transcript: Option<PathBuf>,
     pub(super) has_messages: bool,
@@ -33,7 +35,10 @@ pub(super) struct Payload {
 
 impl Payload {
     pub(super) fn read(bytes: &[u8]) -> Self {
-        let payload: Value = serde_json::from_str(&mend::json(bytes)).unwrap_or_default();
+        let input = mend::json(bytes);
+        let read = serde_json::from_str::<Value>(&input);
+        let is_invalid = read.is_err() && !input.trim().is_empty();
+        let payload = read.unwrap_or_default();
         let text = |names: &[&str]| {
             let mut found = names.iter().filter_map(|name| payload[*name].as_str());
             // An empty name of a program does not hide a filled one.
@@ -51,6 +56,7 @@ impl Payload {
         // Some programs send workspace roots instead of `cwd`.
         let roots = payload["workspace_roots"][0].as_str().map(str::to_owned);
         Self {
+            is_invalid,
             session: text(&["session_id", "sessionId", "conversation_id"]),
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
             has_messages: payload["messages"].is_array(),

@@ -641,6 +641,24 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
 }
 
 #[test]
+fn spec_6_2_input_that_is_no_json_is_logged_without_its_text() {
+    let installation = Installation::with_agent();
+    for event in ["session-start", "user-prompt", "stop"] {
+        let arguments = event_of("claude-code", event);
+        let count = || log(&installation).matches("the input is not JSON").count();
+        let before = count();
+        // Where a person types the command, there is no input.
+        for (input, logged) in [("", 0), (" \n", 0), ("{}", 0), ("Zwitscher", 1)] {
+            let ran = installation.run_with_input(&arguments, input);
+            assert_eq!(ran.code, Some(0), "{event}: {ran:?}");
+            assert_eq!(count(), before + logged, "{event}: {input}");
+        }
+        log(&installation).tells(&format!("claude-code {event}: the input is not JSON"));
+    }
+    log(&installation).omits("Zwitscher");
+}
+
+#[test]
 fn spec_6_2_a_full_log_is_renamed_by_one_process_alone() {
     let installation = Installation::new();
     let path = installation.path(".local/state/memoir/hook.log");
