@@ -13,7 +13,7 @@ use crate::{
     options::Global,
     output, parse,
     show::{TextTable, when},
-    terminal::safe,
+    terminal::{self, safe},
 };
 
 /// Administrators of an account, with names and passwords
@@ -67,11 +67,19 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let account = &installation.account;
             // The first administrator closes the installation.
             let is_configured_closed = installation.is_configured_closed;
+            let was_open = !is_configured_closed && !installation.memoir.is_closed().await?;
             let kept =
                 closing::keep_programs(&installation.memoir, global, is_configured_closed).await?;
             let user = account
                 .create_user(&arguments.name, password, &actor)
                 .await?;
+            // One that was opened on the record stays open. The administrator is added, whether this can be read or not.
+            if was_open && installation.memoir.is_closed().await.unwrap_or(true) {
+                terminal::note(
+                    "the first administrator closes the installation: from now on commands show an agent's texts \
+                     only with its token in MEMOIR_TOKEN",
+                );
+            }
             closing::report(&kept)?;
             report_user(global, &user, "added")
         }

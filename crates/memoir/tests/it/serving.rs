@@ -347,10 +347,12 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
 fn spec_5_5_users_are_added_with_a_password_from_outside_the_arguments() {
     let installation = Installation::new();
     let file = installation.write("password", "correct horse battery\n");
-    let added = installation.ok(&["user", "add", "Ada", "--password-file", &file]);
-    assert_eq!(added, "added Ada\n");
+    let ran = installation.run(&["user", "add", "Ada", "--password-file", &file]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "added Ada\n"));
+    ran.reports("the first administrator closes the installation");
     let ran = installation.run_with_input(&["user", "add", "Grace"], "correct horse battery\n");
     assert_eq!(ran.stdout, "added Grace\n");
+    ran.stderr.omits("closes the installation");
     let mut command = installation.command("user add Lin --json");
     let ran = Ran::of(command.env("MEMOIR_PASSWORD", "correct horse battery"));
     let lin = &ran.lines()[0];
