@@ -417,7 +417,7 @@ impl Import {
     ) -> Result<Self, Error> {
         let mut files = Files::open(input, limits)?;
         let recognised = match format {
-            Some(format) => recognise::known(format, "it was said"),
+            Some(format) => recognise::known(format, "it was given by `--format`"),
             None => recognise::recognise(&mut files, limits)?,
         };
         Ok(Self { files, recognised })

@@ -92,7 +92,10 @@ fn json_of_an_unknown_program_is_offered_as_one_document() {
         let refused = installation.run(&["import", "wren", &file]).error();
         refused.tells("JSON with objects that have a text");
         refused.tells("hint: `--format json`");
-        let told = installation.json(&["import", "wren", &file, "--format", "json"]);
+        let import = ["import", "wren", &file, "--format", "json"];
+        let ran = installation.run(&[&import[..], &["--dry-run"]].concat());
+        ran.reports("looks like json: it was given by `--format`");
+        let told = installation.json(&import);
         assert_eq!(told["imported"], 2, "{told}");
         installation.ok(&["import", "wren", "--undo"]);
     }
