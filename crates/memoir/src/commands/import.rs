@@ -30,7 +30,7 @@ use crate::{
     output, parse,
     progress::bar,
     show::{counted, thousands},
-    terminal::{self, safe},
+    terminal::{self, safe, word},
 };
 
 /// A file is read in whole; a million memories are a tenth of this.
@@ -277,10 +277,16 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         })?;
     } else {
         let memories = counted(imported.imported as u64, "memory", "memories");
-        output::print(&match skipped {
-            0 => format!("imported {memories}"),
-            _ => format!("imported {memories}, skipped {lines}"),
-        })?;
+        let mut text = format!("imported {memories}");
+        if skipped > 0 {
+            text.push_str(&format!(", skipped {lines}"));
+        }
+        // An import of nothing leaves no record, and `--undo` would undo the one before it.
+        if imported.imported > 0 {
+            let agent = word(&arguments.agent);
+            text.push_str(&format!("; `memoir import {agent} --undo` undoes it"));
+        }
+        output::print(&text)?;
         note_outcome(global, &imported, false);
     }
     Ok(Ending::Done)

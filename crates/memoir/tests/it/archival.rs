@@ -297,8 +297,8 @@ fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
     told.has(json!({"imported": 12, "core_tokens": 1200, "over_budget": 200}));
     installation.ok(&["import", "wren", "--undo"]);
     let ran = installation.run(&["import", "wren", &file, "--to", "archival"]);
-    let imported = (Some(0), "imported 12 memories\n");
-    assert_eq!((ran.code, ran.stdout.as_str()), imported);
+    let imported = "imported 12 memories; `memoir import wren --undo` undoes it\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), imported));
     ran.stderr.omits("over the budget");
     assert_eq!(numbers(&installation.json(&["archive", "wren"])).len(), 12);
     assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [0; 0]);

@@ -17,7 +17,9 @@ fn what_is_exported_imports_to_the_same_memories() {
     let installation = Installation::with_agent();
     let file = installation.write("in.jsonl", GOOD);
     let told = installation.ok(&["import", "wren", &file]);
-    assert_eq!(told, "imported 3 memories\n");
+    // SPEC 2.4: an import is undone by one command, whatever its format.
+    let undone_by = "`memoir import wren --undo` undoes it";
+    assert_eq!(told, format!("imported 3 memories; {undone_by}\n"));
     let ran = installation.run("export wren");
     let (lines, exported) = (ran.lines(), ran.stdout);
     installation.ok("agent create robin");
@@ -95,8 +97,8 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
     assert_eq!(installation.texts(), Vec::<String>::new());
 
     let ran = installation.run(&["import", "wren", &file, "--skip-bad"]);
-    let skipped = (Some(0), "imported 3 memories, skipped 25 lines\n");
-    assert_eq!((ran.code, ran.stdout.as_str()), skipped);
+    let skipped = "imported 3 memories, skipped 25 lines; `memoir import wren --undo` undoes it\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), skipped));
     ran.reports("line 5: ");
     ran.reports("and 5 more");
     assert_eq!(installation.texts().len(), 3);
