@@ -205,13 +205,14 @@ fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
     format!("{}: {}", labels::fact(name), joined(numbers, " "))
 }
 
-/// One fact; a zero is omitted.
+/// One fact; a zero and an empty list are omitted.
 fn fact(name: &str, value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
         Value::Number(number) if number.as_u64() == Some(0) => return None,
         Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::String(code) => labels::fact_code(name, code).to_owned(),
+        Value::Array(items) if items.is_empty() => return None,
         Value::Array(items) => {
             let items = items.iter().map(|item| match item {
                 Value::String(code) => code.clone(),

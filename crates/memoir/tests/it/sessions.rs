@@ -190,6 +190,17 @@ fn spec_3_17_a_rehearsal_without_edits_is_not_offered_for_applying() {
 }
 
 #[test]
+fn spec_3_19_undoing_a_session_without_edits_lists_no_undone_records() {
+    let installation = with_texts();
+    let _server = installation.scripted([script(&[]), script(&[waxing()])].concat());
+    for has_edits in [false, true] {
+        installation.ok("refine wren --model lab:small");
+        let undone = installation.ok(&["rollback", &installation.last_session()]);
+        assert_eq!(undone.contains("records undone:"), has_edits, "{undone}");
+    }
+}
+
+#[test]
 fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     let installation = with_texts();
     let step = || script(&[("delete_memory", json!({"id": 3}))]);
