@@ -261,19 +261,11 @@ impl Access for SqliteStore {
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
-        // Mostly there is nothing to write; and in parts, since other writers wait for each of them.
         let due = "SELECT 1 FROM replies WHERE recorded_at < ?1";
         let sql = "DELETE FROM replies WHERE (account_id, key_digest) IN \
              (SELECT account_id, key_digest FROM replies WHERE recorded_at < ?1 LIMIT 1000)";
-        let before = [before.microseconds()];
-        loop {
-            let are_due = self.look(move |connection| exists(connection, due, before));
-            if !are_due.await? {
-                return Ok(());
-            }
-            let forgotten = self.execute(BULK_ROWS, sql, before, "reply.forgotten");
-            forgotten.await?;
-        }
+        self.write_in_parts(due, sql, before, "reply.forgotten")
+            .await
     }
 }
 

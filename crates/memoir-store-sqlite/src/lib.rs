@@ -49,7 +49,7 @@ use std::{
     },
 };
 
-use memoir_domain::AgentScope;
+use memoir_domain::{AgentScope, Timestamp};
 use memoir_store::{Commit, Error, Result, UserRow, WorkMeter, decode::RowReader};
 use rusqlite::{Connection, Params};
 
@@ -237,6 +237,25 @@ impl SqliteStore {
             Ok(WriteOutcome::any(changed))
         })
         .await
+    }
+
+    /// Writes by one statement for one part after the other, while rows are due at that time: mostly none is, and other
+    /// writers wait for each part.
+    async fn write_in_parts(
+        &self,
+        due: &'static str,
+        sql: &'static str,
+        at: Timestamp,
+        point: &'static str,
+    ) -> Result<()> {
+        let at = [at.microseconds()];
+        loop {
+            let are_due = self.look(move |connection| agent::exists(connection, due, at));
+            if !are_due.await? {
+                return Ok(());
+            }
+            self.execute(writer::BULK_ROWS, sql, at, point).await?;
+        }
     }
 
     /// Writes a change, and remembers where there was no room for it.

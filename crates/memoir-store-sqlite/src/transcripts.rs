@@ -14,7 +14,7 @@ use crate::{
     encode::{BoundText, count},
     error, fault,
     fleet::accounts,
-    writer::{BULK_ROWS, WriteOutcome},
+    writer::WriteOutcome,
 };
 
 #[async_trait]
@@ -148,17 +148,10 @@ impl Transcripts for SqliteStore {
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
-        // Called with every command, and mostly there is nothing to write.
+        // Called with every command.
         let due = "SELECT 1 FROM transcript_messages WHERE words_until <= ?1";
-        let now = [now.microseconds()];
-        loop {
-            let are_due = self.look(move |connection| exists(connection, due, now));
-            if !are_due.await? {
-                return Ok(());
-            }
-            let forgotten = self.execute(BULK_ROWS, FORGET_WORDS, now, "transcript.forgotten");
-            forgotten.await?;
-        }
+        self.write_in_parts(due, FORGET_WORDS, now, "transcript.forgotten")
+            .await
     }
 
     async fn due_transcripts(

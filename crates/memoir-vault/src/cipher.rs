@@ -86,22 +86,22 @@ impl Cipher {
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Unopenable> {
         let sealed = SealedText::of(sealed)?;
-        let mut plain = Zeroizing::new(vec![0; sealed.body.len()]);
-        self.open_into(place, &sealed, &mut plain)?;
-        Ok(plain)
+        // Decrypted in place in memory that is wiped: unauthenticated data never leave it.
+        let mut text = Zeroizing::new(sealed.body.to_vec());
+        self.open_in_place(place, &sealed, &mut text)?;
+        Ok(text)
     }
 
-    /// Opens a text into memory of its length, which the caller wipes. Where it does not open, that holds nothing of use.
-    pub(crate) fn open_into(
+    /// Decrypts a copy of the body, in memory that the caller wipes. Where it does not open, that holds nothing of use.
+    pub(crate) fn open_in_place(
         &self,
         place: &[u8],
         sealed: &SealedText<'_>,
-        plain: &mut [u8],
+        text: &mut [u8],
     ) -> Result<(), Unopenable> {
-        plain.copy_from_slice(sealed.body);
         let (key, nonce) = self.of_one_text(sealed.nonce);
         let tag = (*sealed.tag).into();
-        key.open_in_place_separate_tag(nonce, Aad::from(place), tag, plain, 0..)
+        key.open_in_place_separate_tag(nonce, Aad::from(place), tag, text, 0..)
             .map_err(|_| Unopenable::NotAuthentic)?;
         Ok(())
     }

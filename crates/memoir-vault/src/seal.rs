@@ -193,7 +193,7 @@ impl AgentKey {
         opened.map_err(|broken| broken.at(place))
     }
 
-    /// As [`AgentKey::open`], into the beginning of memory that the caller wipes: the bytes of the text there.
+    /// As [`AgentKey::open`], into the beginning of memory that the caller wipes.
     ///
     /// # Errors
     /// See [`OpenError`]; a text that is longer than `plain` is not authentic. `plain` then holds nothing of use.
@@ -203,15 +203,14 @@ impl AgentKey {
         columns: &[u8],
         sealed: &[u8],
         plain: &mut [u8],
-    ) -> Result<usize, OpenError> {
+    ) -> Result<(), OpenError> {
         let sealed = SealedText::of(sealed).map_err(|broken| broken.at(place))?;
-        let length = sealed.body.len();
-        let plain = plain.get_mut(..length);
-        let plain = plain.ok_or(OpenError::NotAuthentic(*place))?;
+        let text = plain.get_mut(..sealed.body.len());
+        let text = text.ok_or(OpenError::NotAuthentic(*place))?;
+        text.copy_from_slice(sealed.body);
         let associated = self.associated(place, columns);
-        let opened = self.0.texts.open_into(&associated, &sealed, plain);
-        opened.map_err(|broken| broken.at(place))?;
-        Ok(length)
+        let opened = self.0.texts.open_in_place(&associated, &sealed, text);
+        opened.map_err(|broken| broken.at(place))
     }
 
     /// As [`AgentKey::open`], with what shows a reader without this key that the text is the sealed one.

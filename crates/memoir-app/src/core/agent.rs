@@ -241,6 +241,14 @@ impl AgentHandle {
         }
     }
 
+    /// The same agent, whose memory rows are not counted at reads.
+    pub(crate) fn uncounted(self) -> Self {
+        Self {
+            counts_no_rows: true,
+            ..self
+        }
+    }
+
     /// A digest of a text under the agent's key, by which a caller recognizes the text: without the key no guess can be
     /// checked against it.
     ///
@@ -248,10 +256,7 @@ impl AgentHandle {
     /// The agent is gone; the store fails.
     pub async fn digest(&self, text: &str) -> Result<u64> {
         // It shows no memory, so that their rows need not be counted.
-        let uncounted = Self {
-            counts_no_rows: true,
-            ..self.clone()
-        };
+        let uncounted = self.clone().uncounted();
         let loaded = uncounted.load(&AgentQuery::default()).await?;
         Ok(loaded.digester().known_again(text))
     }

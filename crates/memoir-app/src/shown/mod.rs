@@ -181,10 +181,7 @@ impl OwnAgent {
     /// removed is noticed by the next read that counts.
     #[must_use]
     pub fn uncounted(self) -> Self {
-        Self(AgentHandle {
-            counts_no_rows: true,
-            ..self.0
-        })
+        Self(self.0.uncounted())
     }
 }
 

@@ -19,13 +19,11 @@ use memoir_app::{
 use memoir_domain::{AccessRequestId, audit::Actor, memory::Number, recall::SemanticStatus};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{
-    ScriptedServer, ServerStep, StoreWatch, TestInstallation, WatchedStore, input, query,
-};
+use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation, WatchedStore, input, query};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::installation::{handle_by, lens, person, revoke_by, save_by, shred_by};
+use crate::installation::{CountedCalls, handle_by, lens, person, revoke_by, save_by, shred_by};
 
 /// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -873,22 +871,11 @@ impl Embedding {
     }
 }
 
-/// Counts the calls of a store.
-#[derive(Default)]
-struct Calls(AtomicUsize);
-
-impl StoreWatch for Calls {
-    fn reach(&self) -> memoir_store::Result<()> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn spec_6_4_a_grant_that_lasts_until_it_is_revoked_is_looked_at_once() {
     let server = ScriptedServer::always(model());
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
-    let calls = Arc::new(Calls::default());
+    let calls = Arc::new(CountedCalls::default());
     let inner = Arc::new(SqliteStore::in_memory().unwrap());
     let store = WatchedStore::new(inner, calls.clone());
     let installation = TestInstallation::on(Arc::new(store));
@@ -896,9 +883,9 @@ async fn spec_6_4_a_grant_that_lasts_until_it_is_revoked_is_looked_at_once() {
     let id = wren.agree().await;
     // The list of open requests, and the request itself the first time.
     for expected in [2, 1, 1] {
-        calls.0.store(0, Ordering::Relaxed);
+        calls.take();
         assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
-        assert_eq!(calls.0.load(Ordering::Relaxed), expected);
+        assert_eq!(calls.take(), expected);
     }
     wren.agent.grants().revoke_access(id, &me()).await.unwrap();
     assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);

@@ -4,7 +4,7 @@ use std::{
     future::pending,
     sync::{
         Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -28,8 +28,8 @@ use memoir_domain::{
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{
-    InstallationFolder, ModelScript, SCRIPTED_AGENT, TestClock, TestInstallation, Turn, input,
-    keys_in_memory,
+    InstallationFolder, ModelScript, SCRIPTED_AGENT, StoreWatch, TestClock, TestInstallation, Turn,
+    input, keys_in_memory,
 };
 pub use memoir_testkit::{administrator as person, settings};
 use memoir_vault::KeyStore;
@@ -58,6 +58,24 @@ pub struct TestAgent {
     #[deref]
     pub installation: TestInstallation,
     pub agent: OwnAgent,
+}
+
+/// Counts the calls of a store.
+#[derive(Default)]
+pub struct CountedCalls(AtomicUsize);
+
+impl CountedCalls {
+    /// Those since it was last asked.
+    pub fn take(&self) -> usize {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl StoreWatch for CountedCalls {
+    fn reach(&self) -> memoir_store::Result<()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// An installation on files, which can be closed, copied and tampered with.

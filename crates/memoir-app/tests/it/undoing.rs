@@ -1,9 +1,6 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 
 use memoir_app::{Error, Handling, InstallationSettings, Point, Provision};
 use memoir_domain::{
@@ -14,12 +11,12 @@ use memoir_domain::{
     session::{Mode, State},
 };
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{StoreWatch, Turn, WatchedStore};
+use memoir_testkit::{Turn, WatchedStore};
 use serde_json::json;
 
 use crate::{
     crashing::MEMORIES,
-    installation::{TestAgent, complete, delete, handle_by, person, reading},
+    installation::{CountedCalls, TestAgent, complete, delete, handle_by, person, reading},
 };
 
 fn merge(ids: [u64; 2]) -> Turn {
@@ -353,23 +350,12 @@ async fn spec_4_3_the_last_session_is_the_last_by_the_log_where_the_clock_was_se
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
 }
 
-/// Counts the calls of a store.
-#[derive(Default)]
-struct Calls(AtomicUsize);
-
-impl StoreWatch for Calls {
-    fn reach(&self) -> memoir_store::Result<()> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn spec_4_3_declined_sessions_behind_the_last_one_are_not_read_each() {
     let me = Actor::agent("wren");
     let mut used = Vec::new();
     for declined in [1, 5] {
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(CountedCalls::default());
         let inner = Arc::new(SqliteStore::in_memory().unwrap());
         let store = Arc::new(WatchedStore::new(inner, calls.clone()));
         let wren = TestAgent::on(store, &MEMORIES[..6], InstallationSettings::default()).await;
@@ -380,11 +366,11 @@ async fn spec_4_3_declined_sessions_behind_the_last_one_are_not_read_each() {
             wren.script([Turn::text("No.")]);
             assert_eq!(wren.drive().await.state, State::Declined);
         }
-        calls.0.store(0, Ordering::Relaxed);
+        calls.take();
         let sessions = wren.agent.sessions();
         let undone = sessions.roll_back_last(first.id, false, &me).await;
         assert!(undone.unwrap().undone_at.is_some());
-        used.push(calls.0.load(Ordering::Relaxed));
+        used.push(calls.take());
     }
     assert_eq!(used[0], used[1]);
 }

@@ -99,6 +99,6 @@ pub(crate) fn word_index(key: &AgentKey, rows: Vec<WordIndexRow>) -> Result<Wipe
         let (place, StoredText(sealed)) = (place(row.part), row.body);
         key.open_into(&place, &columns, &sealed, part)
     });
-    opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+    opened.into_iter().collect::<Result<(), OpenError>>()?;
     Ok(index)
 }
