@@ -202,7 +202,7 @@ def story(program):
         sessions = 0
 
         def session(prompt, *expected):
-            """The first request of a session; of another one where a hook was late, which then prints nothing."""
+            """A first request; one more session where a hook was late and printed nothing."""
             nonlocal sessions
             for _ in range(5):
                 model.requests.clear()
