@@ -9,6 +9,7 @@ mod log;
 mod master;
 mod processes;
 mod seal;
+mod second_factor;
 mod secrets;
 mod vectors;
 
