@@ -37,11 +37,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
             installation.author()
         }
     };
-    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    let (mut done, mut unchanged, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for &number in &numbers {
+        let before = agent.memories().answered(&[number], &author).await;
         // Each is a step of its own, as over REST: a refusal stops none of the others.
         match agent.memories().handle(number, handling, &author).await {
-            Ok(memory) => done.push(memory),
+            Ok(memory) => {
+                let before = before.iter().flatten().next().map(state);
+                if before == Some(state(&memory)) {
+                    unchanged.push(number);
+                }
+                done.push(memory);
+            }
             Err(error) if numbers.len() == 1 => return Err(error.into()),
             Err(error) => failed.push((number, error.into())),
         }
@@ -49,32 +56,55 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
     if global.json {
         output::several(numbers.len(), done)?;
     } else if !done.is_empty() {
-        report(&done, handling)?;
+        report(&done, &unchanged, handling)?;
     }
     Failure::of_several(numbers.len(), failed)
 }
 
-fn report(done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {
-    let numbers: Vec<Number> = done.iter().map(|memory| memory.number).collect();
-    let (verb, note) = match handling {
+/// What these operations change of a memory.
+fn state(memory: &ShownMemory) -> (Kind, bool, bool) {
+    let is_discarded = memory.discarded_at.is_some();
+    (memory.kind, memory.constitutional, is_discarded)
+}
+
+/// `unchanged`: the numbers of those that were in that state before.
+fn report(done: &[ShownMemory], unchanged: &[Number], handling: Handling) -> Result<(), Failure> {
+    let numbers = done.iter().map(|memory| memory.number);
+    let changed: Vec<Number> = numbers
+        .filter(|number| !unchanged.contains(number))
+        .collect();
+    let (verb, already, note) = match handling {
         Handling::Protect => (
             "protected",
+            "protected already",
             Some("no session can delete, merge or archive it"),
         ),
         Handling::Unprotect => (
             "unprotected",
+            "not protected",
             Some("sessions may delete, merge and archive it again"),
         ),
         Handling::Discard => (
             "discarded",
+            "discarded already",
             Some("it is stored for ever, and in no prompt; `memoir restore` brings it back"),
         ),
-        Handling::Promote => ("promoted", Some("it is in the prompt again")),
-        Handling::Restore => ("restored", None),
+        Handling::Promote => (
+            "promoted",
+            "core already",
+            Some("it is in the prompt again"),
+        ),
+        Handling::Restore => ("restored", "active already", None),
     };
-    output::print(&format!("{verb} {}", show::numbers(&numbers)))?;
-    if let Some(note) = note.filter(|_| numbers.len() == 1) {
+    if !changed.is_empty() {
+        output::print(&format!("{verb} {}", show::numbers(&changed)))?;
+    }
+    if let Some(note) = note.filter(|_| changed.len() == 1) {
         terminal::note(note);
+    }
+    if !unchanged.is_empty() {
+        let unchanged = show::numbers(unchanged);
+        output::print(&format!("{already}, and not changed: {unchanged}"))?;
     }
     let (still, archived): (&str, Vec<Number>) = match handling {
         // A discarded memory that replaced others does not restore them (SPEC 2.4).

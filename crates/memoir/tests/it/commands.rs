@@ -462,8 +462,11 @@ fn a_joined_duplicate_is_restored_once() {
     assert_eq!(installation.ok(&["restore", "wren", "#2"]), "restored #2\n");
     assert_eq!(installation.core(), ["twice", "twice"]);
     // Requested again, it is on the record and changes nothing (SPEC 4.3).
-    assert_eq!(installation.ok(&["restore", "wren", "2"]), "restored #2\n");
+    let again = installation.ok(&["restore", "wren", "2"]);
+    assert_eq!(again, "active already, and not changed: #2\n");
     assert_eq!(installation.core(), ["twice", "twice"]);
+    let restored = "audit list wren --action memory_restored --json";
+    assert_eq!(installation.ok(restored).lines().count(), 2);
 }
 
 #[test]

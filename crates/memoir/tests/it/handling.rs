@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 #[cfg(unix)]
 use crate::installation::names_in;
-use crate::installation::{Installation, Ran};
+use crate::installation::{Installation, Ran, rows};
 
 #[test]
 fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
@@ -66,6 +66,31 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     refused.tells("several agents");
     let refused = installation.refused(&["discard", "2", "3"]);
     refused.tells("there is no memory #3");
+}
+
+#[test]
+fn an_operation_that_changes_nothing_says_so() {
+    let installation = Installation::with_agent();
+    installation.remember(&["One.", "Two."]);
+    for [line, told] in rows(
+        "
+        restore 1 | active already, and not changed: #1
+        unprotect 2 | not protected, and not changed: #2
+        protect 1 | protected #1
+        protect 1 | protected already, and not changed: #1
+        discard 2 | discarded #2
+        discard 2 | discarded already, and not changed: #2",
+    ) {
+        assert_eq!(installation.ok(line), format!("{told}\n"), "{line}");
+    }
+    // What was changed is distinguished from what was not.
+    let both = installation.ok("restore 1 2");
+    assert_eq!(both, "restored #2\nactive already, and not changed: #1\n");
+    let archival = "remember wren Three. --kind archival";
+    installation.ok(archival);
+    let ran = installation.run("restore 3");
+    ran.reports("in the archive: #3; `memoir promote`");
+    ran.prints("active already");
 }
 
 #[test]
