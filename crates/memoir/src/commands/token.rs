@@ -1,7 +1,7 @@
 //! `memoir token`: tokens, which give access to the service.
 
 use memoir_app::{Provision, Role, TokenView, Viewer};
-use memoir_domain::{Timestamp, TokenId};
+use memoir_domain::{AgentId, Timestamp, TokenId};
 use serde::Serialize;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Create(CreateArguments),
-    /// List the account's tokens, without their secrets
+    /// List the account's tokens with their agents, and without their secrets
     List,
     /// Revoke a token: it is invalid from now on
     Revoke {
@@ -112,6 +112,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
 async fn list(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let tokens = installation.account.tokens().await?;
+    let agents = installation.account.agents().await?;
     output::list(
         global.json,
         tokens,
@@ -119,6 +120,11 @@ async fn list(global: &Global) -> Outcome {
         |tokens| {
             let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
             let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
+            let name = |id: AgentId| match agents.iter().find(|agent| agent.id == id) {
+                Some(agent) => safe(&agent.name).into_owned(),
+                // It was erased, and its name with it.
+                None => id.to_string(),
+            };
             for token in tokens {
                 table.row([
                     token.id.to_string(),
@@ -129,7 +135,7 @@ async fn list(global: &Global) -> Outcome {
                         (Role::Admin, None) => "admin".to_owned(),
                         (Role::Agent, None) => "agent".to_owned(),
                     },
-                    token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
+                    token.agent_id.map(name).unwrap_or_default(),
                     when(token.created_at),
                     time(token.last_used_at),
                     match token.revoked_at {

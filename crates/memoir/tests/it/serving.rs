@@ -331,6 +331,12 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     assert!(!shown.contains(secret) && !shown.contains(admin));
 
     let id = listed["items"][0]["id"].as_str().unwrap();
+    // The agent by its name, and the token by what revokes it.
+    let table = installation.ok(&["token", "list"]);
+    let line = table.lines().find(|line| line.starts_with(id)).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[1..3], ["agent", "wren"], "{table}");
+    table.omits(listed["items"][0]["agent_id"].as_str().unwrap());
     let revoked = installation.ok(&["token", "revoke", id]);
     assert_eq!(revoked, format!("revoked {id}\n"));
     assert_eq!(service.get("/v1/agents/wren", secret).0, 401);
