@@ -20,7 +20,13 @@ use super::{
     written::{self, ProgramMemory},
 };
 use crate::{
-    database, failure::Failure, installation::Installation, remote::Remote,
+    database,
+    failure::Failure,
+    installation::Installation,
+    remote::Remote,
+    show::counted,
+    spelling::closest,
+    terminal::{self, safe},
     transcripts::MessageReceiver,
 };
 
@@ -436,7 +442,7 @@ impl super::AgentChoice {
 }
 
 impl Installation {
-    /// The agent of that name, created where it is missing.
+    /// The agent of that name, created where it is missing. Reports that, with the name that was probably meant.
     ///
     /// # Errors
     /// The name is not allowed, or the store fails.
@@ -445,10 +451,22 @@ impl Installation {
             Err(memoir_app::Error::NoAgent(_)) => {}
             found => return Ok(found?),
         }
+        let others = self.account.agents().await?;
         match self.account.create_agent(name, &[], &self.author()).await {
             // Another process was faster.
-            Ok(_) | Err(memoir_app::Error::NameTaken(_)) => self.agent(name).await,
-            Err(error) => Err(error.into()),
+            Err(memoir_app::Error::NameTaken(_)) => return self.agent(name).await,
+            created => drop(created?),
         }
+        let names = others.iter().map(|agent| agent.name.as_str());
+        let others = match closest(name, names) {
+            Some(other) => format!(": none had that name; did you mean `{}`?", safe(other)),
+            None if others.is_empty() => String::new(),
+            None => format!(
+                ": none had that name; `memoir agent list` shows the {} from before",
+                counted(others.len() as u64, "agent", "agents")
+            ),
+        };
+        terminal::note(&format!("created the agent `{}`{others}", safe(name)));
+        self.agent(name).await
     }
 }

@@ -552,6 +552,30 @@ fn spec_6_2_removing_a_setup_leaves_the_users_comments_beside_its_parts() {
     }
 }
 
+#[test]
+fn a_new_agent_is_reported_with_the_name_that_was_probably_meant() {
+    let installation = Installation::new();
+    let made = |name| {
+        installation
+            .run(&["setup", "claude-code", "--agent", name, "--yes"])
+            .stderr
+    };
+    let told = made("wren");
+    assert!(
+        told.lines().any(|line| line == "created the agent `wren`"),
+        "{told}"
+    );
+    let told = made("wrem");
+    told.tells("created the agent `wrem`: none had that name; did you mean `wren`?\n");
+    let told = made("magpie");
+    told.tells("created the agent `magpie`: none had that name; `memoir agent list` shows the 2 agents from before\n");
+    for name in ["wren", "WREM", "magpie"] {
+        made(name).omits("created the agent");
+    }
+    let names = installation.each(&["agent", "list"], "name");
+    assert_eq!(names, ["magpie", "wrem", "wren"]);
+}
+
 /// A repeated setup, with a change of the user's in between, is removed completely.
 #[test]
 fn spec_6_2_removing_a_repeated_setup_leaves_nothing_of_the_first() {
