@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_vault::log::LogVerifier;
 
 use crate::{
-    commands::export::write_log,
+    commands::export::{check_is_new, write_log},
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
@@ -66,9 +66,12 @@ pub(crate) struct VerifyArguments {
 pub(crate) struct ExportArguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
-    /// Write to a file, which only you can read, instead of stdout
+    /// Write to a new file, which only you can read, instead of stdout
     #[arg(long, short, value_name = "FILE", alias = "out")]
     output: Option<PathBuf>,
+    /// Replace the file where it exists
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 /// List the audit records of an agent or of an account, oldest first
@@ -116,11 +119,15 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 }
 
 async fn export(global: &Global, arguments: ExportArguments) -> Outcome {
+    let is_file = |path: &&PathBuf| *path != Path::new("-");
+    let path = arguments.output.as_ref().filter(is_file);
+    if let Some(path) = path {
+        check_is_new(path, arguments.force)?;
+    }
     let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let agent = installation.own(&agent).await?;
     let mut log = agent.export_log().await?;
-    let is_stdout = |path: &&PathBuf| *path != Path::new("-");
-    let Some(path) = arguments.output.as_ref().filter(is_stdout) else {
+    let Some(path) = path else {
         while let Some(piece) = log.next().await? {
             output::data(&piece)?;
         }

@@ -40,9 +40,12 @@ pub(crate) struct Arguments {
     /// The format
     #[arg(long, value_enum, default_value_t)]
     format: ExportFormat,
-    /// Write to a file, which only you can read, instead of stdout; a folder for pages
+    /// Write to a new file, which only you can read, instead of stdout; to a new or empty folder for pages
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file where it exists; a folder is never replaced
+    #[arg(long, requires = "output")]
+    force: bool,
     /// A file whose text is the archive's passphrase; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
@@ -64,6 +67,9 @@ pub(crate) enum ExportFormat {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let path = arguments.output.as_deref();
     let path = path.filter(|path| *path != Path::new("-"));
+    if let (Some(path), ExportFormat::Jsonl | ExportFormat::Archive) = (path, arguments.format) {
+        check_is_new(path, arguments.force)?;
+    }
     match arguments.format {
         ExportFormat::Jsonl => lines(global, &arguments.agent, path).await,
         ExportFormat::Markdown => folder(global, &arguments.agent, path, PageLayout::Folders).await,
@@ -247,6 +253,15 @@ fn not_shown(problem: &str) -> Failure {
         "the archive's passphrase cannot be shown, and nothing was written: {problem}"
     ))
     .hint("give a passphrase of your own in MEMOIR_ARCHIVE_PASSPHRASE or with `--passphrase-file`")
+}
+
+/// Refuses to replace a file, unless that was requested. A device or a pipe is written to.
+pub(super) fn check_is_new(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    if is_forced || !path.is_file() {
+        return Ok(());
+    }
+    let problem = format!("`{}` is there already; nothing was written", path.display());
+    Err(Failure::new(problem).hint("give the name of a new file, or `--force` to replace it"))
 }
 
 /// Writes a new file and then moves it over the old one, so that the file is never incomplete. `announce` runs before

@@ -33,12 +33,41 @@ fn what_is_exported_imports_to_the_same_memories() {
 }
 
 #[test]
-fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
+fn no_export_replaces_a_file_without_being_told_to() {
+    let installation = Installation::with_agent();
+    installation.remember(&["I am Wren."]);
+    let file = installation.write("there.jsonl", "what was there before");
+    for command in [
+        "export wren",
+        "export wren --format archive",
+        "audit export wren",
+    ] {
+        let line = format!("{command} --output {file}");
+        let refused = installation.refused(&line);
+        refused.tells("there.jsonl` is there already; nothing was written");
+        refused.tells("hint: give the name of a new file, or `--force` to replace it");
+        let before = std::fs::read(&file).unwrap();
+        assert_eq!(before, b"what was there before", "{command}");
+        installation.ok(&format!("{line} --force"));
+        assert_ne!(std::fs::read(&file).unwrap(), before, "{command}");
+        std::fs::write(&file, before).unwrap();
+        // Neither stdout nor a device is replaced.
+        if !command.contains("archive") {
+            let shown = installation.ok(&format!("{command} --output -"));
+            shown.tells("I am Wren.");
+            #[cfg(unix)]
+            installation.ok(&format!("{command} --output /dev/null"));
+        }
+    }
+}
+
+#[test]
+fn a_forced_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
     let installation = Installation::with_agent();
     let file = installation.write("in.jsonl", GOOD);
     installation.ok(&["import", "wren", &file]);
     let out = installation.write("out/memories.jsonl", "what was there before");
-    let ran = installation.run(&["export", "wren", "--output", &out]);
+    let ran = installation.run(&["export", "wren", "--output", &out, "--force"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     ran.reports("wrote 3 memories");
     let exported = installation.ok("export wren");
@@ -54,12 +83,13 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         let link = installation.path("link.jsonl");
         std::os::unix::fs::symlink(&out, &link).unwrap();
         std::fs::write(&out, "old").unwrap();
-        installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
+        installation.ok(&format!("export wren --force --output {}", link.display()));
         assert!(link.is_symlink());
         // A second link is followed too.
         let second = installation.path("second.jsonl");
         std::os::unix::fs::symlink("link.jsonl", &second).unwrap();
-        installation.run(&["export", "wren", "--output", second.to_str().unwrap()]);
+        let second_line = format!("export wren --force --output {}", second.display());
+        installation.ok(&second_line);
         assert!(link.is_symlink() && second.is_symlink());
         assert_eq!(written(), exported);
         // Nothing is made where a link leads to a missing file, whatever the format.

@@ -300,7 +300,8 @@ fn spec_5_4_the_log_of_an_erased_agent_is_verified_without_its_text() {
     let agents = id["agents"].as_array().unwrap();
     let erased = agents.iter().find(|agent| !agent["erased_at"].is_null());
     let id = erased.unwrap()["agent_id"].as_str().unwrap();
-    installation.ok(&["audit", "export", id, "--output", &file]);
+    let export = ["audit", "export", id, "--output", &file, "--force"];
+    installation.ok(&export);
     let text = fs::read_to_string(&file).unwrap();
     assert!(!text.contains("Marta") && !text.contains("\"memory\":{"));
     let ran = verified(&file, &[]);
