@@ -10,7 +10,6 @@ use memoir_domain::memory::Number;
 use hints::hint;
 
 use crate::{
-    options::TOKEN,
     show::{self, TextTable},
     terminal::{BOLD, CYAN, RED, safe},
 };
@@ -126,7 +125,8 @@ impl Failure {
     }
 
     /// A closed installation refuses a caller without the agent's token (SPEC 5.5). `done` ends the sentence.
-    pub(crate) fn closed(done: &str, is_configured: bool) -> Self {
+    /// `token`: how the agent's token gives access.
+    pub(crate) fn closed(done: &str, is_configured: bool, token: &str) -> Self {
         let failure = Self::new(format!("this installation is closed: {done}")).code(CLOSED);
         let open = match is_configured {
             true => {
@@ -134,9 +134,7 @@ impl Failure {
             }
             false => "open it with `memoir installation open`",
         };
-        failure.hint(format!(
-            "give the agent's token in {TOKEN}, or, as the owner of this machine, {open}"
-        ))
+        failure.hint(format!("{token}, or, as the owner of this machine, {open}"))
     }
 
     pub(crate) fn has_code(&self, codes: &[&'static str]) -> bool {

@@ -367,7 +367,14 @@ impl Installation {
 
     /// The refusal of a closed installation, with both remedies.
     pub(crate) fn closed(&self, done: &str) -> Failure {
-        Failure::closed(done, self.is_configured_closed)
+        let token = match self.token.is_empty() {
+            true => format!("give the agent's token in {TOKEN}"),
+            false => format!(
+                "the token in {TOKEN} is of another agent or of an administrator, or was revoked or ended: give the \
+                 agent's own"
+            ),
+        };
+        Failure::closed(done, self.is_configured_closed, &token)
     }
 
     /// The session of that identifier, and its agent. `id` is a whole identifier, the beginning of one of each agent's

@@ -22,7 +22,7 @@ use crate::{
     hook,
     installation::Installation,
     interrupt,
-    options::Global,
+    options::{Global, TOKEN},
     output, parse, private_file, terminal,
 };
 
@@ -51,7 +51,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let installation = Installation::open(global).await?;
     if installation.author().kind != ActorKind::Owner {
-        return Err(installation.closed("the personal page shows the text of agents"));
+        let done = "the personal page shows the text of agents";
+        let is_configured = installation.is_configured_closed;
+        // It is the owner's: no agent's token opens it.
+        let token = format!("let other commands show an agent's text, with its token in {TOKEN}");
+        return Err(Failure::closed(done, is_configured, &token));
     }
     let hint = "give another address with `--listen`, or none for a free port";
     let (listener, address) = super::serve::listen(address, hint)?;

@@ -99,7 +99,14 @@ fn spec_5_5_what_shows_texts_is_for_the_agent() {
             let ran = installation.with_token(other, &line);
             format!("{ran:?}").omits(WORD);
             match without {
-                "refused" => ran.error().tells("MEMOIR_TOKEN"),
+                "refused" if other.is_empty() => ran
+                    .error()
+                    .tells("hint: give the agent's token in MEMOIR_TOKEN, or"),
+                "refused" => {
+                    let error = ran.error();
+                    error.tells("hint: the token in MEMOIR_TOKEN is of another agent or of an administrator");
+                    error.tells("give the agent's own, or, as the owner of this machine");
+                }
                 _ => assert_ne!(ran.ok(&line), ""),
             }
         }

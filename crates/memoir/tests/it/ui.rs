@@ -113,7 +113,9 @@ fn spec_5_5_a_closed_installation_has_no_personal_page() {
     installation.remember(&["Marta prefers linen thread"]);
     installation.ok(&["installation", "close"]);
     let refused = installation.refused(&["ui"]);
-    refused.tells("MEMOIR_TOKEN");
+    // Both ways out, though no token opens the page itself.
+    refused
+        .tells("hint: let other commands show an agent's text, with its token in MEMOIR_TOKEN, or");
     refused.tells("memoir installation open");
 }
 
