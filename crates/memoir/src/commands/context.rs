@@ -1,9 +1,9 @@
 //! `memoir context`: the text that an agent's runtime puts after the system prompt.
 
-use memoir_app::ContextRequest;
+use memoir_app::{ContextRequest, OwnAgent};
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse, show, terminal,
@@ -14,7 +14,8 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
-    /// Leave out whole entries so that it fits; constitutional memories always stay
+    /// Leave out whole entries so that it fits, first those that alone take more than a fourth of it; constitutional
+    /// memories always stay
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
     /// Show what each part costs, and what is left out and why, in place of the text
@@ -42,5 +43,33 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         // A program reads it, so the text is printed unchanged.
         output::data(context.text.expose().as_bytes())?;
     }
+    let shown_tokens = context.core_tokens + context.journal_tokens;
+    let is_read = !global.json && !arguments.explain;
+    if is_read && shown_tokens == 0 && !context.left_out.is_empty() {
+        note_reasons(&agent, arguments.max_tokens).await?;
+    }
     Ok(Ending::Done)
+}
+
+/// Reports why nothing is shown, and by which bound all of it would be.
+async fn note_reasons(agent: &OwnAgent, max_tokens: Option<u64>) -> Result<(), Failure> {
+    let measured = async |max_tokens| {
+        let request = ContextRequest {
+            max_tokens,
+            explain: true,
+            ..ContextRequest::default()
+        };
+        agent.measured_context(&request).await
+    };
+    let explained = measured(max_tokens).await?.explained.unwrap_or_default();
+    // Without a bound of the whole, those of the agent's settings may still leave some out.
+    let is_all_shown = measured(None).await?.left_out.is_empty();
+    let mut enough = max_tokens.filter(|_| is_all_shown);
+    while let Some(bound) = enough
+        && !measured(enough).await?.left_out.is_empty()
+    {
+        enough = Some(bound.max(1).saturating_mul(2));
+    }
+    terminal::note(&show::context::reasons(&explained, enough));
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! What a context costs and omits, in numbers.
 
+use std::collections::BTreeSet;
+
 use memoir_domain::context::{
     Bound, ContextExplained, HiddenCopy, OmissionRule, OmittedMemory, PartName,
 };
 
-use super::{TextTable, joined, thousands};
+use super::{TextTable, counted, joined, thousands};
 
 /// A row for each part, and one for each omitted memory.
 pub(crate) fn explained(explained: &ContextExplained) -> String {
@@ -50,6 +52,18 @@ pub(crate) fn explained(explained: &ContextExplained) -> String {
         ));
     }
     text
+}
+
+/// Why nothing is shown, on one line; `enough` is a bound of the whole that leaves nothing out.
+pub(crate) fn reasons(explained: &ContextExplained, enough: Option<u64>) -> String {
+    let reasons: BTreeSet<String> = explained.omitted.iter().map(why).collect();
+    let memories = counted(explained.omitted.len() as u64, "memory", "memories");
+    let enough = enough.map(|bound| format!("`--max-tokens {bound}` shows all, and "));
+    format!(
+        "note: nothing is shown: {memories} left out ({}); {}`--explain` lists each",
+        joined(reasons, ", "),
+        enough.unwrap_or_default()
+    )
 }
 
 fn part_name(part: PartName) -> &'static str {

@@ -401,6 +401,39 @@ fn context_is_the_prompts_text_and_nothing_else() {
 }
 
 #[test]
+fn spec_2_3_a_context_that_shows_nothing_says_why_and_by_which_bound_it_would() {
+    let installation = Installation::with_agent();
+    for at in 1..=3 {
+        let text = format!(
+            "The kiln of Marta's workshop is fired on day {at} of each month. {}",
+            "x".repeat(60)
+        );
+        installation.remember(&[text.as_str()]);
+    }
+    let ran = installation.run("context wren --max-tokens 100");
+    ran.prints("Left out for want of room: 3 core memories.");
+    ran.stdout.omits("kiln");
+    ran.reports("note: nothing is shown: 3 memories left out (`max_tokens`: alone takes more than a fourth); `--max-tokens ");
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
+    // The bound that it names shows all of them, without a note.
+    let named = ran.stderr.split("--max-tokens ").nth(1).unwrap();
+    let enough = named.split('`').next().unwrap();
+    let shown = installation.run(&["context", "wren", "--max-tokens", enough]);
+    assert_eq!(
+        (shown.stdout.matches("kiln").count(), shown.stderr.as_str()),
+        (3, "")
+    );
+    // Where a setting leaves them out, no bound of the whole is named.
+    installation.ok("agent set wren context_core_tokens 1");
+    let ran = installation.run("context wren --max-tokens 10000");
+    ran.reports(
+        "(`context_core_tokens`: alone takes more than a fourth); `--explain` lists each\n",
+    );
+    let json = installation.run("context wren --max-tokens 100 --json");
+    assert_eq!(json.stderr, "");
+}
+
+#[test]
 fn spec_2_3_the_share_that_the_last_context_showed_is_counted_and_explained() {
     let installation = Installation::with_agent();
     installation.import((1..=40).map(|at| format!("{at} {}", "linen ".repeat(20))));
