@@ -48,6 +48,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if is_read && shown_tokens == 0 && !context.left_out.is_empty() {
         note_reasons(&agent, arguments.max_tokens).await?;
     }
+    if is_read && context.text.expose().is_empty() && context.left_out.is_empty() {
+        let name = terminal::word(agent.name());
+        let problem = "no memory is in the prompt";
+        terminal::note(&format!(
+            "{problem}; `memoir remember {name} TEXT` saves one"
+        ));
+    }
     Ok(Ending::Done)
 }
 

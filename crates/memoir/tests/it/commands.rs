@@ -387,7 +387,10 @@ fn recall_finds_by_words_time_kind_and_tag() {
 #[test]
 fn context_is_the_prompts_text_and_nothing_else() {
     let installation = Installation::with_agent();
-    assert_eq!(installation.ok(&["context", "wren"]), "");
+    let empty = installation.run("context wren");
+    let told = "no memory is in the prompt; `memoir remember wren TEXT` saves one\n";
+    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", told));
+    assert_eq!(installation.run("context wren --json").stderr, "");
     installation.remember(&["I am Wren."]);
     installation.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
     let text = installation.ok(&["context", "wren"]);
