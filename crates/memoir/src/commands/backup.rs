@@ -78,13 +78,6 @@ struct BackupOutput<'a> {
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database = database::file(global.database.as_deref())?;
-    // Opening a missing database would create it.
-    if !database.exists() {
-        return Err(
-            Failure::new(format!("there is no database `{}` yet", database.display()))
-                .hint("it is created on first use"),
-        );
-    }
     for path in [file, keys_file] {
         // `exists` would overlook a link to nothing, so the link itself is checked.
         if path.symlink_metadata().is_ok() {
@@ -98,6 +91,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Err(Failure::new("the two copies cannot be one file")
             .hint("give another name with `--keys FILE`"));
     }
+    // Opening a missing database would create it.
     if !installation::is_there(global).await? {
         let problem = format!("there is no database `{}` to back up", database.display());
         return Err(Failure::new(problem).hint("name another one with `--database sqlite:PATH`"));

@@ -63,6 +63,19 @@ fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_
 }
 
 #[test]
+fn a_backup_of_a_missing_database_says_whether_it_was_mistyped_or_is_lost() {
+    let installation = Installation::with_agent();
+    let mistyped = installation.refused("backup copy.db --database wrong.db");
+    mistyped.tells("there is no database `wrong.db` to back up");
+    mistyped.tells("hint: name another one with `--database sqlite:PATH`");
+    fs::remove_file(installation.path(".local/share/memoir/memoir.db")).unwrap();
+    let lost = installation.refused("backup copy.db");
+    lost.tells("is empty or gone, and its key store has the keys of ");
+    lost.tells("hint: restore a backup of the database");
+    assert!(!installation.path("copy.db").exists());
+}
+
+#[test]
 fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
     let installation = Installation::with_agent();
     installation.remember(&["one", SECRET]);
