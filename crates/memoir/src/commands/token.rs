@@ -151,10 +151,12 @@ async fn list(global: &Global) -> Outcome {
 
 async fn revoke(global: &Global, token: &str) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let id: TokenId = token
-        .trim()
-        .parse()
-        .map_err(|_| memoir_app::Error::NoToken(token.to_owned()))?;
+    // Not repeated: it may be the token itself.
+    let id: TokenId = token.trim().parse().map_err(|_| {
+        Failure::new("this is no identifier of a token")
+            .code("not_found")
+            .hint("`memoir token list` shows the identifiers")
+    })?;
     let account = &installation.account;
     let revoked = account.revoke_token(id, &installation.author()).await?;
     output::show(global.json, &revoked, || {

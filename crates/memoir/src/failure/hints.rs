@@ -23,6 +23,7 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::NoAccount(_) => "`memoir account list` shows the accounts",
         Error::NoAgent(_) => "`memoir agent list` shows the agents of the account",
         Error::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions",
+        Error::NoToken(_) => "`memoir token list` shows the tokens of the account",
         Error::NoUser(_) => "`memoir user list` shows the administrators of the account",
         Error::LastUser(_) => "add another one first: `memoir user add NAME`",
         Error::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests",

@@ -342,7 +342,14 @@ fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     assert_eq!(service.get("/v1/agents/wren", secret).0, 401);
     assert_eq!(service.get("/v1/agents", admin).0, 200);
     assert!(installation.ok(&["token", "list"]).contains("revoked"));
-    installation.refused(&["token", "revoke", "nothing"]);
+    // A token in place of its identifier is not repeated.
+    let refused = installation.run(&["token", "revoke", secret]).error();
+    refused.tells("this is no identifier of a token");
+    refused.tells("hint: `memoir token list` shows the identifiers");
+    refused.omits(secret);
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    let refused = installation.run(&["token", "revoke", unknown]).error();
+    refused.tells("hint: `memoir token list` shows the tokens");
     installation.refused(&["token", "create", "--role", "admin", "--agent", "wren"]);
     let nameless = installation.run(&["token", "create", "--role", "agent"]);
     assert_eq!(nameless.code, Some(2));
