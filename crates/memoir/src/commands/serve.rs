@@ -184,10 +184,14 @@ async fn probe(listen: SocketAddr) -> Outcome {
     let found = match answer {
         Ok(Ok(status)) if status == "200" => return Ok(Ending::Done),
         Ok(Ok(status)) => format!("the service at {address} is not ready: it returns {status}"),
-        Ok(Err(error)) => format!("the service at {address} cannot be reached: {error}"),
+        Ok(Err(error)) => {
+            let problem = format!("the service at {address} cannot be reached: {error}");
+            let hint = format!("is it running? `memoir serve --listen {listen}` starts it");
+            return Err(Failure::new(problem).hint(hint));
+        }
         Err(_) => format!("the service at {address} does not respond within {LONGEST_PROBE:?}"),
     };
-    Err(Failure::new(found).hint("`memoir doctor` examines it"))
+    Err(Failure::new(found).hint("`memoir doctor` examines its database and configuration"))
 }
 
 async fn ask_readiness(address: SocketAddr) -> io::Result<String> {

@@ -250,7 +250,8 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
     installation.ok(&["serve", "--probe", "--listen", &service.address]);
     // No process listens there.
     let refused = installation.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
-    refused.tells("127.0.0.1:1");
+    refused.tells("the service at 127.0.0.1:1 cannot be reached");
+    refused.tells("hint: is it running? `memoir serve --listen 127.0.0.1:1` starts it");
     // A listener is not thereby ready.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -264,6 +265,7 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
     });
     let refused = installation.refused(&["serve", "--probe", "--listen", &address]);
     refused.tells("returns 503");
+    refused.tells("hint: `memoir doctor` examines");
     answering.join().unwrap();
 }
 
