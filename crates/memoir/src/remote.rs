@@ -197,6 +197,10 @@ impl Remote {
                 terminal::word(&self.agent)
             )),
             _ if code == TAMPERED => Failure::new(message).code(TAMPERED),
+            _ if code == "not_found" => Failure::new(message).hint(format!(
+                "the service has no agent `{}`, or the token is another agent's",
+                self.agent
+            )),
             _ => Failure::new(message),
         })
     }

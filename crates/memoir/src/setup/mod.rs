@@ -368,6 +368,8 @@ async fn make(
     let found: serde_json::Value = remote.get("", &[]).await?;
     if !given.is_empty() {
         remote::store_token(url, agent, &given)?;
+        let (url, agent) = (safe(url), safe(agent));
+        terminal::note(&format!("stored the token of `{agent}` at `{url}`"));
     }
     Ok(found["id"].as_str().map(str::to_owned))
 }
@@ -612,7 +614,7 @@ fn report(
             format!("{title} has the memory of `{}` {begins}", safe(agent))
         }
         (false, true, None) => format!("{title} has a memory for each project {begins}"),
-        (false, false, _) => format!("{title} is set up already; nothing was changed"),
+        (false, false, _) => format!("{title} is set up already; its files are unchanged"),
     })?;
     if let Some(left) = left_to_do {
         output::print(&format!("left to do: {left}"))?;

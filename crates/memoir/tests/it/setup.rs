@@ -114,7 +114,7 @@ fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
         }
         for program in PROGRAMS {
             let again = installation.ok(&["setup", program, "--yes"]);
-            again.tells("is set up already; nothing was changed");
+            again.tells("is set up already; its files are unchanged");
         }
         assert_eq!(others(&installation), after);
         for item in installation.items(&["setup"]) {
@@ -331,6 +331,16 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
     // Nothing is written for a token that opens nothing.
     assert_eq!(others(&away), BTreeMap::new());
     away.with_token(&token, &setup).ok(&setup);
+    // Another agent's name is refused with what may be wrong.
+    let mistyped = setup.replace("wren", "wrem");
+    let refused = away.with_token(&token, &mistyped);
+    refused.reports(
+        "(not_found)\n\nhint: the service has no agent `wrem`, or the token is another agent's",
+    );
+    // A setup that only replaces the token says so.
+    let again = away.with_token(&token, &setup);
+    again.prints("is set up already; its files are unchanged");
+    again.reports(&format!("stored the token of `wren` at `{url}`\n"));
     let tokens = ".config/memoir/tokens.json";
     for (path, bytes) in away.files() {
         let is_kept = String::from_utf8_lossy(&bytes).contains(&token);
