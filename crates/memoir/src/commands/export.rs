@@ -255,9 +255,9 @@ fn not_shown(problem: &str) -> Failure {
     .hint("give a passphrase of your own in MEMOIR_ARCHIVE_PASSPHRASE or with `--passphrase-file`")
 }
 
-/// Refuses to replace a file, unless that was requested. A device or a pipe is written to.
+/// Refuses to replace a file, unless that was requested or it is empty. A device or a pipe is written to.
 pub(super) fn check_is_new(path: &Path, is_forced: bool) -> Result<(), Failure> {
-    if is_forced || !path.is_file() {
+    if is_forced || !fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0) {
         return Ok(());
     }
     let problem = format!("`{}` is there already; nothing was written", path.display());
