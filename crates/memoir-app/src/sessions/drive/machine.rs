@@ -440,7 +440,7 @@ impl Machine {
             act(SessionAction::Fail(error.class(), message))
         };
         // A server that responded before is waited for: it may be starting again.
-        let is_worth_waiting = self.turns > 0 || !error.is_not_running();
+        let is_worth_waiting = self.usage.calls > 0 || !error.is_not_running();
         let wait = self.limits.wait_after(self.failures, error);
         let Some(wait) = wait.filter(|_| is_worth_waiting) else {
             return fail(match error.is_retryable() && is_worth_waiting {
