@@ -12,7 +12,9 @@ use memoir_app::{
     Error, InstallationSettings, SessionFacts, SessionLimits,
     sessions::{LeasedSession, Progress, RefineOptions},
 };
-use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
+use memoir_domain::{
+    PrivateText, SessionId, agent::Field, lifecycle::StartRefusal, session::State,
+};
 use memoir_testkit::{ModelScript, StoreWatch, Turn, WatchedStore};
 use serde_json::json;
 
@@ -232,6 +234,23 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     again.apply(id).await;
     assert_eq!(again.kept().await, [2, 3, 4, 5, 6]);
     again.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_14_another_worker_offers_the_tools_of_a_guard_that_was_made_stricter() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    queued(&wren).await;
+    let taken = stalled(&wren, []).await;
+    taken.release().await.unwrap();
+    wren.configure(&[(Field::LossGuard, Some("archive"))]).await;
+    let script = wren.script([complete()]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
+    assert_eq!(driven.state, State::Completed);
+    let requests = script.requests();
+    let mut tools = requests[0].tools.iter();
+    let tool = tools.find(|tool| tool.name == "delete_memory").unwrap();
+    let description = &tool.description;
+    assert!(description.starts_with("Take one"), "{description}");
 }
 
 #[tokio::test]

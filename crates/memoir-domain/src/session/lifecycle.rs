@@ -287,6 +287,8 @@ pub fn resume(
     let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
     OpenedSession {
         prompt,
+        mode: session.mode,
+        guard: limits.guard,
         ledger,
         gauge,
         duplicates_removed: 0,
@@ -298,6 +300,10 @@ pub fn resume(
 pub struct OpenedSession {
     /// The prompt for the model.
     pub prompt: Prompt,
+    /// Its tools.
+    pub mode: Mode,
+    /// The loss guard that holds now, by which the tools work.
+    pub guard: LossGuard,
     /// The ledger within it.
     pub ledger: Ledger,
     /// The breaker's input, now.
@@ -331,7 +337,7 @@ pub fn open(
     now: Timestamp,
 ) -> SessionOpening {
     session.state = State::Open;
-    let position = agent.ledger_position;
+    let (mode, position) = (session.mode, agent.ledger_position);
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let how = draft.agent().settings.effective_duplicate_match();
@@ -364,6 +370,8 @@ pub fn open(
         decision: draft.finish(),
         opened: OpenedSession {
             prompt,
+            mode,
+            guard: limits.guard,
             ledger,
             gauge,
             duplicates_removed,

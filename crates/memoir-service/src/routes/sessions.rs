@@ -90,7 +90,7 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
 }
 
 fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSession) -> Response {
-    let tools = tool_definitions(session.mode, session.loss_guard)
+    let tools = tool_definitions(opened.mode, Some(opened.guard))
         .into_iter()
         .map(|tool| ToolDefinition {
             name: tool.name,

@@ -46,6 +46,28 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
 }
 
 #[tokio::test]
+async fn spec_3_14_a_resumed_session_has_the_tools_of_a_guard_that_was_made_stricter() {
+    let installation = Installation::open().await;
+    let admin = installation.administrator().await;
+    let texts = ["The kiln is fired on Thursdays.", "Ada keeps bees."];
+    let (_, own) = installation.agent_with("wren", &texts).await;
+    for (guard, resume, status, stated) in [
+        ("off", false, 201, "Discard one"),
+        ("archive", true, 200, "Take one"),
+    ] {
+        let set = json!({"loss_guard": guard});
+        let set = admin.patch("/v1/agents/wren", &set).await;
+        set.expect(200);
+        let open = json!({"driver": "agent", "resume": resume});
+        let opened = own.post(PATH, open).await.expect(status);
+        let mut tools = opened["tools"].as_array().unwrap().iter();
+        let tool = tools.find(|tool| tool["name"] == "delete_memory").unwrap();
+        let description = tool["description"].as_str().unwrap();
+        assert!(description.starts_with(stated), "{description}");
+    }
+}
+
+#[tokio::test]
 async fn spec_4_3_what_conflicts_with_an_undo_is_listed() {
     let installation = Installation::open().await;
     let admin = installation.administrator().await;

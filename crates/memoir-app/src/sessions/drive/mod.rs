@@ -186,7 +186,7 @@ impl<'a> Drive<'a> {
         let span = spans::session(self.hold.agent.scope, self.hold.id, self.model.name());
         let driving = async {
             let event = match opened {
-                Some(opened) => self.opened(opened, observer).await?,
+                Some(opened) => tools_given(opened, observer),
                 None => {
                     let context = self.model.context_tokens();
                     let sessions = self.hold.agent.sessions();
@@ -198,20 +198,6 @@ impl<'a> Drive<'a> {
             self.follow(event, observer).await
         };
         span::of_session(span, driving).await
-    }
-
-    /// That the session tools are given.
-    async fn opened(
-        &self,
-        opened: OpenedSession,
-        observer: &mut Observer<'_>,
-    ) -> Result<SessionEvent> {
-        observer(&Progress::opened(&opened));
-        let session = self.hold.agent.views().session(self.hold.id).await?;
-        Ok(SessionEvent::Opened {
-            prompt: opened.prompt,
-            tools: super::tool_definitions(session.mode, session.loss_guard),
-        })
     }
 
     async fn follow(
@@ -275,7 +261,7 @@ impl<'a> Drive<'a> {
             SessionAction::Open => {
                 let (sessions, context) = (agent.sessions(), self.model.context_tokens());
                 let opened = sessions.open(id, context, self.agreed.as_ref());
-                return Ok(self.opened(opened.await?, observer).await?.into());
+                return Ok(tools_given(opened.await?, observer).into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
             SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
@@ -324,6 +310,15 @@ impl<'a> Drive<'a> {
             return Err(Error::SessionLost(self.hold.id));
         }
         Ok(Next::Ended(Box::new(session)))
+    }
+}
+
+/// That the session tools are given.
+fn tools_given(opened: OpenedSession, observer: &mut Observer<'_>) -> SessionEvent {
+    observer(&Progress::opened(&opened));
+    SessionEvent::Opened {
+        prompt: opened.prompt,
+        tools: super::tool_definitions(opened.mode, Some(opened.guard)),
     }
 }
 
