@@ -62,8 +62,8 @@ impl Memoir {
         Some((model.provider().to_owned(), most))
     }
 
-    /// Acquires a waiting session; `None` where another worker was faster, or it has ended. A session of the schedule
-    /// ends here if the agent has been excluded from the schedule since.
+    /// Acquires a waiting session; `None` where another worker was faster, or it has ended. It ends here if the agent has
+    /// been put out of service since; one of the schedule also if the schedule skips the agent.
     ///
     /// # Errors
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.

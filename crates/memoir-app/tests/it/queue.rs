@@ -145,6 +145,19 @@ async fn spec_3_16_a_queued_session_can_be_cancelled() {
 }
 
 #[tokio::test]
+async fn spec_3_1_a_queued_session_of_an_agent_out_of_service_asks_no_model() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let script = wren.script([Turn::text("YES"), complete()]);
+    wren.configure(&[(Field::Active, Some("false"))]).await;
+    assert!(take(&wren).await.is_none());
+    let ended = wren.agent.views().session(id).await.unwrap();
+    assert_ended(&ended, State::Abandoned, "cancelled");
+    assert_eq!(script.requests().len(), 0);
+    wren.check().await;
+}
+
+#[tokio::test]
 async fn spec_3_2_a_session_that_waits_is_no_session_of_a_dead_worker() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;

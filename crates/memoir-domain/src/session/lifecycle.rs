@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     agent::{
         Agent, Attempt, LedgerPosition, LossGuard, Mode, Settings, has_placeholder,
-        schedule::{self, Trigger},
+        schedule::{self, SkipReason, Trigger},
     },
     change::{
         age_rule,
@@ -227,12 +227,15 @@ pub fn begin(
     Ok(Draft::for_session(agent, session, now).finish())
 }
 
-/// Whether a session that the schedule queued must not run, since the schedule is now set to skip the agent.
+/// Whether a queued session must not run: the agent is out of service, or the schedule, which queued it, now skips it.
 pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
+    let skipped = schedule::left_alone(agent);
     // Only a queued session is withdrawn. An open one goes on after its worker stopped, since the agent has consented.
     session.state == State::Queued
-        && session.trigger != Trigger::Request
-        && schedule::left_alone(agent).is_some()
+        && match session.trigger {
+            Trigger::Request => skipped == Some(SkipReason::Inactive),
+            Trigger::Weekly | Trigger::Budget => skipped.is_some(),
+        }
 }
 
 /// Leases a session to a worker: one from the queue, or one that was released while it ran. `None` where it has a lease
