@@ -167,7 +167,11 @@ impl Sessions<'_> {
                 let trigger = self.trigger(options, &loaded)?;
                 let mode = options.mode_for(trigger, &loaded.agent);
                 let found = nothing_to_refine(&loaded, possible_mode(mode, model));
-                let decision = found.map(|_| lifecycle::pass_over(loaded.agent, now));
+                let decision = found.map(|_| {
+                    // No record shows that the installation has another default model, which may be able to do more.
+                    let for_any_model = nothing_to_refine(&loaded, mode).is_some();
+                    lifecycle::pass_over(loaded.agent, for_any_model, now)
+                });
                 Ok((decision, found))
             })
             .await?;

@@ -565,6 +565,33 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     assert_eq!(month.of("strict").await.len(), 1);
 }
 
+/// The default model is a setting of the installation: no record of the agent shows that it changed.
+#[tokio::test]
+async fn spec_3_1_what_one_default_model_could_not_refine_is_judged_again_under_another() {
+    let under = |model: &str| InstallationSettings {
+        default_model: Some(model.parse().unwrap()),
+        ..settings()
+    };
+    let queue = async |memoir: &Memoir| {
+        let mut scheduler = Scheduler::new(memoir.clone(), 4);
+        scheduler.queue_due().await.unwrap().queued
+    };
+    let clock = Arc::new(TestClock::standing_at("2026-03-01T12:00:00Z"));
+    let careful = TestInstallation::in_memory()
+        .with_clock(clock.clone())
+        .with_settings(under("builtin:careful"));
+    let account = careful.memoir.account("default").await.unwrap();
+    account.create_agent("ann", &[], &person()).await.unwrap();
+    let ann = account.agent("ann").await.unwrap();
+    save_by(&ann, &four_memories(), &person()).await;
+    clock.advance(Duration::from_secs(8 * 86_400));
+    assert_eq!(queue(&careful.memoir).await, 0, "it has no duplicates");
+    let scripted = careful.with_settings(under("scripted:model"));
+    assert_eq!(queue(&scripted.memoir).await, 0, "that was an attempt");
+    clock.advance(Duration::from_secs(7 * 86_400));
+    assert_eq!(queue(&scripted.memoir).await, 1);
+}
+
 /// "Next session 18:03" of an agent that the schedule never asks is false.
 #[tokio::test]
 async fn spec_3_1_the_schedule_of_an_installation_is_off_for_every_agent() {

@@ -123,8 +123,8 @@ pub fn nothing_to_refine(
 }
 
 /// Records that the schedule checked an agent and did not ask it. As after any attempt, the next check follows with the
-/// next slot, or once the memory has grown (SPEC 3.1).
-pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
+/// next slot, or once the memory has grown (SPEC 3.1). With `for_any_model` it is skipped until something is recorded.
+pub fn pass_over(mut agent: Agent, for_any_model: bool, now: Timestamp) -> Decision {
     agent.last_attempt = Some(Attempt {
         at: now,
         core_tokens: agent.tally.core_tokens,
@@ -132,7 +132,7 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
         failures: 0,
         retry_at: None,
     });
-    agent.nothing_to_refine_seq = Some(agent.next_seq);
+    agent.nothing_to_refine_seq = for_any_model.then_some(agent.next_seq);
     Decision::of_sessions(agent, Vec::new())
 }
 
