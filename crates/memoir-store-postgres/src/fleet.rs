@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
-    session::{Driver, State},
+    session::{Driver, LONGEST_LEASE_SECONDS, State},
     time::AHEAD_DAYS,
 };
 use memoir_store::{
@@ -475,7 +475,7 @@ impl Fleet for PostgresStore {
             running!(),
             ") AS lapsed JOIN agents ON agents.id = lapsed.agent_id ORDER BY lapsed.lease_until, lapsed.id"
         );
-        let values = values![now, now.plus_days(AHEAD_DAYS)];
+        let values = values![now, now.plus_seconds(LONGEST_LEASE_SECONDS)];
         self.all(Reach::Fleet, sql, values, decode::scoped_session)
             .await
     }

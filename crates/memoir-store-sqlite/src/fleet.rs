@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, session::State,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    session::{LONGEST_LEASE_SECONDS, State},
     time::AHEAD_DAYS,
 };
 use memoir_store::{
@@ -235,7 +236,7 @@ impl Fleet for SqliteStore {
              WHERE (lease_until < ?1 OR lease_until > ?2) \
                  AND state IN ('queued', 'asking', 'open') \
              ORDER BY lease_until, sessions.id";
-        let values = [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds);
+        let values = [now, now.plus_seconds(LONGEST_LEASE_SECONDS)].map(Timestamp::microseconds);
         self.all(sql, values, decode::scoped_session).await
     }
 

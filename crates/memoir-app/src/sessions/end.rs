@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::Actor,
     draft::Decision,
     lifecycle,
-    session::{Driver, EndReason, FailureClass, Lease, Session, Usage},
+    session::{Driver, EndReason, FailureClass, LONGEST_LEASE_SECONDS, Lease, Session, Usage},
 };
 use memoir_store::AgentQuery;
 
@@ -195,8 +195,5 @@ fn ended(
 
 /// Whether the lease is still valid.
 pub(super) fn holds(lease: Lease, now: Timestamp) -> bool {
-    /// Twice the longest setting: a lease with a later expiry was acquired by a clock that has been set back since, and
-    /// would block the agent's sessions until then.
-    const LONGEST_SECONDS: i64 = 2 * 3_600;
-    lease.until > now && lease.until.seconds_since(now) <= LONGEST_SECONDS
+    lease.until > now && lease.until.seconds_since(now) <= LONGEST_LEASE_SECONDS
 }

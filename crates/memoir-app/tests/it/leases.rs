@@ -205,6 +205,16 @@ async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_u
 }
 
 #[tokio::test]
+async fn spec_6_2_a_session_left_behind_is_found_though_the_clock_was_put_back_by_hours() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let orphan = orphan(&wren).await;
+    wren.clock.put_back(Duration::from_secs(3 * 3_600));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let closed = wren.agent.views().session(orphan).await.unwrap();
+    assert_ended(&closed, State::Abandoned, "lease_expired");
+}
+
+#[tokio::test]
 async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");

@@ -205,6 +205,10 @@ impl Facts {
     }
 }
 
+/// Most seconds for which a lease is believed: twice the longest setting. One with a later expiry was acquired by a clock
+/// that has been set back since, and would block the agent's sessions until then: it counts as expired.
+pub const LONGEST_LEASE_SECONDS: i64 = 2 * 3_600;
+
 /// The lease of one worker on a running session (SPEC 3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
