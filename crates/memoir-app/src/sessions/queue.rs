@@ -185,13 +185,11 @@ impl Sessions<'_> {
     /// No session can be begun, or no model is set. [`Error::NotDue`] for one of the schedule that is no longer due. A
     /// model that cannot be used refuses a request; a session of the schedule fails on the record (SPEC 3.16).
     pub async fn enqueue(self, options: &RefineOptions) -> Result<SessionFacts> {
-        let model = match options.trigger {
-            Trigger::Request => self.model(options).await?.name().clone(),
-            Trigger::Weekly | Trigger::Budget => {
-                let agent = self.load(&AgentQuery::default()).await?.agent;
-                self.model_name(&agent, options)?
-            }
-        };
+        let agent = self.load(&AgentQuery::default()).await?.agent;
+        let model = self.model_name(&agent, options)?;
+        if options.trigger == Trigger::Request {
+            self.memoir.connect(&model, &agent.settings)?;
+        }
         let queued = self.begin(None, options, &model).await?;
         Ok(SessionFacts::new(&self.name, &queued))
     }

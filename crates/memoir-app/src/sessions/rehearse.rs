@@ -405,9 +405,8 @@ impl Sessions<'_> {
             };
             return Err(not_applicable(rehearsed.id, problem));
         }
-        // A completed session has a report; the other text is never used.
-        let summary = rehearsed.summary.clone();
-        let summary = summary.unwrap_or_else(|| "A rehearsal was applied.".into());
+        // A completed session has a report.
+        let summary = rehearsed.summary.clone().unwrap_or_default();
         applying
             .decide(ToolCall::Complete { summary }, actor, now)
             .map_err(|code| not_applicable(rehearsed.id, &format!("its end is refused: {code}")))?;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The ledger's text and the omitted rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// One row a line, oldest first, then the number of omitted rows.
     pub text: PrivateText,
@@ -92,16 +92,13 @@ pub fn build(
         .filter(|_| left_out.1 > 0);
     Ledger {
         text: text.into(),
-        near_duplicates: None,
         listed,
         left_out,
         next_position: last.map(|memory| LedgerPosition {
             created_at: memory.created_at,
             number: memory.number,
         }),
-        may_leave: 0,
-        has_free: false,
-        has_summaries: false,
+        ..Ledger::default()
     }
 }
 

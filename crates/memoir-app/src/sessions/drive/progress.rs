@@ -160,17 +160,11 @@ impl Progress {
             ToolResult::Deleted { archived, .. } => archived.len(),
             ToolResult::Protected { .. } => 0,
             ToolResult::RefinementRolledBack { .. } => return Self::Tripped { measure },
-            ToolResult::Error { code, .. } => {
-                return Self::Answered {
-                    tool,
-                    refused: Some(*code),
-                };
-            }
-            ToolResult::SearchResults { .. } | ToolResult::RefinementComplete { .. } => {
-                return Self::Answered {
-                    tool,
-                    refused: None,
-                };
+            ToolResult::SearchResults { .. }
+            | ToolResult::RefinementComplete { .. }
+            | ToolResult::Error { .. } => {
+                let refused = called.result.refusal();
+                return Self::Answered { tool, refused };
             }
         };
         Self::Edited {
