@@ -1,10 +1,12 @@
 //! SPEC 3.13: the breaker.
 
 use memoir_domain::{
-    agent::Field,
+    agent::{Field, Threshold},
     audit::Action,
+    breaker::Gauge,
     session::{EndReason, Mode, State},
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::world::{World, core, padding};
@@ -272,4 +274,76 @@ fn spec_4_3_a_rollback_leaves_an_administrators_protection_of_what_the_session_p
     assert!(!world.last_session().state.is_running());
     assert!(world.memory(1).is_constitutional());
     world.check_replay();
+}
+
+/// One of these core sizes, before and now, of so many removed tokens.
+fn gauge(pre: u64, now: u64, removed: u64, threshold: f64) -> Gauge {
+    Gauge {
+        pre_session_tokens: pre,
+        core_tokens: now,
+        removed_tokens: removed,
+        threshold: Threshold::new(threshold).unwrap(),
+    }
+}
+
+#[test]
+fn spec_3_13_the_breaker_trips_below_the_threshold_and_not_at_it() {
+    for (pre, now, removed, threshold, expected) in [
+        (100, 75, 25, 0.75, None),
+        (100, 74, 26, 0.75, Some(EndReason::BreakerCoreSize)),
+        (10, 7, 3, 0.7, None),
+        (1_000, 999, 1, 1.0, Some(EndReason::BreakerCoreSize)),
+        // Memories saved meanwhile do not mask what was removed.
+        (100, 500, 26, 0.75, Some(EndReason::BreakerRemoved)),
+        (0, 0, 0, 1.0, None),
+        (0, 0, 50, 1.0, None),
+    ] {
+        assert_eq!(
+            gauge(pre, now, removed, threshold).trip(),
+            expected,
+            "{pre} {now} {removed}"
+        );
+    }
+}
+
+#[test]
+fn spec_3_5_the_smallest_limit_that_binds_is_named_as_a_consequence() {
+    for (reading, expected) in [
+        (
+            gauge(100, 100, 0, 0.75),
+            "if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)",
+        ),
+        (
+            gauge(100, 300, 24, 0.75),
+            "if more than 1 token goes, everything is undone (75 of 100 tokens must be left, \
+             counting all that the edits removed together)",
+        ),
+        (
+            gauge(100, 80, 5, 0.75),
+            "if more than 5 tokens go, everything is undone (75 of 100 tokens must be left)",
+        ),
+        (
+            gauge(3, 3, 0, 1.0),
+            "if more than 0 tokens go, everything is undone (3 of 3 tokens must be left)",
+        ),
+    ] {
+        assert_eq!(reading.allowance().to_string(), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn spec_3_5_what_may_be_removed_is_exactly_what_the_breaker_allows(
+        pre in 1u64..1_000_000, removed in 0u64..1_000_000, percent in 1u32..=100,
+    ) {
+        let removed = removed.min(pre);
+        let now = gauge(pre, pre - removed, removed, f64::from(percent) / 100.0);
+        prop_assume!(now.trip().is_none());
+        let more = now.removable_tokens();
+        let after = |by: u64| gauge(pre, now.core_tokens - by, removed + by, f64::from(percent) / 100.0);
+        prop_assert_eq!(after(more).trip(), None);
+        if more < now.core_tokens {
+            prop_assert!(after(more + 1).trip().is_some());
+        }
+    }
 }
