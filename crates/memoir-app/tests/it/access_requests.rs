@@ -1128,6 +1128,25 @@ async fn spec_5_2_a_rewind_takes_no_access_back_and_gives_none() {
 }
 
 #[tokio::test]
+async fn spec_5_2_no_administrator_hides_the_report_on_its_reading_from_the_agent() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let before = wren.memoir.now();
+    let request = granted(&wren, &reading(AccessScope::Core, 10)).await;
+    wren.clock.advance(MINUTE);
+    assert!(sees(&wren, 1).await);
+    revoke_by(&wren.agent, request.id, &me()).await;
+    let report = Number(MEMORIES.len() as u64 + 1);
+    let discard = Handling::Discard;
+    let memories = wren.agent.memories();
+    let refused = memories.handle(report, discard, &person()).await;
+    assert_eq!(refused.unwrap_err().code(), "not_applicable");
+    wren.agent.log().rewind(before, &person()).await.unwrap();
+    let shown = wren.seen().memories(false).await.unwrap();
+    assert!(shown.iter().any(|memory| memory.number == report));
+    is_valid(&wren).await;
+}
+
+#[tokio::test]
 async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
     let wren = TestAgent::new(&MEMORIES).await;
     granted(&wren, &reading(AccessScope::All, 60)).await;

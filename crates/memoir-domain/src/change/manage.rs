@@ -355,7 +355,7 @@ pub enum ChangeRefusal {
     NotCore(Number),
     #[error("{0} is not in the archive, so there is nothing to promote")]
     NotArchival(Number),
-    #[error("{0} is a summary: {1}")]
+    #[error("{0} is {1}")]
     NotApplicable(Number, &'static str),
     #[error("{0} is discarded. Restore it first")]
     Discarded(Number),
@@ -411,8 +411,8 @@ pub fn restore(
     check_readable(memory)?;
     if memory.is_summary {
         let why = match memory.is_active() {
-            true => "it is active, and no summary is restored",
-            false => "undo the session or the change that discarded it",
+            true => "a summary: it is active, and no summary is restored",
+            false => "a summary: undo the session or the change that discarded it",
         };
         return Err(ChangeRefusal::NotApplicable(memory.number, why));
     }
@@ -432,7 +432,7 @@ pub fn restore(
 /// discarded. `bare_summary` is the summary that loses its last source by it, and is discarded too (SPEC 2.4).
 ///
 /// # Errors
-/// It is constitutional or was shredded, or the agent was erased.
+/// It is constitutional or was shredded, an administrator discards a report of Memoir's, or the agent was erased.
 pub fn discard(
     agent: Agent,
     memory: &Memory,
@@ -442,6 +442,10 @@ pub fn discard(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
+    if actor.kind == ActorKind::Administrator && memory.is_written_by_memoir() {
+        let why = "a report to the agent, which no administrator discards";
+        return Err(ChangeRefusal::NotApplicable(memory.number, why));
+    }
     let action = Action::MemoryDiscarded;
     if let Some(discarded_at) = memory.discarded_at {
         if !actor.kind.is_in_charge() {
@@ -583,7 +587,7 @@ pub fn protect(
     check_present(&agent)?;
     check_active_core(memory)?;
     if memory.is_summary {
-        let why = "no summary becomes constitutional. Promote and protect its sources";
+        let why = "a summary: no summary becomes constitutional. Promote and protect its sources";
         return Err(ChangeRefusal::NotApplicable(memory.number, why));
     }
     if memory.is_constitutional() && actor.kind == ActorKind::Agent {
@@ -614,7 +618,7 @@ pub fn unprotect(
     let action = Action::MemoryUnprotected;
     if !memory.is_constitutional() {
         if memory.is_summary {
-            let why = "no summary is constitutional";
+            let why = "a summary: no summary is constitutional";
             return Err(ChangeRefusal::NotApplicable(memory.number, why));
         }
         return Ok(confirm(agent, memory, action, actor, now));

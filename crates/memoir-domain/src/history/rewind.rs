@@ -2,7 +2,7 @@
 //!
 //! Records hold memories before the change and the difference, so that any state can be built again. A rewind returns
 //! every memory to its earlier state, discards newer ones, and adds nothing: the active memories are exactly those of
-//! that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
+//! that moment, and the reports on acts since. Settings stay. Shredded memories stay shredded, whatever is undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,6 +174,7 @@ fn targets(
     now: Timestamp,
 ) -> BTreeMap<Number, Memory> {
     let target = |memory: &Memory| match plan.memories.get(&memory.number) {
+        _ if memory.stays_on_rewind() => memory.clone(),
         // Also for a memory that was shredded since: `restore` skips it.
         Some(then) => then.clone(),
         None => Memory {
@@ -197,8 +198,8 @@ fn targets(
 
 /// Returns every memory to exactly its state at the planned point. Where nothing would change, an act of an
 /// administrator is a record all the same (SPEC 4.3), and one of the agent `None`. Memories that did not exist then are
-/// discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active memories are exactly
-/// those of that time. The record counts the constitutional memories that were discarded or lost their protection.
+/// discarded; shredded ones stay so (SPEC 4.4), and so do reports on acts ([`Memory::stays_on_rewind`]). No journal entry
+/// is added. The record counts the constitutional memories that were discarded or lost their protection.
 /// Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by itself.
 ///
 /// A session that ended since is undone where none of its edits is effective; one whose undo is reversed is not. A
@@ -258,7 +259,7 @@ pub fn foresee(
         .filter_map(|(_, then)| then.as_ref()?.source_of())
         .collect();
     for (index, present) in now.memories.iter().enumerate() {
-        let Some(present) = present.filter(|present| !present.is_shredded) else {
+        let Some(present) = present.filter(|it| !it.is_shredded && !it.stays_on_rewind) else {
             continue;
         };
         // `None` of a memory that did not exist then: it is discarded, and was not active anyway where nothing changes.

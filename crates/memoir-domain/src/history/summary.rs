@@ -57,6 +57,7 @@ view! {
     is_summary: bool = memory.is_summary,
     pub(crate) is_active: bool = memory.is_active(),
     pub(crate) is_shredded: bool = mark.is_shredded(),
+    pub(crate) stays_on_rewind: bool = memory.stays_on_rewind(),
 }
 
 impl MemoryGlance {
@@ -231,7 +232,7 @@ impl LogPast {
 
 /// The format of a summary before sealing: numbers with variable length, and places as the distance to the previous
 /// one.
-const FORM: u8 = 3;
+const FORM: u8 = 4;
 
 impl LogSummary {
     /// In compact form, to be sealed.
@@ -265,6 +266,7 @@ impl LogSummary {
             // No memory has the number 0.
             out.number(glance.under.map_or(0, |under| under.0));
             let flags = [
+                glance.stays_on_rewind,
                 glance.kind == Kind::Core,
                 glance.kind == Kind::Archival,
                 glance.is_summary,
@@ -314,7 +316,7 @@ impl LogSummary {
                 state: TextMark::from_bytes(state),
                 content: TextMark::from_bytes(content),
                 tokens,
-                kind: match flags >> 3 {
+                kind: match flags >> 3 & 3 {
                     0 => Kind::Journal,
                     1 => Kind::Archival,
                     2 => Kind::Core,
@@ -324,6 +326,7 @@ impl LogSummary {
                 is_summary: flags & 4 != 0,
                 is_active: flags & 2 != 0,
                 is_shredded: flags & 1 != 0,
+                stays_on_rewind: flags & 32 != 0,
             };
             summary.memories.insert(number, glance);
         }

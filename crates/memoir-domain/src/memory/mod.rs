@@ -502,6 +502,13 @@ impl Memory {
         self.saved_by == SavedBy::of(ActorKind::System)
     }
 
+    /// Whether it is an active report on an act that is no part of a session. A rewind leaves these: it undoes neither
+    /// settings nor access, and must not hide them from the agent (SPEC 5.2, 5.5).
+    pub fn stays_on_rewind(&self) -> bool {
+        let kind = self.report_kind().filter(|_| self.is_active());
+        kind.is_some_and(|kind| kind != ReportKind::Session)
+    }
+
     /// What it reports; `None` where Memoir did not write it.
     pub fn report_kind(&self) -> Option<ReportKind> {
         let source = self.source.as_ref().filter(|_| self.is_written_by_memoir());

@@ -46,6 +46,21 @@ fn spec_4_3_a_memory_is_discarded_and_restored_one_by_one() {
 }
 
 #[test]
+fn spec_5_5_no_administrator_discards_a_report_to_the_agent() {
+    let mut world = World::with(&["tea"]);
+    world.set(Field::SystemPrompt, "You are wren.");
+    let (number, _) = world.active(Kind::Journal)[0];
+    let refused = attempt!(discard, world, number, None).unwrap_err();
+    assert_eq!(refused.code(), "not_applicable");
+    let told = "#2 is a report to the agent, which no administrator discards";
+    assert_eq!(refused.to_string(), told);
+    // The owner of an open installation may, as on the agent's side.
+    let (agent, memory) = (world.agent.clone(), world.memory(number));
+    let discarded = manage::discard(agent, memory, None, &Actor::owner(), world.now);
+    assert!(discarded.unwrap().is_some());
+}
+
+#[test]
 fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
     let mut world = World::with(&["tea", "wool"]);
     world.tick();

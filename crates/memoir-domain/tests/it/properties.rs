@@ -293,7 +293,11 @@ pub(crate) fn play(world: &mut World, step: &Step) {
             let is_core = is_open && memory.is_active_core();
             match act {
                 Act::Promote => drop(world.promote(*number)),
-                Act::Discard if is_open && !memory.is_constitutional() => world.discard(*number),
+                Act::Discard
+                    if is_open && !memory.is_constitutional() && !memory.is_written_by_memoir() =>
+                {
+                    world.discard(*number);
+                }
                 Act::Restore if is_open && !memory.is_summary => world.restore(*number),
                 Act::Protect if is_core && !memory.is_summary => world.protect(*number),
                 Act::Unprotect if is_core && !memory.is_summary => world.unprotect(*number),

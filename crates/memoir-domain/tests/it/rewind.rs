@@ -36,10 +36,10 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
     assert_eq!(
         at_hand,
         RewindPreview {
-            changed: 6,
+            changed: 4,
             returning: 1,
-            // With the two entries about acts of an administrator.
-            discarded: 3,
+            // Without the two reports on acts of an administrator.
+            discarded: 1,
             reworded: 0,
             archived: 0,
             promoted: 0,
@@ -50,7 +50,7 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
     assert!(world.rewind(then));
     world.check_has(&before);
     assert_eq!(world.core_numbers(), [1, 2, 3, 4, 5]);
-    assert!(world.active(Kind::Journal).is_empty());
+    assert_eq!(world.active(Kind::Journal).len(), 2, "the reports stay");
     assert_eq!(world.log.len(), records + 1);
     let record = world.last_record();
     assert_eq!(
@@ -60,8 +60,8 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
     assert_eq!(
         json!(record.facts),
         json!({
-            "to_seq": plan.to_seq, "to": then.to_string(), "memories": 6, "returning": 1,
-            "discarded": 3, "reworded": 0, "archived": 0, "promoted": 0,
+            "to_seq": plan.to_seq, "to": then.to_string(), "memories": 4, "returning": 1,
+            "discarded": 1, "reworded": 0, "archived": 0, "promoted": 0,
             "core_tokens_before": 9, "unprotected": 1,
             "core_tokens_after": 11,
             "core_tokens": 11,
@@ -72,6 +72,37 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
     assert_eq!(prompt.map(|words| words.expose()), Some("You are wren."));
     world.check_replay();
     assert!(!world.rewind(then), "nothing is different any more");
+}
+
+#[test]
+fn spec_5_5_a_rewind_hides_no_report_on_an_act_of_an_administrator() {
+    let mut world = session();
+    world.complete();
+    let (then, session) = (world.now, world.last_entry().to_owned());
+    world.tick();
+    world.set(Field::SystemPrompt, "You are wren.");
+    let settings = world.last_entry().to_owned();
+    world.open(Mode::Full);
+    world.complete();
+    world.unprotect(4);
+    let reports = [session, settings, world.last_entry().to_owned()];
+    let all = world.memories.clone();
+    let journal = |world: &World| -> Vec<String> {
+        let entries = world.active(Kind::Journal).into_iter();
+        entries.map(|(_, text)| text.to_owned()).collect()
+    };
+    assert_eq!(journal(&world).len(), 4);
+    let at = world.now;
+    // `World::rewind` compares what was foreseen with what is done.
+    assert!(world.rewind(then));
+    // The report on the later session goes with that session, which is undone.
+    assert_eq!(journal(&world), reports);
+    world.check_replay();
+    assert!(world.rewind(at));
+    assert_eq!(world.memories, all);
+    assert!(world.rewind(Timestamp::MIN));
+    assert_eq!(journal(&world), reports[1..]);
+    world.check_replay();
 }
 
 #[test]
