@@ -66,8 +66,8 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     Ok(database)
 }
 
-/// The database that is read: the only file, or one with that table. Of several files, any other one is counted, and a
-/// damaged one breaks the reading off there.
+/// The database that is read: the only file, or one with that table. Of several files, any other one is counted, and one
+/// that is damaged or in an archive breaks the reading off there.
 pub(crate) fn taken(
     table: &str,
     files: &Files,
@@ -81,9 +81,14 @@ pub(crate) fn taken(
     if let Ok(None) = opened {
         out.pass(files.place(index), NoMemoryReason::OtherFile);
     }
-    // In an archive none can be read, and the error says so.
-    if opened.is_err() && !files.is_one() && files.path(index).is_some() {
-        out.break_off(files.place(index), NoMemoryReason::Malformed);
+    let reason = match files.path(index) {
+        Some(_) => NoMemoryReason::Malformed,
+        // The archive has nothing else: the error says that no database can be read in one.
+        None if files.len() == 1 => return opened,
+        None => NoMemoryReason::Unreadable,
+    };
+    if opened.is_err() && !files.is_one() {
+        out.break_off(files.place(index), reason);
         return Ok(None);
     }
     opened

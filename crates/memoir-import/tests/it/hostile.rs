@@ -421,6 +421,34 @@ fn a_database_that_is_damaged_or_lies_is_refused() {
 }
 
 #[test]
+fn a_database_in_an_archive_is_reported_and_the_other_files_are_read() {
+    let mut database = b"SQLite format 3\0".to_vec();
+    database.resize(5_000, 0);
+    let list = br#"[{"id": "1", "memory": "Kai sails.", "hash": "x"}]"#;
+    let store = br#"[{"prefix": "a", "key": "k", "value": {"text": "Kai sails."}}]"#;
+    for (format, list) in [
+        (ImportFormat::Mem0, &list[..]),
+        (ImportFormat::LangGraph, store),
+    ] {
+        let zip = archive(&[("history.db", &database), ("list.json", list)]);
+        let found = read_as(format, &zip);
+        assert_eq!(found.texts(), ["Kai sails."]);
+        assert_eq!(found.passed(), [("unreadable", 1)]);
+        assert!(
+            found.report.is_broken,
+            "as for an unreadable file of a folder"
+        );
+        // Where there is nothing else, the error says why.
+        let alone = archive(&[("history.db", &database)]);
+        let refused = try_read(stream(&alone), Some(format), &options()).unwrap_err();
+        assert!(
+            refused.to_string().ends_with("it is in an archive"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_form_is_said_to_be_none() {
     const JSON: &str = "JSON, without the fields of any form that is known";
     for (file, kind) in [
