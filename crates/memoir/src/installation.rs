@@ -217,6 +217,16 @@ impl Installation {
         Ok(Viewer::administrator(self.actor(agent).await?))
     }
 
+    /// How a token of the agent is made: in an open installation by the owner; in a closed one by the agent itself, or
+    /// its first one by an administrator.
+    pub(crate) async fn provision(&self, agent: &AgentHandle) -> Result<Provision, Failure> {
+        if !self.is_closed {
+            return Ok(Provision::Any);
+        }
+        let own = self.holder().await?.filter(|holder| is_own(agent, holder));
+        Ok(own.map_or(Provision::First, |own| Provision::Own(own.token)))
+    }
+
     /// The actor: the agent or the administrator of its account whose token is given, or else the user of the command
     /// line. An access grant is valid only for its requester (SPEC 5.2).
     pub(crate) async fn actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {

@@ -14,6 +14,7 @@ use memoir_domain::{
     audit::{Action, Actor, Facts},
     draft::Decision,
     manage,
+    memory::Invalid,
 };
 use memoir_store::{AgentQuery, Document, TokenColumns, TokenRow};
 use memoir_vault::{
@@ -250,7 +251,9 @@ pub enum Provision {
     /// Only the first one, by an administrator, while the agent is not in use (SPEC 5.5). One that was revoked or
     /// expired without having been used may be replaced meanwhile.
     First,
-    /// At any time: by the agent itself, or by the owner of the machine.
+    /// At any time, by the agent itself with this token, which the new one does not outlast.
+    Own(TokenId),
+    /// At any time, by the owner of the machine.
     Any,
 }
 
@@ -564,11 +567,8 @@ impl Memoir {
     ) -> Result<HeldToken> {
         let now = self.now();
         if expires_at.is_some_and(|at| at <= now) {
-            return Err(memoir_domain::memory::Invalid::new(
-                "expires_at",
-                "is in the past; give a later time, or none",
-            )
-            .into());
+            let problem = "is in the past; give a later time, or none";
+            return Err(Invalid::new("expires_at", problem).into());
         }
         Ok(HeldToken {
             id: self.ids().draw(TokenId::from_bytes)?,
@@ -655,16 +655,31 @@ impl Account {
 
 impl Grants<'_> {
     /// Makes a token for the agent, with a record. With [`Provision::First`] and for an agent in use, it uses up a
-    /// grant of the agent. The token then expires no later than the grant allows.
+    /// grant of the agent. The token then expires no later than the grant allows. With [`Provision::Own`] it has the end
+    /// of the token that makes it, where none is given.
     ///
     /// # Errors
-    /// [`Error::ConsentNeeded`] without that grant; `expires_at` is in the past; the store fails.
+    /// [`Error::ConsentNeeded`] without that grant; `expires_at` is in the past, or later than the end of the token that
+    /// makes this one; the store fails.
     pub async fn create_token(
         self,
         provision: Provision,
-        expires_at: Option<Timestamp>,
+        mut expires_at: Option<Timestamp>,
         actor: &Actor,
     ) -> Result<TokenWithSecret> {
+        if let Provision::Own(maker) = provision {
+            let mut tokens = self.tokens().await?.into_iter();
+            let maker = tokens.find(|token| token.id == maker).ok_or(CONFLICT)?;
+            if let (Some(wanted), Some(end)) = (expires_at, maker.expires_at)
+                && wanted > end
+            {
+                let problem = format!(
+                    "is later than {end}, the end of the token that makes this one; give that or an earlier time"
+                );
+                return Err(Invalid::new("expires_at", problem).into());
+            }
+            expires_at = expires_at.or(maker.expires_at);
+        }
         let scope = (self.scope.account, Some(self.scope.agent));
         let secret = TokenSecret::generate()?;
         let digest = secret.digest();

@@ -175,6 +175,31 @@ async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
 }
 
 #[tokio::test]
+async fn spec_5_5_a_token_that_an_agent_makes_outlasts_none_that_makes_it() {
+    let site = Site::new().await;
+    let me = Actor::agent("wren");
+    let end = site.in_hours(1);
+    let maker = site.made(Provision::Any, Some(end), &OWNER).await.unwrap();
+    let own = Provision::Own(maker.view.id);
+    let made = site.made(own, None, &me).await.unwrap();
+    assert_eq!(made.view.expires_at, Some(end), "its maker's end");
+    let earlier = end.plus_seconds(-60);
+    let made = site.made(own, Some(earlier), &me).await.unwrap();
+    assert_eq!(made.view.expires_at, Some(earlier));
+    let later = site.made(own, Some(site.in_hours(2)), &me).await;
+    let refused = later.unwrap_err();
+    assert_eq!(refused.code(), "invalid_argument");
+    assert!(refused.to_string().contains(&end.to_string()), "{refused}");
+    assert_eq!(site.account.tokens().await.unwrap().len(), 3);
+    // One that never ends makes any.
+    let maker = site.another().await.view.id;
+    let made = site.made(Provision::Own(maker), Some(end), &me).await;
+    assert_eq!(made.unwrap().view.expires_at, Some(end));
+    let made = site.made(Provision::Own(maker), None, &me).await;
+    assert_eq!(made.unwrap().view.expires_at, None);
+}
+
+#[tokio::test]
 async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
     let site = Site::new().await;
     let past = Some(site.in_hours(0));

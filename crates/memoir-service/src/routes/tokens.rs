@@ -20,7 +20,8 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewToken {
-    /// The end of its validity; none where it is left out.
+    /// The end of its validity. Where it is left out, it is that of the agent's token that makes it, if that one ends;
+    /// a later time than that is refused.
     // A blank one is refused: it would never expire.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, example = "2027-03-04T12:00:00Z")]
@@ -51,7 +52,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let provision = match reached.is_own() {
-        true => Provision::Any,
+        true => Provision::Own(caller.principal.token),
         false => Provision::First,
     };
     let made = reached

@@ -25,4 +25,9 @@ async fn spec_5_5_an_administrator_makes_tokens_until_the_agent_has_memories() {
     further.shown("/v1/agents/wren").await;
     let past = json!({"expires_at": "2020-01-01"});
     fault(&own.post(path, past).await);
+    // It ends, and makes none that ends later.
+    let made = further.created(path, Value::Null).await;
+    assert_eq!(made["expires_at"], "2027-01-01T00:00:00Z");
+    let longer = json!({"expires_at": "2027-01-01T00:00:01Z"});
+    fault(&further.post(path, longer).await);
 }

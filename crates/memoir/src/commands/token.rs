@@ -1,6 +1,6 @@
 //! `memoir token`: tokens, which give access to the service.
 
-use memoir_app::{Provision, Role, TokenView, Viewer};
+use memoir_app::{Role, TokenView};
 use memoir_domain::{AgentId, Timestamp, TokenId};
 use serde::Serialize;
 
@@ -84,11 +84,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
             let agent = installation
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;
-            // In an open installation the owner acts for the agents; in a closed one the agent itself must.
-            let provision = match installation.viewer(&agent).await? {
-                Viewer::Agent => Provision::Any,
-                Viewer::Administrator(_) => Provision::First,
-            };
+            let provision = installation.provision(&agent).await?;
             let actor = installation.owner_or_actor(&agent).await?;
             agent
                 .grants()

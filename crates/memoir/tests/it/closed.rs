@@ -213,6 +213,23 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
 }
 
 #[test]
+fn spec_5_5_a_token_that_ends_makes_none_that_ends_later() {
+    let (installation, token) = installation();
+    close(&installation);
+    let ending = "token create --role agent --agent wren --json --expires-at 2999-01-01";
+    let printed = installation.with_token(&token, ending).ok(ending);
+    let ending: Value = serde_json::from_str(&printed).unwrap();
+    let maker = ending["token"].as_str().unwrap();
+    let make = "token create --role agent --agent wren --json";
+    let printed = installation.with_token(maker, make).ok(make);
+    let made: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(made["expires_at"], ending["expires_at"]);
+    let later = "token create --role agent --agent wren --expires-at 2999-01-02";
+    let ran = installation.with_token(maker, later);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+}
+
+#[test]
 fn spec_2_4_what_is_saved_and_promoted_with_the_agents_token_is_by_the_agent() {
     let (installation, token) = installation();
     close(&installation);
