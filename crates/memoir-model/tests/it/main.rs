@@ -6,6 +6,7 @@ mod anthropic;
 mod careful;
 mod embeddings;
 mod faults;
+mod names;
 mod openai;
 mod provider;
 mod providers;
