@@ -183,9 +183,12 @@ fn problem_text(path: &str, message: &str) -> String {
     if message.starts_with("not a time") {
         return format!("{place}: {message}");
     }
-    match expected() {
-        Some(what) => format!("{place}: must be {}", listed(what)),
-        None => format!("{place}: has a value of the wrong form"),
+    let length = message.strip_prefix("invalid length ");
+    let length = length.and_then(|rest| rest.split_once(',')?.0.parse::<u64>().ok());
+    match (length, expected()) {
+        (Some(given), Some(what)) => format!("{place}: has {given}; give {what}"),
+        (None, Some(what)) => format!("{place}: must be {}", listed(what)),
+        (_, None) => format!("{place}: has a value of the wrong form"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Saving, replacing, promoting, discarding and restoring memories (SPEC 2.1, 2.4, 4.3).
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
@@ -21,7 +21,7 @@ use memoir_text::{is_same_text, unnamed_subject};
 use memoir_vault::AgentKey;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, Error as _, Expected, Unexpected},
+    de::{DeserializeOwned, Error as _, Expected, IgnoredAny, SeqAccess, Unexpected, Visitor},
 };
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -95,8 +95,8 @@ pub struct MemoryInput {
     #[serde(deserialize_with = "optional")]
     #[schema(ignore)]
     pub archived_at: Option<Timestamp>,
-    /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
-    /// is, and `not_replaced` in the response says why.
+    /// Numbers of core memories that it replaces, up to 1,000. They become archival under it; what cannot be replaced
+    /// stays where it is, and `not_replaced` in the response says why.
     // In a file: the numbers of lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "numbers")]
@@ -154,12 +154,66 @@ fn list<'de, D: Deserializer<'de>, T>(
     read: impl Fn(&Value) -> Option<Vec<T>>,
     expected: &dyn Expected,
 ) -> Result<Vec<T>, D::Error> {
-    let given = PrivateJson::deserialize(given)?;
+    let given = PrivateJson::new(given.deserialize_any(ListVisitor(expected))?);
     if is_left_out(given.expose()) {
         return Ok(Vec::new());
     }
     let wrong = || D::Error::invalid_type(Unexpected::Other("another value"), expected);
     read(given.expose()).ok_or_else(wrong)
+}
+
+/// Most items of a list in a request, and most numbers in `replaces`. An item takes many times the room of the shortest
+/// text that gives one, and of such texts a body holds very many.
+const LIST_LIMIT: usize = 1_000;
+
+/// A text, a number, null, or a list of up to [`LIST_LIMIT`] items. Further items are counted and not kept.
+struct ListVisitor<'a>(&'a dyn Expected);
+
+impl<'de> Visitor<'de> for ListVisitor<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while items.len() < LIST_LIMIT {
+            match list.next_element()? {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+        let mut given = items.len();
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            given += 1;
+        }
+        let most = format!("a list of at most {LIST_LIMIT}");
+        match given {
+            LIST_LIMIT => Ok(Value::Array(items)),
+            _ => Err(A::Error::invalid_length(given, &most.as_str())),
+        }
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
 }
 
 impl MemoryInput {
@@ -186,6 +240,11 @@ impl MemoryInput {
                 "constitutional",
                 "applies to core memories only; leave out `kind`, or leave it unprotected",
             ));
+        }
+        let given = self.replaces.len();
+        if given > LIST_LIMIT {
+            let problem = format!("has {given} numbers, and the limit is {LIST_LIMIT}");
+            return Err(Invalid::new("replaces", problem));
         }
         let content = parse_content(self.content.expose())?;
         // The interface assigns the strongest origin that is possible here; a client can only lower it (SPEC 2.4).

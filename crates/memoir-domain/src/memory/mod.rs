@@ -270,24 +270,25 @@ impl Tags {
     /// # Errors
     /// More than [`TAGS_LIMIT`], or one that is empty, too long, or has a control character.
     pub fn parse<'a>(raw: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
-        let mut parsed = Vec::new();
-        for tag in raw {
-            let tag = parse_text("tags", tag, TAG_LIMIT)?;
+        let (mut tags, mut seen) = (Vec::new(), BTreeSet::new());
+        for raw in raw {
+            let tag = parse_text("tags", raw, TAG_LIMIT)?;
             if !is_single_line(tag.expose()) {
                 let problem = "a tag must be a single line without tabs";
                 return Err(Invalid::new("tags", problem));
             }
-            parsed.push(tag);
+            // What is given twice is one. Those over the limit are counted and not kept.
+            if seen.insert(raw.trim()) && seen.len() <= TAGS_LIMIT {
+                tags.push(tag);
+            }
         }
-        // Before they are counted: what is given twice is one.
-        let tags = Self::distinct(parsed);
-        let given = tags.0.len();
-        if given > TAGS_LIMIT {
+        if seen.len() > TAGS_LIMIT {
+            let given = seen.len();
             let problem =
                 format!("has {given} tags, and the limit is {TAGS_LIMIT}; leave some out");
             return Err(Invalid::new("tags", problem));
         }
-        Ok(tags)
+        Ok(Self(tags))
     }
 
     /// All tags of all, in this order.

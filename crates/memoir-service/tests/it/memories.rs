@@ -59,6 +59,38 @@ async fn spec_2_1_a_byte_order_mark_before_a_body_is_no_part_of_it() {
 }
 
 #[tokio::test]
+async fn spec_2_1_a_list_over_its_limit_is_refused_with_the_limit_and_the_size() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
+    let long = [1_u64].repeat(1_001);
+    let text = long.iter().map(u64::to_string).collect::<Vec<_>>();
+    let many = "has 1001; give a list of at most 1000";
+    for (field, value, told) in [
+        ("tags", json!(text), many),
+        ("replaces", json!(long), many),
+        (
+            "replaces",
+            json!(text.join(",")),
+            "has 1001 numbers, and the limit is 1000",
+        ),
+        (
+            "tags",
+            json!((1..=17).collect::<Vec<_>>()),
+            "has 17 tags, and the limit is 16",
+        ),
+    ] {
+        let mut body = json!({"content": "The kiln is cold."});
+        body[field] = value;
+        let detail = fault(&own.post(PATH, body).await);
+        assert!(detail.starts_with(&format!("{field}: {told}")), "{detail}");
+    }
+    // What is given twice is one, and a number that is not found does not refuse the save.
+    let (tags, replaces) = (["kiln"].repeat(1_000), [99].repeat(1_000));
+    let body = json!({"content": "The kiln is cold.", "tags": tags, "replaces": replaces});
+    own.created(PATH, body).await.has(json!({"tags": ["kiln"]}));
+}
+
+#[tokio::test]
 async fn spec_3_8_a_list_may_be_written_as_text() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent("wren").await;
