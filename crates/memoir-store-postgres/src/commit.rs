@@ -564,7 +564,8 @@ fn write_bodies<'row>(agent: &'row [u8; 16], rows: &'row [BodyRow]) -> Result<St
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes tokens. A stale row must not undo a use or an end that was written meanwhile.
+/// Writes tokens, in the order in which uses of tokens lock them, so that the two cannot deadlock. A stale row must not
+/// undo a use or an end that was written meanwhile.
 pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
     let mut values = vec![counts(rows, "tokens", "version", |row| {
         row.document.version
@@ -582,7 +583,7 @@ pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
     ]);
     let sql = "INSERT INTO tokens (version, id, account_id, agent_id, digest, created_at, last_used_at, \
              revoked_at, open, sealed) \
-         SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ORDER BY 2 \
          ON CONFLICT (id) DO UPDATE SET \
              last_used_at = greatest(tokens.last_used_at, excluded.last_used_at), \
              revoked_at = excluded.revoked_at, version = excluded.version, open = excluded.open, \

@@ -68,6 +68,38 @@ async fn spec_6_1_uses_of_tokens_are_noted_in_the_order_of_the_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_a_decision_locks_its_tokens_in_the_order_of_their_uses() {
+    let (database, store) = or_skip!(common::begin().await);
+    store.commit(decision(0)).await.unwrap();
+    let tokens = || {
+        (1..=200).map(|number| TokenRow {
+            agent: Some(common::scope().agent),
+            ..token(number)
+        })
+    };
+    for token in tokens() {
+        store.put_token(&token).await.unwrap();
+    }
+    let first = "SELECT 1 FROM tokens ORDER BY id LIMIT 1 FOR UPDATE";
+    let mut holder = held(&database, first).await;
+    let mut later = decision(1);
+    later.tokens = tokens().rev().collect();
+    for token in &mut later.tokens {
+        token.document.version += 1;
+    }
+    let deciding = store.clone();
+    let deciding = tokio::spawn(async move { deciding.commit(later).await });
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+         AND usename = 'memoir' AND datname = current_database()";
+    until_one(&database, waiting).await;
+    // As for uses: it waits for the first one, and has locked none of the others.
+    let free = "SELECT count(*) FROM (SELECT 1 FROM tokens FOR UPDATE SKIP LOCKED) AS free";
+    assert_eq!(database.query(free), "199");
+    holder.wait().unwrap();
+    deciding.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_1_a_backlog_of_what_is_to_be_forgotten_is_forgotten_in_parts() {
     let (database, store) = or_skip!(common::begin().await);
     store.commit(decision(0)).await.unwrap();
