@@ -177,6 +177,7 @@ fn setting_tools() -> Vec<Tool> {
             ToolEffect::Changes,
             json!({
                 "field": text(),
+                // A string (SPEC 2.7). Some runtimes refuse a list of types; numbers and null are read nevertheless.
                 "value": text(),
                 "default": flag(),
                 "undo": flag(),
