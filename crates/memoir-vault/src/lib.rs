@@ -45,6 +45,6 @@ pub use error::{Error, Result};
 #[cfg(feature = "conformance")]
 pub use keystore::conformance;
 pub use keystore::{Closing, KeyStore, SqliteKeys, rows, rows::KeyRows};
-pub use master::{KeyId, MasterKey, exposed_mode};
+pub use master::{KeyId, MasterKey, exposed_mode, folder_of, sync_folder_of};
 pub use seal::AgentKey;
 pub use unlock::{MasterSource, unlock, unlock_rows};

@@ -177,7 +177,7 @@ impl MasterKey {
         // is killed before it leaves both files, and the next start finds which one is needed.
         fs::rename(staged_path(path), &target)
             .map_err(|error| Error::irreplaceable(path, &error))?;
-        sync_folder(&target)
+        sync_folder_of(&target).map_err(|error| Error::file(&target, &error))
     }
 
     /// Shows that the file at `path`, which holds this key, can be replaced: by itself. A mount point or a file in a
@@ -191,7 +191,7 @@ impl MasterKey {
         draft
             .persist(&target)
             .map_err(|failed| irreplaceable(failed.error))?;
-        sync_folder(&target)
+        sync_folder_of(&target).map_err(|error| Error::file(&target, &error))
     }
 }
 
@@ -266,21 +266,20 @@ fn is_own_group(group: u32) -> bool {
         .any(|own| own.as_raw() == group)
 }
 
-/// Makes sure that a file made or renamed beside `path` is still there after a power cut.
-pub(crate) fn sync_folder(path: &Path) -> Result<()> {
+/// Makes sure that a file that was made or renamed at `path` is still there after a power cut.
+///
+/// # Errors
+/// The folder cannot be opened or synced.
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    {
-        let folder = folder_of(path);
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|error| Error::file(folder, &error))?;
-    }
+    File::open(folder_of(path))?.sync_all()?;
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder of a file; the current one for a bare file name.
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -294,7 +293,7 @@ fn publish(path: &Path, key: &MasterKey) -> Result<()> {
     // By a hard link or its like, which fails where the name is taken. A rename would put a second
     // key over one that may have wrapped something already.
     match draft.persist_noclobber(path) {
-        Ok(_) => sync_folder(path),
+        Ok(_) => sync_folder_of(path).map_err(|error| Error::file(path, &error)),
         Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(failed) => Err(Error::file(path, &failed.error)),
     }

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub(crate) use memoir_vault::folder_of;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::failure::Failure;
@@ -117,14 +118,6 @@ pub(crate) fn behind_links(path: &Path) -> PathBuf {
         path = folder_of(&path).join(target);
     }
     path
-}
-
-/// The folder of a file; the current one for a bare file name.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
 }
 
 pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {

@@ -282,18 +282,12 @@ fn master(connection: &Connection) -> Result<MasterRow> {
 }
 
 /// The columns of [`agent_row`].
-macro_rules! agents {
-    ($rest:literal) => {
-        concat!(
-            "SELECT account_id, agent_id, created_at, destroyed_at, wrapped FROM agent_keys",
-            $rest
-        )
-    };
-}
+const AGENTS: &str =
+    "SELECT account_id, agent_id, created_at, destroyed_at, wrapped FROM agent_keys";
 
 fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentKeyRow>> {
     connection
-        .prepare_cached(agents!(" WHERE account_id = ?1 AND agent_id = ?2"))?
+        .prepare_cached(&format!("{AGENTS} WHERE account_id = ?1 AND agent_id = ?2"))?
         .query_row(
             params![scope.account.as_bytes(), scope.agent.as_bytes()],
             |row| Ok(agent_row(row)),
@@ -304,7 +298,7 @@ fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentKeyRo
 
 fn all_agents(connection: &Connection) -> Result<Vec<AgentKeyRow>> {
     connection
-        .prepare(agents!(""))?
+        .prepare(AGENTS)?
         .query_and_then([], agent_row)?
         .collect()
 }

@@ -9,7 +9,7 @@ use std::{
 use memoir_app::{Memoir, Verification};
 use memoir_store::{Fleet, MemoryPage};
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{Error as KeysError, unlock};
+use memoir_vault::{Error as KeysError, sync_folder_of, unlock};
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -173,7 +173,7 @@ fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     draft
         .persist_noclobber(path)
         .map_err(|error| failed(error.error))?;
-    super::export::sync_folder(private_file::folder_of(path)).map_err(failed)?;
+    sync_folder_of(path).map_err(failed)?;
     Ok(bytes)
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use self::pages::PageLayout;
 use memoir_app::{LogExport, MemoryInput};
-use memoir_vault::archive::Passphrase;
+use memoir_vault::{archive::Passphrase, sync_folder_of};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -336,16 +336,7 @@ impl Target {
 /// Moves a synced draft to its place.
 fn put(draft: tempfile::NamedTempFile, target: &Path) -> io::Result<()> {
     draft.persist(target)?;
-    sync_folder(folder_of(target))
-}
-
-/// Syncs a folder, so that a renamed file survives a power cut.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    fs::File::open(folder)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+    sync_folder_of(target)
 }
 
 fn write_lines(lines: &[MemoryInput], file: impl Write) -> io::Result<()> {

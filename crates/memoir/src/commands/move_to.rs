@@ -11,10 +11,9 @@ use memoir_domain::session::Driver;
 use memoir_store::tables::{Cells, TABLES, Table, Tables};
 use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{Closing, KeyStore, MasterSource};
+use memoir_vault::{Closing, KeyStore, MasterSource, sync_folder_of};
 use serde_json::json;
 
-use super::export::sync_folder;
 use crate::{
     closing,
     config::Config,
@@ -129,7 +128,7 @@ async fn complete(there: Database, path: &Path) -> Result<(), Failure> {
             }
             let failed = |error| Failure::file("move", &draft, &error);
             fs::rename(&draft, path).map_err(failed)?;
-            sync_folder(private_file::folder_of(path)).map_err(failed)
+            sync_folder_of(path).map_err(failed)
         }
     }
 }
@@ -427,7 +426,6 @@ async fn move_keys(
 }
 
 fn copy_keys(keys: &KeyStore, place: &Path) -> Result<(), Failure> {
-    let folder = private_file::folder_of(place);
     let failed = |error| Failure::file("write", place, &error);
     // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile. The copy of an
     // interrupted attempt is removed with its journals, and so are those of the key store that the new copy replaces:
@@ -442,7 +440,7 @@ fn copy_keys(keys: &KeyStore, place: &Path) -> Result<(), Failure> {
     keys.back_up(&copy)?;
     file.sync_all().map_err(failed)?;
     fs::rename(&copy, place).map_err(failed)?;
-    sync_folder(folder).map_err(failed)
+    sync_folder_of(place).map_err(failed)
 }
 
 /// Moves the missing rows of a table.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{
     Error, Result,
-    master::{check_owned, sync_folder},
+    master::{check_owned, sync_folder_of},
 };
 
 /// `MEMK`: what a key store of Memoir says of itself in its header.
@@ -37,7 +37,7 @@ pub(super) fn create(path: &Path) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
-        Ok(_) => sync_folder(path),
+        Ok(_) => sync_folder_of(path).map_err(|error| Error::file(path, &error)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(Error::file(path, &error)),
     }
