@@ -4,11 +4,13 @@ use std::task::Poll;
 
 /// Runs `work` until it is done; `None` where it is interrupted first. The work is then dropped.
 pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+    // Before the work's first step, which may be long.
+    let interruption = listening().await;
     tokio::select! {
         // Where both happen together, the work counts as done.
         biased;
         done = work => Some(done),
-        () = interrupted() => None,
+        () = interruption => None,
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     database,
     failure::{Ending, Failure, Outcome},
     installation::{self, Installation},
+    interrupt::unless_interrupted,
     keys,
     options::Global,
     output, private_file,
@@ -60,12 +61,19 @@ enum Command {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let of = |file: &Path, keys: Option<PathBuf>| keys.unwrap_or_else(|| keys::store_path(file));
-    match (arguments.command, arguments.file) {
-        (Some(Command::Verify { file, keys }), _) => verify(global, &file, &of(&file, keys)).await,
-        (None, Some(file)) => write(global, &file, &of(&file, arguments.keys)).await,
-        // The parser guarantees one of the two.
-        (None, None) => Err(Failure::new("no file was given")),
-    }
+    let work = async {
+        match (arguments.command, arguments.file) {
+            (Some(Command::Verify { file, keys }), _) => {
+                verify(global, &file, &of(&file, keys)).await
+            }
+            (None, Some(file)) => write(global, &file, &of(&file, arguments.keys)).await,
+            // The parser guarantees one of the two.
+            (None, None) => Err(Failure::new("no file was given")),
+        }
+    };
+    // An interruption removes temporary copies: one of the key store keeps keys that are destroyed later (SPEC 5.4).
+    let ended = unless_interrupted(work).await;
+    ended.unwrap_or(Ok(Ending::Interrupted))
 }
 
 #[derive(serde::Serialize)]

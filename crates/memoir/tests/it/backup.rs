@@ -1,12 +1,16 @@
 //! `memoir backup` and `memoir backup verify`, while the service runs and others save.
 #![cfg(unix)]
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use memoir_testkit::TestedText;
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{installation::Installation, serving::Running};
+use crate::{
+    installation::{Installation, files_in},
+    serving::Running,
+};
 
 const SECRET: &str = "the pasted key is Kanarienvogel";
 
@@ -135,6 +139,40 @@ fn spec_5_4_a_key_store_that_does_not_fit_is_named_as_the_user_names_it() {
     fs::copy(&copy, &keys).unwrap();
     let refused = installation.refused(&verify);
     refused.tells(&format!("{named} is not a key store of Memoir"));
+}
+
+#[test]
+fn spec_5_4_an_interrupted_verification_leaves_no_copy_of_the_keys() {
+    let installation = Installation::with_agent();
+    let copy = installation.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    installation.ok(&["backup", copy_path]);
+    let keys = fs::read(installation.path("copy.db.keys")).unwrap();
+    // The command has copied the database, and waits for the keys, once this opens.
+    let pipe = installation.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let pipe_path = pipe.to_str().unwrap();
+    let child = installation.start(&["backup", "verify", copy_path, "--keys", pipe_path]);
+    let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    // Refused where the command has ended.
+    let _ = writer.write_all(&keys);
+    drop(writer);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    let left = files_in(&installation.path("tmp")).into_keys();
+    let is_copy = |path: &PathBuf| path.ends_with("memoir.db") || path.ends_with("memoir.db.keys");
+    let left: Vec<_> = left.filter(is_copy).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_not_backed_up() {
+    let installation = Installation::new();
+    let told = installation.refused(&["--database", "m.db", "backup", "copy.db"]);
+    told.tells("there is no database `m.db` to back up");
+    assert!(!installation.path("m.db").exists());
 }
 
 #[test]
