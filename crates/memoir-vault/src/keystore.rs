@@ -307,22 +307,29 @@ impl KeyStore {
     /// in one place is not destroyed in the other.
     ///
     /// # Errors
-    /// [`Error::Unusable`] if the place is not empty; else as for [`KeyStore::key`], and those of the place.
+    /// [`Error::Unusable`] if the place is not empty, or another process changes this key store meanwhile; else as for
+    /// [`KeyStore::key`], and those of the place.
     pub fn copy_to(&self, place: &dyn KeyRows) -> Result<u64> {
         let contents = self.rows.read(Agents::All)?;
         let was_empty = place.read(NO_AGENT)?.master.is_none();
         if was_empty {
             place.fill(&contents)?;
         }
-        // Another process may have filled it first, and then nothing was copied.
-        if !was_empty || place.read(NO_AGENT)?.master != contents.master {
-            return Err(Error::Unusable {
-                store: place.name(),
-                problem: "it holds keys already".to_owned(),
-            });
-        }
-        let keys = contents.agents.iter().filter(|row| row.key.is_ok());
-        Ok(keys.count() as u64)
+        let problem = match () {
+            // Another process may have filled it first, and then nothing was copied.
+            () if !was_empty || place.read(NO_AGENT)?.master != contents.master => {
+                "it holds keys already"
+            }
+            // A key that was made since is not in the copy, and one that was destroyed since is.
+            () if self.rows.read(NO_AGENT)?.changes != contents.changes => {
+                "keys were made or destroyed while it was filled: end every process, empty it, and copy once more"
+            }
+            () => return Ok(contents.agents.iter().filter(|row| row.key.is_ok()).count() as u64),
+        };
+        Err(Error::Unusable {
+            store: place.name(),
+            problem: problem.to_owned(),
+        })
     }
 
     /// Checks that the open key store is the one that other processes use too. Data sealed under a key of a removed

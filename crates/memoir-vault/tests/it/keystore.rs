@@ -642,13 +642,13 @@ fn spec_5_5_that_an_installation_is_closed_is_bound_to_the_master_key() {
     assert_eq!(vault.again().closing().unwrap(), Some(opened));
 }
 
-/// A place that another process fills before a copy does, or one that reads the key of one agent at a time only.
-struct OtherRows {
+/// A place that reads the key of one agent at a time only, with what another process does before it is filled.
+struct OtherRows<F> {
     rows: SqliteKeys,
-    faster: Option<KeyStoreContents>,
+    before_fill: F,
 }
 
-impl KeyRows for OtherRows {
+impl<F: Fn(&SqliteKeys) + Send + Sync> KeyRows for OtherRows<F> {
     fn name(&self) -> String {
         self.rows.name()
     }
@@ -669,9 +669,7 @@ impl KeyRows for OtherRows {
     }
 
     fn fill(&self, contents: &KeyStoreContents) -> memoir_vault::Result<()> {
-        if let Some(faster) = &self.faster {
-            self.rows.fill(faster)?;
-        }
+        (self.before_fill)(&self.rows);
         self.rows.fill(contents)
     }
 
@@ -701,12 +699,31 @@ fn spec_5_4_keys_that_another_process_copied_first_do_not_pass_for_ones_own() {
     let (own, other) = (Vault::new(), Vault::new());
     own.key(1, 2);
     let faster = SqliteKeys::open(&other.path(), false).unwrap();
+    let faster = faster.read(Agents::All).unwrap();
     let place = OtherRows {
         rows: SqliteKeys::in_memory().unwrap(),
-        faster: Some(faster.read(Agents::All).unwrap()),
+        before_fill: |rows: &SqliteKeys| rows.fill(&faster).unwrap(),
     };
     let refused = own.store.copy_to(&place).unwrap_err();
     assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
+}
+
+#[test]
+fn spec_5_3_a_key_that_is_made_or_destroyed_during_a_copy_is_noticed() {
+    let own = Vault::new();
+    let destroyed = own.key(1, 2).scope();
+    let other = own.again();
+    let make = |_: &SqliteKeys| drop(other.create(scope(1, 3), now()).unwrap());
+    let destroy = |_: &SqliteKeys| assert!(other.destroy(destroyed, now()).unwrap());
+    let both: [&(dyn Fn(&SqliteKeys) + Send + Sync); 2] = [&make, &destroy];
+    for before_fill in both {
+        let rows = SqliteKeys::in_memory().unwrap();
+        let refused = own.store.copy_to(&OtherRows { rows, before_fill });
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("while it was filled"), "{refused}");
+    }
+    let rows = SqliteKeys::in_memory().unwrap();
+    assert_eq!(own.store.copy_to(&rows).unwrap(), 1);
 }
 
 #[test]
@@ -715,7 +732,7 @@ fn spec_5_4_a_key_is_found_where_other_keys_in_memory_cannot_be_read_again() {
     let [destroyed, asked, other] = [1, 2, 3].map(|agent| vault.key(1, agent).scope());
     let rows = OtherRows {
         rows: SqliteKeys::open(&vault.path(), false).unwrap(),
-        faster: None,
+        before_fill: |_: &SqliteKeys| {},
     };
     let master = MasterSource::Given(vault.master);
     let reader = unlock_rows(&master, Box::new(rows), true).unwrap();
