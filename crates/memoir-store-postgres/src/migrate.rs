@@ -36,6 +36,11 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "0002_word_indexes",
         sql: include_str!("../migrations/0002_word_indexes.sql"),
     },
+    Migration {
+        number: 3,
+        name: "0003_transcript_sums",
+        sql: include_str!("../migrations/0003_transcript_sums.sql"),
+    },
 ];
 
 /// Those of a key store, in their order. Append only.

@@ -1,5 +1,7 @@
 //! Migrations, and whether a database is one that will do.
 
+use std::{collections::BTreeSet, path::Path};
+
 use memoir_store::{
     Access, AgentQuery, CountAndTokens, Error, Fleet, MemoryPage, Store, StoredText,
     conformance::fixtures::{AGREEING, DISAGREEING},
@@ -42,6 +44,27 @@ async fn spec_6_2_a_migration_that_the_server_does_not_understand_is_not_entered
     assert!(refused.contains("42601"), "{refused}");
     let last = database.query("SELECT max(number) FROM memoir_migrations");
     assert_eq!(last, MIGRATIONS.len().to_string());
+}
+
+/// The names of the indexes that these migrations make.
+fn indexes(sql: &str) -> BTreeSet<&str> {
+    let lines = sql.lines().filter_map(|line| line.strip_prefix("CREATE "));
+    let lines = lines.map(|line| line.strip_prefix("UNIQUE ").unwrap_or(line));
+    let made = lines.filter_map(|line| line.strip_prefix("INDEX "));
+    made.filter_map(|line| line.split(' ').next()).collect()
+}
+
+#[test]
+fn spec_6_1_what_the_embedded_store_finds_by_an_index_is_found_by_one_here() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memoir-store-sqlite/migrations");
+    let embedded = std::fs::read_dir(folder).unwrap();
+    let embedded = embedded.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let (embedded, own): (String, String) = (
+        embedded.collect(),
+        MIGRATIONS.iter().map(|one| one.sql).collect(),
+    );
+    assert!(!indexes(&own).is_empty());
+    assert_eq!(indexes(&own), indexes(&embedded));
 }
 
 #[tokio::test]
