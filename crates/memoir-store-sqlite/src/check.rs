@@ -114,7 +114,7 @@ const RULES: [Rule; 6] = [
                   (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id) AS last, \
                   (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) AS first \
                   FROM agents) \
-              WHERE first <> 1 OR last <> entries OR next_seq <> last + 1",
+              WHERE first <> 1 OR last <> entries OR next_seq <> last + 1 LIMIT 20",
         problem: |columns| {
             let agent: AgentId = columns.id()?;
             let next_seq = columns.count()?;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use memoir_store::{
-    Access, AgentQuery, CountAndTokens, Error, Fleet, MemoryPage, Store, StoredText,
+    Access, AgentQuery, CountAndTokens, Error, Finding, Fleet, MemoryPage, Store, StoredText,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
 use memoir_store_postgres::{MIGRATIONS, Migration, PostgresStore};
@@ -194,6 +194,23 @@ async fn the_check_reads_the_rows_of_every_table() {
             "{table}: {findings:#?}"
         );
     }
+}
+
+#[tokio::test]
+async fn of_many_findings_of_one_kind_the_first_twenty_are_named() {
+    let (database, store) = or_skip!(common::begin().await);
+    store.commit(common::decision(0)).await.unwrap();
+    let rest =
+        "next_seq, head, budget_share, removable_tokens, archived_share, version, open, sealed";
+    database.query(&format!(
+        "INSERT INTO agents (id, account_id, name, folded_name, {rest}) \
+             SELECT decode(lpad(n::text, 32, '0'), 'hex'), account_id, name || n, folded_name || n, {rest} \
+             FROM agents, generate_series(1, 25) AS n; \
+         INSERT INTO agent_prompts (agent_id, body) SELECT id, '\\x01' FROM agents ON CONFLICT DO NOTHING"
+    ));
+    let findings = store.check().await.unwrap();
+    let is_log = |found: &&Finding| found.problem.contains("its next one would be 2");
+    assert_eq!(findings.iter().filter(is_log).count(), 20, "{findings:#?}");
 }
 
 /// As in the embedded store: a row that Memoir never wrote is reported, and not passed over.

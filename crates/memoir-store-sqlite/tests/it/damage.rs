@@ -9,8 +9,8 @@ use std::{
 
 use memoir_domain::memory::Number;
 use memoir_store::{
-    Access, AgentQuery, AgentRow, CountAndTokens, Counting, Error, Fleet, LogsOf, RecordFilter,
-    RowCounts, Selection, Store, TokenRow,
+    Access, AgentQuery, AgentRow, CountAndTokens, Counting, Error, Finding, Fleet, LogsOf,
+    RecordFilter, RowCounts, Selection, Store, TokenRow,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
 use memoir_store_sqlite::SqliteStore;
@@ -277,6 +277,24 @@ async fn spec_3_12_rows_are_counted_again_once_others_have_written() {
     // Of another version they are counted too.
     save(&store, &mut agent, 3, 10).await.unwrap();
     assert!(look(Counting::Unless(after)).await.row_counts.is_some());
+}
+
+#[tokio::test]
+async fn of_many_findings_of_one_kind_the_first_twenty_are_named() {
+    let (_folder, path, store, _) = begin_anew().await;
+    let rest =
+        "next_seq, head, budget_share, removable_tokens, archived_share, version, open, sealed";
+    let agents = format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 25) \
+         INSERT INTO agents (id, account_id, name, folded_name, {rest}) \
+             SELECT CAST(printf('%016d', n) AS BLOB), account_id, name || n, folded_name || n, {rest} \
+             FROM agents, numbers; \
+         INSERT OR IGNORE INTO agent_prompts (agent_id, body) SELECT id, x'01' FROM agents"
+    );
+    intrude(&path, &agents);
+    let findings = store.check().await.unwrap();
+    let is_log = |found: &&Finding| found.problem.contains("its next one would be 2");
+    assert_eq!(findings.iter().filter(is_log).count(), 20, "{findings:#?}");
 }
 
 #[tokio::test]
