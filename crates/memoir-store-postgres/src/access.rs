@@ -326,6 +326,6 @@ impl Access for PostgresStore {
                  ORDER BY recorded_at LIMIT $2 FOR UPDATE SKIP LOCKED) \
              DELETE FROM replies USING old \
              WHERE replies.account_id = old.account_id AND replies.key_digest = old.key_digest RETURNING 1";
-        self.write_in_parts(sql, before).await
+        self.write_in_parts(sql, Some(before)).await
     }
 }

@@ -208,9 +208,9 @@ impl PostgresStore {
     }
 
     /// Writes by a statement over a backlog, as often as it finds rows: all at once could take longer than a statement
-    /// may. It is given a time and the most rows to write, and returns one for each. Rows that another transaction has
-    /// locked wait for the next time, so that it never waits and cannot deadlock.
-    async fn write_in_parts(&self, sql: &'static str, until: Timestamp) -> Result<()> {
+    /// may. It is given a time, if it needs one, and the most rows to write, and returns one for each. Rows that another
+    /// transaction has locked wait for the next time, so that it never waits and cannot deadlock.
+    async fn write_in_parts(&self, sql: &'static str, until: Option<Timestamp>) -> Result<()> {
         const PART: u32 = 1_000;
         loop {
             let statement = Statement::new(sql, values![until, PART]);

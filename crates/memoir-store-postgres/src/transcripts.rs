@@ -150,7 +150,7 @@ impl Transcripts for PostgresStore {
                  ORDER BY words_until LIMIT $2 FOR UPDATE SKIP LOCKED) \
              UPDATE transcript_messages SET body = '', words_until = NULL FROM old \
              WHERE transcript_messages.agent_id = old.agent_id AND transcript_messages.seq = old.seq RETURNING 1";
-        self.write_in_parts(sql, now).await
+        self.write_in_parts(sql, Some(now)).await
     }
 
     async fn due_transcripts(

@@ -7,7 +7,7 @@ use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
 
 use crate::{
     PostgresStore,
-    pool::{Reach, Statement},
+    pool::Statement,
     value::{Value, counts},
 };
 
@@ -50,8 +50,11 @@ impl WordIndexes for PostgresStore {
     }
 
     async fn forget_word_indexes(&self) -> Result<()> {
-        let forget = [Statement::new("DELETE FROM word_indexes", values![])];
-        self.connections.write(Reach::Fleet, &forget).await?;
-        Ok(())
+        // A locked row is being deleted or replaced by the transaction that has the lock.
+        let sql = "WITH old AS MATERIALIZED (SELECT agent_id, part FROM word_indexes WHERE $1 IS NULL LIMIT $2 \
+                 FOR UPDATE SKIP LOCKED) \
+             DELETE FROM word_indexes USING old \
+             WHERE word_indexes.agent_id = old.agent_id AND word_indexes.part = old.part RETURNING 1";
+        self.write_in_parts(sql, None).await
     }
 }

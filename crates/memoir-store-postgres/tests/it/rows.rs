@@ -2,7 +2,7 @@
 
 use std::{process::Child, time::Duration};
 
-use memoir_store::{Access, Store, TokenRow, Transcripts, conformance::fixtures};
+use memoir_store::{Access, Store, TokenRow, Transcripts, WordIndexes, conformance::fixtures};
 
 use crate::common::{self, TestDatabase, account, decision};
 
@@ -114,13 +114,22 @@ async fn spec_6_1_a_backlog_of_what_is_to_be_forgotten_is_forgotten_in_parts() {
              SELECT agents.id, n, sha256(n::text::bytea), 1, 1, 0, 'absorbed', '\\x01'::bytea, n * 1000000 \
              FROM agents, generate_series(1::bigint, 2500) AS n",
     );
+    database.query(
+        "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
+             SELECT agents.id, n, 1, 1, sha256('1'::bytea), '\\x01'::bytea \
+             FROM agents, generate_series(0::bigint, 2499) AS n",
+    );
     // No statement writes more than a thousand rows.
     database.query(
         "CREATE FUNCTION few() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
              IF (SELECT count(*) FROM gone) > 1000 THEN RAISE EXCEPTION 'too many rows'; END IF; \
              RETURN NULL; END $$",
     );
-    for (event, table) in [("DELETE", "replies"), ("UPDATE", "transcript_messages")] {
+    for (event, table) in [
+        ("DELETE", "replies"),
+        ("UPDATE", "transcript_messages"),
+        ("DELETE", "word_indexes"),
+    ] {
         let trigger = format!(
             "CREATE TRIGGER few AFTER {event} ON {table} REFERENCING OLD TABLE AS gone \
                  FOR EACH STATEMENT EXECUTE FUNCTION few()"
@@ -139,4 +148,6 @@ async fn spec_6_1_a_backlog_of_what_is_to_be_forgotten_is_forgotten_in_parts() {
     assert_eq!(replies(), "500");
     store.forget_words(fixtures::at(2_000)).await.unwrap();
     assert_eq!(words(), "500");
+    store.forget_word_indexes().await.unwrap();
+    assert_eq!(database.query("SELECT count(*) FROM word_indexes"), "0");
 }
