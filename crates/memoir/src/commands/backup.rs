@@ -9,7 +9,7 @@ use std::{
 use memoir_app::{Memoir, Verification};
 use memoir_store::{Fleet, MemoryPage};
 use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{Error as KeysError, sync_folder_of, unlock};
+use memoir_vault::{Error as KeysError, MasterKey, MasterSource, sync_folder_of, unlock};
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -214,7 +214,13 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     if is_empty || SqliteStore::is_foreign(&copy) {
         return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
     }
-    let source = keys::source(global, &config)?;
+    // The key and not its file: what a copy needs must not end a rotation of the key file here.
+    let source = match keys::source(global, &config)? {
+        MasterSource::File(path) => {
+            MasterKey::load(&path)?.map_or(MasterSource::File(path), MasterSource::Given)
+        }
+        given => given,
+    };
     let keys = unlock(&source, &keys_copy, true).map_err(|mut error| {
         if let KeysError::MasterKeyLost { store, .. }
         | KeysError::Missing(store)

@@ -168,6 +168,26 @@ fn spec_5_4_an_interrupted_verification_leaves_no_copy_of_the_keys() {
 }
 
 #[test]
+fn spec_5_3_a_verification_leaves_the_master_key_as_it_is() {
+    let installation = Installation::with_agent();
+    let other = installation.copied();
+    other.ok("key rotate");
+    let copy = installation.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    other.ok(&["backup", copy_path]);
+    // As after a rotation that was interrupted before a key needed it.
+    let key = ".config/memoir/master.key";
+    let staged = installation.path(".config/memoir/master.key.next");
+    fs::copy(other.path(key), &staged).unwrap();
+    let before = fs::read(installation.path(key)).unwrap();
+    let refused = installation.refused(&["backup", "verify", copy_path]);
+    refused.tells("the wrong master key");
+    assert_eq!(fs::read(installation.path(key)).unwrap(), before);
+    assert!(staged.exists());
+    installation.ok(&["agent", "show", "wren"]);
+}
+
+#[test]
 fn a_database_that_is_not_there_is_not_backed_up() {
     let installation = Installation::new();
     let told = installation.refused(&["--database", "m.db", "backup", "copy.db"]);
