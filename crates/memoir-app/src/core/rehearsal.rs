@@ -25,6 +25,9 @@ pub(crate) struct Rehearsal {
     pub(crate) edits: Vec<RehearsedEdit>,
     pub(crate) memories: Vec<Touched>,
     pub(crate) applied_by: Option<SessionId>,
+    /// As of its copy.
+    #[serde(default)]
+    pub(crate) first_seq: u64,
     /// Its copy; `None` once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) copy: Option<RehearsalCopy>,
@@ -68,6 +71,7 @@ impl Rehearsal {
             edits: Vec::new(),
             memories: Vec::new(),
             applied_by: None,
+            first_seq: copy.first_seq,
             copy: Some(copy),
         }
     }
@@ -77,6 +81,7 @@ impl Rehearsal {
             edits: copy.edits.clone(),
             memories: copy.differences(),
             applied_by: None,
+            first_seq: copy.first_seq,
             copy: None,
         }
     }
@@ -191,6 +196,9 @@ pub(crate) struct RehearsalCopy {
     next_number: Number,
     /// The place that the copy's next record would have.
     next_seq: u64,
+    /// The place in the agent's log of the first record since the rehearsal was opened.
+    #[serde(default)]
+    first_seq: u64,
     /// Memories from this number on were saved since the rehearsal began. They are not on the copy, which gives their
     /// numbers to its own memories.
     first_new: Number,
@@ -221,6 +229,7 @@ impl RehearsalCopy {
             tally: agent.tally,
             next_number: agent.next_number,
             next_seq: agent.next_seq,
+            first_seq: agent.next_seq,
             first_new: agent.next_number,
             history: Vec::new(),
             edits: Vec::new(),

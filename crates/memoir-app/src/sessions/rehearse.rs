@@ -299,15 +299,19 @@ impl Sessions<'_> {
 
     /// Refuses an administrator where one has set a text since that the checks compare with the agent's: which edits
     /// hold would reveal whether it is one of them (SPEC 5.1).
-    async fn check_guesses(self, rehearsed: &Session, actor: &Actor) -> Result<()> {
+    async fn check_guesses(
+        self,
+        id: SessionId,
+        rehearsal: &Rehearsal,
+        actor: &Actor,
+    ) -> Result<()> {
         if actor.kind != ActorKind::Administrator {
             return Ok(());
         }
         let filter = RecordFilter {
-            // The first one made the agent.
-            from_seq: 2,
+            // Not by time: a clock may have been set back since.
+            from_seq: rehearsal.first_seq,
             actor: Some(ActorKind::Administrator),
-            since: Some(rehearsed.started_at),
             first: Some(READ_CHANGES),
             ..RecordFilter::of_actions([Action::AgentConfigured])
         };
@@ -321,7 +325,7 @@ impl Sessions<'_> {
         }
         match is_set {
             true => Err(not_applicable(
-                rehearsed.id,
+                id,
                 "an administrator has set the name, the system prompt or the immutable tags since; rehearse again",
             )),
             false => Ok(()),
@@ -337,7 +341,7 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> Result<ApplyPlan> {
         check_applicable(rehearsed, rehearsal)?;
-        self.check_guesses(rehearsed, actor).await?;
+        self.check_guesses(rehearsed.id, rehearsal, actor).await?;
         let applied = self.memoir.ids().draw(SessionId::from_bytes)?;
         let start = Start {
             id: applied,
