@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::{Agent, Settings},
+    agent::Agent,
     audit::Actor,
     context,
     ledger::LedgerRoom,
@@ -179,12 +179,12 @@ impl Sessions<'_> {
     }
 
     /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
-    /// an agent that outgrew it could never be asked. With the settings to which the agent then consents.
+    /// an agent that outgrew it could never be asked. With the agent as it is asked.
     pub(crate) async fn consent_prompt(
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-    ) -> Result<(Prompt, Settings)> {
+    ) -> Result<(Prompt, Agent)> {
         let now = self.memoir.now();
         let query = AgentQuery {
             memories: Selection::Context {
@@ -209,7 +209,7 @@ impl Sessions<'_> {
         }
         let context = self.memories().built_context(&loaded, now, bounds).await?;
         let prompt = prompt::consent(&loaded.agent, &session, &context);
-        Ok((prompt, loaded.agent.settings))
+        Ok((prompt, loaded.agent))
     }
 
     /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt. What is
@@ -218,7 +218,7 @@ impl Sessions<'_> {
         self,
         id: SessionId,
         context_tokens: Option<u32>,
-        agreed: Option<&Settings>,
+        agreed: Option<&Agent>,
     ) -> Result<OpenedSession> {
         // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);

@@ -160,6 +160,51 @@ async fn spec_3_3_what_is_made_laxer_while_the_agent_is_asked_does_not_count() {
     assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
+/// What it may do was stated when it was asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_3_3_what_is_saved_while_the_agent_is_asked_allows_no_more() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    for memory in DUPLICATES {
+        wren.remember(memory).await;
+    }
+    let narrow = [
+        (Field::LossGuard, Some("archive")),
+        (Field::CoreTokenBudget, Some("1000")),
+    ];
+    wren.configure(&narrow).await;
+    let agent = wren.agent.clone();
+    let runtime = tokio::runtime::Handle::current();
+    let asked = Turn::respond(move |_| {
+        let (agent, runtime) = (agent.clone(), runtime.clone());
+        // A thread of its own: this one is in the middle of the session.
+        let thread = std::thread::spawn(move || {
+            let long = [input(&"The tide table of May. ".repeat(200))];
+            runtime.block_on(save_by(&agent, &long, &agent.as_actor()));
+        });
+        thread.join().unwrap();
+        Turn::text("YES")
+    });
+    let summary = json!({"ids": [3, 4], "content": "The ledger of orders is at the workshop."});
+    let merge = Turn::call("consolidate_memories", summary);
+    let script = wren.script([asked, merge, complete()]);
+    let driven = wren.drive().await;
+    assert_eq!(driven.state, State::Completed);
+    assert!(driven.pre_session_tokens > Some(1_000));
+    assert_eq!((driven.summaries, driven.refused_calls), (0, 1));
+    let requests = script.requests();
+    let prompt = requests[1].system.expose();
+    assert!(prompt.contains("began within your budget"), "{prompt}");
+    let Some(ModelMessage::ToolResult { content, .. }) = requests[2].messages.last() else {
+        panic!("{:?}", requests[2].messages);
+    };
+    assert!(
+        content.expose().contains("within_budget"),
+        "{}",
+        content.expose()
+    );
+}
+
 #[tokio::test]
 async fn spec_3_3_an_empty_answer_is_asked_for_again_and_then_named() {
     for (answers, end) in [

@@ -459,6 +459,12 @@ pub struct MessageCounts {
 }
 
 impl Agent {
+    /// The tokens by which the core size is over the budget.
+    pub fn over_budget(&self) -> u64 {
+        let budget = self.settings.effective_core_token_budget();
+        self.tally.core_tokens.saturating_sub(budget)
+    }
+
     /// The names of the stored counts that differ from a recount over all its memories.
     pub fn miscounted<'a>(
         &self,

@@ -205,6 +205,7 @@ pub fn begin(
         archived_under_summaries: 0,
         summaries: 0,
         core_token_budget: None,
+        asked_within_budget: false,
         loss_guard: None,
         immutable_tags: None,
         duplicate_match: None,
@@ -327,7 +328,7 @@ pub struct SessionOpening {
 }
 
 /// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
-/// of the agent, `room` is the room for the ledger. `agreed` are the settings when the agent was asked, `None` where it
+/// of the agent, `room` is the room for the ledger. `agreed` is the agent when it was asked, `None` where it
 /// was not. What is laxer since does not count; nor does what is laxer than the guard and the duplicate match of
 /// `session`, where it has them.
 pub fn open(
@@ -336,7 +337,7 @@ pub fn open(
     mut memories: AllMemories,
     digester: &Digester,
     room: LedgerRoom,
-    agreed: Option<&Settings>,
+    agreed: Option<&Agent>,
     now: Timestamp,
 ) -> SessionOpening {
     session.state = State::Open;
@@ -344,15 +345,16 @@ pub fn open(
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let how = draft.agent().settings.effective_duplicate_match();
-    let agreed_match = agreed.map(Settings::effective_duplicate_match);
+    let asked = agreed.map(|agreed| &agreed.settings);
+    let agreed_match = asked.map(Settings::effective_duplicate_match);
     let agreed_match = agreed_match.or(session.duplicate_match);
     let how = agreed_match.map_or(how, |agreed| agreed.min(how));
     let mut tags = draft.agent().settings.immutable_tag_set();
-    tags.extend(agreed.into_iter().flat_map(Settings::immutable_tag_set));
+    tags.extend(asked.into_iter().flat_map(Settings::immutable_tag_set));
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how, &tags);
     draft.find_immutable(memories.core());
     // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
-    let settings = agreed.unwrap_or(&draft.agent().settings);
+    let settings = asked.unwrap_or(&draft.agent().settings);
     // As the cleanup left it: its record is then the session's first one, and names who began it.
     let mut session = draft.session().cloned().unwrap_or(session);
     session.pre_session_tokens = Some(draft.core_tokens());
@@ -360,6 +362,7 @@ pub fn open(
     let gauge = session_gauge(draft.agent(), &session);
     session.threshold = Some(gauge.threshold);
     session.core_token_budget = Some(settings.effective_core_token_budget());
+    session.asked_within_budget = agreed.is_some_and(|agreed| agreed.over_budget() == 0);
     session.immutable_tags = Some(settings.effective_immutable_tags());
     let guard = session_guard(draft.agent(), session.loss_guard);
     session.loss_guard = Some(guard.max(settings.effective_loss_guard()));

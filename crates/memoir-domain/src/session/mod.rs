@@ -270,6 +270,9 @@ pub struct Session {
     /// The agent's `core_token_budget` when it was asked, or opened the session itself; `None` until it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_token_budget: Option<u64>,
+    /// Whether the agent was asked within its budget: then the session is within it, whatever was saved until it opened.
+    #[serde(default)]
+    pub asked_within_budget: bool,
     /// The loss guard when it was opened, or the stricter one that the agent consented to: the stricter of it and the
     /// present one holds. `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]

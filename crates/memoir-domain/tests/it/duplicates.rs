@@ -186,7 +186,7 @@ fn spec_3_4_a_tag_that_was_immutable_when_the_agent_was_asked_comes_before_the_r
     let mut world = World::of(&[(Field::DuplicateMatch, Some("ignore_case"))]);
     world = world.saving(&["TEA", "@tea", "wool"]);
     world.begin(Mode::Full).unwrap();
-    let asked = world.agent.settings.clone();
+    let asked = world.agent.clone();
     world.set(Field::ImmutableTags, "[]");
     world.open_agreed(Some(&asked));
     assert_eq!(

@@ -219,6 +219,26 @@ fn spec_3_5_a_session_that_is_resumed_states_where_it_began_and_where_the_budget
     }
 }
 
+/// What it may do was stated when the agent was asked, whatever is saved until it is open.
+#[test]
+fn spec_3_3_a_session_is_within_the_budget_where_the_agent_was_asked_within_it() {
+    for is_asked in [true, false] {
+        let mut world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]);
+        world = world.saving(&["tea at dawn", "warm wool"]);
+        world.begin(Mode::Full).unwrap();
+        let asked = world.agent.clone();
+        world.save(core(&padding(BALLAST), "2026-01-03", &[]));
+        let opened = world.open_agreed(is_asked.then_some(&asked));
+        let began = if is_asked { "within" } else { "over" };
+        let stated = format!("This session began {began} your budget. ");
+        let text = opened.prompt.text();
+        assert!(text.expose().contains(&stated), "{}", text.expose());
+        let result = world.consolidate(&[1, 2], "tea, wool");
+        let refusal = if is_asked { "within_budget" } else { "" };
+        assert_eq!(result["code"].as_str().unwrap_or(""), refusal, "{result}");
+    }
+}
+
 #[test]
 fn spec_3_14_a_session_that_is_resumed_marks_the_tags_that_bind_it() {
     let mut world = World::session(&["@hum"]);

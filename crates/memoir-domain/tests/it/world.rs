@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
-    agent::{Agent, Field, Settings},
+    agent::{Agent, Field},
     audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record},
     draft::{Decision, Draft},
     ledger::LedgerRoom,
@@ -352,8 +352,8 @@ impl World {
         self.open_agreed(None)
     }
 
-    /// As [`World::open_begun`], where the agent was asked under these settings.
-    pub(crate) fn open_agreed(&mut self, agreed: Option<&Settings>) -> OpenedSession {
+    /// As [`World::open_begun`], where this is the agent when it was asked.
+    pub(crate) fn open_agreed(&mut self, agreed: Option<&Agent>) -> OpenedSession {
         let opening = lifecycle::open(
             self.agent.clone(),
             self.last_session().clone(),

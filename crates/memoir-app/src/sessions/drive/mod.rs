@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_domain::{
     PrivateText, SessionId,
-    agent::Settings,
+    agent::Agent,
     audit::Actor,
     session::{Driven, EndReason, Session, Usage},
     tools::{RefusalCode, ToolRequest},
@@ -157,8 +157,8 @@ pub(crate) struct Drive<'a> {
     hold: &'a Hold,
     model: Arc<dyn Model>,
     machine: Machine,
-    /// The settings when the agent was asked; `None` before.
-    agreed: Option<Settings>,
+    /// The agent when it was asked; `None` before.
+    agreed: Option<Agent>,
 }
 
 impl<'a> Drive<'a> {

@@ -258,21 +258,16 @@ fn status(
 }
 
 fn over_or_within(agent: &Agent) -> String {
-    let (size, budget) = (
-        agent.tally.core_tokens,
-        agent.settings.effective_core_token_budget(),
-    );
-    match size.checked_sub(budget) {
-        Some(over) if over > 0 => format!("over by {}", plural(over, "token", "tokens")),
-        _ => "within budget".to_owned(),
+    match agent.over_budget() {
+        0 => "within budget".to_owned(),
+        over => format!("over by {}", plural(over, "token", "tokens")),
     }
 }
 
 /// The request for consent: the agent's own system prompt with its context, then what a session like this one may do.
 pub fn consent(agent: &Agent, session: &Session, context: &ContextText) -> Prompt {
     let guard = session_guard(agent, session.loss_guard);
-    let is_over = agent.tally.core_tokens > agent.settings.effective_core_token_budget();
-    let kind = SessionKind::of(session.mode, guard, is_over);
+    let kind = SessionKind::of(session.mode, guard, agent.over_budget() > 0);
     let mut what = vec![match session.mode {
         Mode::DedupOnly => fill(CONSENT_DEDUP_ONLY.trim(), &[("{goes}", goes(guard))]),
         Mode::Full => fill(

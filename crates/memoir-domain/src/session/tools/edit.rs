@@ -249,7 +249,7 @@ pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
 pub struct SessionLimits {
     /// The loss guard.
     pub guard: LossGuard,
-    /// Whether the session began over its budget.
+    /// Whether the session began over its budget, and the agent was not asked within it.
     pub is_over_budget: bool,
     /// The larger budget, in tokens: for the floor and the age rule.
     pub larger_budget: u64,
@@ -270,7 +270,7 @@ impl SessionLimits {
         let began_with = session.pre_session_tokens.unwrap_or(gauge.core_tokens);
         Self {
             guard: session_guard(agent, session.loss_guard),
-            is_over_budget: began_with > at_start,
+            is_over_budget: began_with > at_start && !session.asked_within_budget,
             larger_budget: at_start.max(current),
             smaller_budget: at_start.min(current),
             mode: session.mode,
