@@ -467,14 +467,18 @@ async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Va
 async fn open(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let rehearsal = arguments.flag("rehearsal")?;
     let wanted = arguments.is_set("rehearsal").then_some(rehearsal);
-    let mode = match arguments.text("mode")? {
-        None | Some("full") => Mode::Full,
-        Some("dedup_only") => Mode::DedupOnly,
-        Some(_) => return Err(Invalid::new("mode", "must be `full` or `dedup_only`").into()),
-    };
-    // An agent that restarted resumes its open session. One that states whether it is a rehearsal gets no other one.
+    let wrong = || Invalid::new("mode", "must be `full` or `dedup_only`");
+    let mode = arguments.text("mode")?;
+    let mode = mode.map(|name| Mode::from_name(name).ok_or_else(wrong));
+    let mode = mode.transpose()?;
+    // An agent that restarted resumes its open session. One that states a mode, or whether it is a rehearsal, gets no
+    // other one.
     let open = agent.take_up_own().await?;
-    let open = open.filter(|(session, _)| wanted.is_none_or(|wanted| wanted == session.rehearsal));
+    let open = open.filter(|(session, _)| {
+        wanted.is_none_or(|wanted| wanted == session.rehearsal)
+            && mode.is_none_or(|mode| mode == session.mode)
+    });
+    let mode = mode.unwrap_or_default();
     let (session, opened): (_, OpenedSession) = match open {
         Some(open) => open,
         None if rehearsal => agent.rehearse_own(mode).await?,

@@ -354,6 +354,20 @@ async fn spec_3_17_an_agent_that_requests_a_rehearsal_gets_no_other_session() {
 }
 
 #[tokio::test]
+async fn spec_3_2_an_agent_that_states_a_mode_gets_no_session_of_another_one() {
+    let client = connected(agent().await).await;
+    save_orders(&client, 8).await;
+    let opened = call(&client, "open_refinement", json!({})).await;
+    assert_eq!(opened["mode"], "full");
+    let refused = call(&client, "open_refinement", json!({"mode": "dedup_only"})).await;
+    assert_eq!(refused["code"], "session_open", "{refused}");
+    for mode in [json!("full"), Value::Null] {
+        let resumed = call(&client, "open_refinement", json!({"mode": mode})).await;
+        assert_eq!(resumed["id"], opened["id"]);
+    }
+}
+
+#[tokio::test]
 async fn spec_2_6_a_conversation_is_handed_over_once() {
     let agent = agent().await;
     let client = connected(agent.clone()).await;

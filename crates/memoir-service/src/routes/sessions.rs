@@ -39,7 +39,7 @@ pub(crate) struct NewSession {
     // A blank one is refused: the session would change something.
     #[serde(default)]
     rehearsal: Option<bool>,
-    /// Resumes the agent's own open session where there is one.
+    /// Resumes the agent's own open session where there is one, of the `mode` and `rehearsal` that are given.
     #[serde(default, deserialize_with = "memoir_app::optional")]
     resume: Option<bool>,
     /// A model for this one session instead of the agent's own. For `driver: model`.
@@ -76,8 +76,9 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
     }
     if new.resume == Some(true)
         && let Some((session, opened)) = own.take_up_own().await?
-        // A caller that requests a rehearsal must not get another session, nor the reverse.
+        // A caller that requests a rehearsal must not get another session, nor the reverse; nor one of another mode.
         && new.rehearsal.is_none_or(|rehearsal| rehearsal == session.rehearsal)
+        && new.mode.is_none_or(|mode| mode == session.mode)
     {
         return Ok(opened_session(StatusCode::OK, session.into(), opened));
     }

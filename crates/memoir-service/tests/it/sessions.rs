@@ -46,6 +46,19 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
 }
 
 #[tokio::test]
+async fn spec_3_2_a_session_of_another_mode_than_the_given_one_is_not_resumed() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent_with("wren", &["The kiln."]).await;
+    let opened = own.created(PATH, json!({"driver": "agent"})).await;
+    for (mode, status) in [(json!("dedup_only"), 409), (json!("full"), 200)] {
+        let resume = json!({"driver": "agent", "resume": true, "mode": mode});
+        let resumed = own.post(PATH, resume).await.expect(status);
+        let named = resumed.get("session_id").unwrap_or(&resumed["id"]);
+        assert_eq!(*named, opened["id"], "{resumed}");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_14_a_resumed_session_has_the_tools_of_a_guard_that_was_made_stricter() {
     let installation = Installation::open().await;
     let admin = installation.administrator().await;
