@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    agent::{Agent, Field, LossGuard},
+    agent::{Field, LossGuard},
     audit::{Action, Actor, ActorKind},
     draft::Decision,
     ledger::LedgerRoom,
@@ -369,7 +369,7 @@ impl Sessions<'_> {
             duplicate_match: rehearsed.duplicate_match,
             ..session.ok_or(Error::SessionLost(applied))?
         };
-        let opened = lifecycle::open(
+        let mut opened = lifecycle::open(
             begun.agent,
             session,
             AllMemories::new(loaded.memories.shared()),
@@ -383,14 +383,9 @@ impl Sessions<'_> {
             None,
             now,
         );
-        let session = opened.decision.sessions.first().cloned();
+        // Where the last ledger that a model read stopped (SPEC 3.7).
+        opened.decision.agent.ledger_position = ledger_position;
         let mut applying = Applying {
-            agent: Agent {
-                // Where the last ledger that a model read stopped (SPEC 3.7).
-                ledger_position,
-                ..opened.decision.agent.clone()
-            },
-            session: session.ok_or(Error::SessionLost(applied))?,
             system_prompt,
             memories: opened.memories,
             decision: opened.decision,
@@ -430,10 +425,9 @@ struct ApplyPlan {
 
 /// The agent during applying, edit by edit, before anything is written.
 struct Applying {
-    agent: Agent,
-    session: Session,
     system_prompt: Option<PrivateText>,
     memories: AllMemories,
+    /// All so far, with the agent and the session as they would be.
     decision: Decision,
     /// The new numbers of memories that the rehearsal made, by their numbers on the copy.
     renumbered: BTreeMap<Number, Number>,
@@ -474,9 +468,9 @@ impl Applying {
         now: Timestamp,
     ) -> Result<Option<Number>, NotAppliedReason> {
         let view = View {
-            agent: &self.agent,
+            agent: &self.decision.agent,
             system_prompt: self.system_prompt.as_ref(),
-            session: Some(&self.session),
+            session: self.decision.sessions.first(),
             memories: &self.memories,
         };
         let request = ToolRequest {
@@ -506,15 +500,9 @@ impl Applying {
     }
 
     fn take(&mut self, decision: Decision) {
-        self.agent = decision.agent.clone();
-        if let Some(session) = decision.sessions.first() {
-            self.session = session.clone();
-        }
         self.memories.follow(&decision.changes);
-        let earlier = std::mem::replace(
-            &mut self.decision,
-            Decision::of_sessions(self.agent.clone(), Vec::new()),
-        );
+        let none = Decision::of_sessions(decision.agent.clone(), Vec::new());
+        let earlier = std::mem::replace(&mut self.decision, none);
         self.decision = earlier.then(decision);
     }
 }
