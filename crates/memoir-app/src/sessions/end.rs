@@ -58,6 +58,15 @@ impl Sessions<'_> {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };
+        let query = AgentQuery::of_session(id);
+        let session = self.load(&query).await?.take_session(id)?;
+        let now = self.memoir.now();
+        let lease = session.lease.filter(|lease| lease.until > now);
+        // A clock that was set back is no idleness: the agent's time begins anew.
+        if session.driver == Driver::Agent && lease.is_some_and(|lease| !holds(lease, now)) {
+            self.renew_own(&session, now).await?;
+            return Ok(false);
+        }
         let close = |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 // A session without a lease is not dead: it waits for a worker.
@@ -76,7 +85,6 @@ impl Sessions<'_> {
             Ok((decision, is_closed))
         };
         // Not by `decide`, which calls this.
-        let query = AgentQuery::of_session(id);
         again(|| self.attempt(&query, |loaded, now| ready(close(loaded, now)))).await
     }
 

@@ -60,11 +60,13 @@ async fn spec_3_1_a_session_of_a_clock_far_ahead_silences_no_schedule() {
 }
 
 #[tokio::test]
-async fn spec_3_2_a_session_of_a_clock_far_ahead_is_closed() {
+async fn spec_3_2_a_session_of_a_clock_far_ahead_is_closed_half_an_hour_later() {
     let wren = TestAgent::new(&MEMORIES).await;
     wren.clock.put_forward(years(70));
     let (opened, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     wren.clock.put_back(years(70));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    wren.clock.advance(Duration::from_secs(31 * 60));
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
     let closed = wren.agent.views().session(opened.id).await.unwrap();
     assert_eq!(closed.end_reason, Some("idle"));

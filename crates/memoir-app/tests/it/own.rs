@@ -186,6 +186,28 @@ async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
 }
 
 #[tokio::test]
+async fn spec_3_16_a_clock_that_was_put_back_by_hours_is_no_idleness() {
+    for is_swept in [false, true] {
+        let wren = TestAgent::new(&MEMORIES).await;
+        let session = opened(&wren).await;
+        let closed = async || wren.memoir.close_lapsed_sessions().await.unwrap();
+        wren.clock.put_back(minutes(180));
+        if is_swept {
+            assert_eq!(closed().await, 0);
+        }
+        let deleted = call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
+        assert_eq!(deleted["type"], "deleted", "{deleted}");
+        // The half hour is counted by the present clock.
+        wren.clock.advance(minutes(29));
+        assert_eq!(closed().await, 0);
+        wren.clock.advance(minutes(2));
+        assert_eq!(closed().await, 1);
+        let ended = wren.agent.views().session(session).await.unwrap();
+        assert_ended(&ended, State::Abandoned, "idle");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_16_every_call_counts_as_a_sign_of_life() {
     for (tool, arguments) in [
         ("search_memories", json!({"query": "paper"})),
