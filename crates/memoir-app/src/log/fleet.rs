@@ -146,8 +146,7 @@ impl Memoir {
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     // A rehearsal's counts are of a copy: the agent's core size does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    // A session that waits, or whose agent is being asked for consent, has no initial core size.
-    match running.filter(|session| session.pre_session_tokens.is_some()) {
+    match running {
         Some(session) => session_gauge(agent, session),
         None => fresh_gauge(agent),
     }

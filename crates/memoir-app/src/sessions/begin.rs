@@ -40,27 +40,6 @@ pub struct RefineOptions {
 }
 
 impl RefineOptions {
-    /// A session of `agent` that `model` is to run: immediately by the lease holder, or from the queue.
-    pub(super) fn start(
-        &self,
-        id: SessionId,
-        trigger: Trigger,
-        agent: &Agent,
-        model: &ModelName,
-        lease: Option<Lease>,
-    ) -> Start {
-        Start {
-            id,
-            mode: self.mode_for(trigger, agent),
-            driver: Driver::Model,
-            trigger,
-            rehearsal: self.rehearsal,
-            model: Some(model.to_string()),
-            lease,
-            started_by: self.started_by.clone().unwrap_or_else(Actor::system),
-        }
-    }
-
     /// The tools of a session of `agent` that is begun for this reason.
     fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
         match trigger {
@@ -112,7 +91,16 @@ impl Sessions<'_> {
         let query = AgentQuery::of_memories(Selection::ActiveCore);
         let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
-            let start = options.start(id, trigger, &loaded.agent, model, lease);
+            let start = Start {
+                id,
+                mode: options.mode_for(trigger, &loaded.agent),
+                driver: Driver::Model,
+                trigger,
+                rehearsal: options.rehearsal,
+                model: Some(model.to_string()),
+                lease,
+                started_by: options.started_by.clone().unwrap_or_else(Actor::system),
+            };
             let nothing = nothing_to_refine(&loaded, possible_mode(start.mode, model));
             let running = loaded.running_session;
             let decision = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
@@ -263,7 +251,9 @@ impl Sessions<'_> {
             None => (loaded.agent, loaded.memories),
         };
         let memories = AllMemories::new(memories.shared());
-        let opened = lifecycle::resume(&agent, &session, &memories, room);
+        // From the oldest row on: the agent's position is the beginning of the next session's ledger, and this one's is
+        // not stored.
+        let opened = lifecycle::resume(&agent, &session, &memories, None, room);
         Ok((session, opened))
     }
 

@@ -281,12 +281,11 @@ pub fn resume(
     agent: &Agent,
     session: &Session,
     memories: &AllMemories,
+    position: Option<LedgerPosition>,
     room: LedgerRoom,
 ) -> OpenedSession {
-    // From the oldest row on: the agent's position is the beginning of the next session's ledger, and this one's is not
-    // stored.
     let limits = SessionLimits::of(agent, session);
-    let ledger = list(agent, &limits, memories, None, room);
+    let ledger = list(agent, &limits, memories, position, room);
     let gauge = session_gauge(agent, session);
     let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
     OpenedSession {
@@ -341,7 +340,7 @@ pub fn open(
     now: Timestamp,
 ) -> SessionOpening {
     session.state = State::Open;
-    let (mode, position) = (session.mode, agent.ledger_position);
+    let position = agent.ledger_position;
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let how = draft.agent().settings.effective_duplicate_match();
@@ -359,29 +358,22 @@ pub fn open(
     let mut session = draft.session().cloned().unwrap_or(session);
     session.pre_session_tokens = Some(draft.core_tokens());
     session.threshold = Some(settings.effective_refinement_threshold());
-    let gauge = session_gauge(draft.agent(), &session);
-    session.threshold = Some(gauge.threshold);
+    session.threshold = Some(session_gauge(draft.agent(), &session).threshold);
     session.core_token_budget = Some(settings.effective_core_token_budget());
     session.asked_within_budget = agreed.is_some_and(|agreed| agreed.over_budget() == 0);
     session.immutable_tags = Some(settings.effective_immutable_tags());
     let guard = session_guard(draft.agent(), session.loss_guard);
     session.loss_guard = Some(guard.max(settings.effective_loss_guard()));
     session.duplicate_match = session.rehearsal.then_some(how);
-    let limits = SessionLimits::of(draft.agent(), &session);
-    let ledger = list(draft.agent(), &limits, &memories, position, room);
-    draft.set_ledger_position(ledger.next_position);
-    let prompt = prompt::session(draft.agent(), &session, &limits, &gauge, &ledger);
+    let opened = OpenedSession {
+        duplicates_removed,
+        ..resume(draft.agent(), &session, &memories, position, room)
+    };
+    draft.set_ledger_position(opened.ledger.next_position);
     draft.put_session(session);
     SessionOpening {
         decision: draft.finish(),
-        opened: OpenedSession {
-            prompt,
-            mode,
-            guard: limits.guard,
-            ledger,
-            gauge,
-            duplicates_removed,
-        },
+        opened,
         memories,
     }
 }

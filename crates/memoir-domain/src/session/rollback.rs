@@ -17,8 +17,7 @@ use crate::{
     },
     memory::{Memory, NewMemory, Number, ReportKind, origin::ActorKind},
     session::{
-        EndReason, Session, State, Stats, breaker::Gauge, lifecycle::fresh_gauge, session_entry,
-        tools::session_gauge,
+        EndReason, Session, State, Stats, breaker::Gauge, session_entry, tools::session_gauge,
     },
     time::Timestamp,
 };
@@ -232,11 +231,7 @@ pub fn roll_back_running(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let gauge = match session.pre_session_tokens {
-        Some(_) => session_gauge(&agent, &session),
-        // It has no tools yet: nothing was measured, and nothing has changed since.
-        None => fresh_gauge(&agent),
-    };
+    let gauge = session_gauge(&agent, &session);
     let draft = Draft::for_session(agent, session, now);
     let reason = EndReason::RolledBackOnRequest;
     end_session(draft, history, memories, &gauge, reason, actor).decision

@@ -171,6 +171,7 @@ fn spec_3_5_a_session_that_is_resumed_states_what_is_left_of_it() {
         &world.agent,
         world.last_session(),
         &world.all(),
+        None,
         world.room(),
     );
     let status = resumed
@@ -207,7 +208,7 @@ fn spec_3_5_a_session_that_is_resumed_states_where_it_began_and_where_the_budget
     ] {
         world.set(Field::CoreTokenBudget, budget);
         let (session, all) = (world.last_session(), world.all());
-        let resumed = lifecycle::resume(&world.agent, session, &all, world.room());
+        let resumed = lifecycle::resume(&world.agent, session, &all, None, world.room());
         let text = resumed.prompt.text();
         let text = text.expose();
         for stated in [
@@ -244,7 +245,7 @@ fn spec_3_14_a_session_that_is_resumed_marks_the_tags_that_bind_it() {
     let mut world = World::session(&["@hum"]);
     world.set(Field::ImmutableTags, "[]");
     let session = world.last_session();
-    let resumed = lifecycle::resume(&world.agent, session, &world.all(), world.room());
+    let resumed = lifecycle::resume(&world.agent, session, &world.all(), None, world.room());
     let rows = ledger::parse_rows(resumed.ledger.text.expose());
     assert!(rows[1].immutable, "{:?}", rows[1]);
     assert_eq!(world.delete(2)["code"], "immutable");
@@ -306,7 +307,7 @@ fn spec_3_14_the_status_does_not_exclude_summaries_which_the_age_rule_does_not_h
     world.open(Mode::Full);
     let line = |world: &World| {
         let (session, all) = (world.last_session(), world.all());
-        let resumed = lifecycle::resume(&world.agent, session, &all, world.room());
+        let resumed = lifecycle::resume(&world.agent, session, &all, None, world.room());
         let status = resumed.prompt.user;
         let mut lines = status.expose().lines();
         let line = lines.find_map(|line| line.strip_prefix("- Age rule: no memory"));

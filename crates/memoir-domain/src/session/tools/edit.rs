@@ -228,12 +228,13 @@ pub(crate) fn session_guard(agent: &Agent, at_start: Option<LossGuard>) -> LossG
     current.max(at_start.unwrap_or(current))
 }
 
-/// The breaker's input in a running session.
+/// The breaker's input in a running session, or in one that would be opened now.
 pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
     let agents = agent.settings.effective_refinement_threshold();
     Gauge {
-        // Every open session has this size. At 0 the breaker never trips (SPEC 3.13).
-        pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
+        pre_session_tokens: session
+            .pre_session_tokens
+            .unwrap_or(agent.tally.core_tokens),
         core_tokens: agent.tally.core_tokens,
         removed_tokens: session.removed_tokens,
         // A stricter threshold applies immediately, a laxer one from the next session on (SPEC 2.7).
@@ -267,10 +268,9 @@ impl SessionLimits {
         let current = agent.settings.effective_core_token_budget();
         let at_start = session.core_token_budget.unwrap_or(current);
         let gauge = session_gauge(agent, session);
-        let began_with = session.pre_session_tokens.unwrap_or(gauge.core_tokens);
         Self {
             guard: session_guard(agent, session.loss_guard),
-            is_over_budget: began_with > at_start && !session.asked_within_budget,
+            is_over_budget: gauge.pre_session_tokens > at_start && !session.asked_within_budget,
             larger_budget: at_start.max(current),
             smaller_budget: at_start.min(current),
             mode: session.mode,
