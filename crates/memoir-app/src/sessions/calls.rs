@@ -17,7 +17,9 @@ use memoir_domain::{
     memory::{Memory, Number, by_number},
     rollback,
     session::{Driver, Session, State, Usage},
-    tools::{self, CallOutcome, RefusalCode, ToolCall, ToolRequest, ToolResult, Trip, View},
+    tools::{
+        self, CallOutcome, MemorySearch, RefusalCode, ToolCall, ToolRequest, ToolResult, Trip, View,
+    },
 };
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde_json::Value;
@@ -58,7 +60,7 @@ impl OwnAgent {
         arguments: Option<&Value>,
     ) -> Result<ToolResult> {
         let request = ToolRequest::read(tool, arguments);
-        let called = self.sessions().call(session, &request, None).await?;
+        let called = self.sessions().call(session, &request, None, None).await?;
         Ok(called.result)
     }
 }
@@ -66,14 +68,16 @@ impl OwnAgent {
 impl Sessions<'_> {
     /// As [`OwnAgent::call_tool`]. `usage`, the session's model usage so far, is written in the same commit, so that a
     /// crash cannot separate the session's end from its cost. `None` where the agent calls, and not the session's loop.
+    /// `context_tokens` is the model's own figure of its context.
     pub(crate) async fn call(
         self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
+        context_tokens: Option<u32>,
     ) -> Result<ToolOutcome> {
         let span = spans::tool_call(self.scope, id, request.tool);
-        let called = again(|| self.attempt_call(id, request, usage));
+        let called = again(|| self.attempt_call(id, request, usage, context_tokens));
         let called = called.instrument(span.clone()).await;
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
@@ -95,10 +99,12 @@ impl Sessions<'_> {
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
+        context_tokens: Option<u32>,
     ) -> Result<ToolOutcome> {
         let recent = self.memoir.state::<Recent>();
         let mut memories = recent.take_memories(self.scope, id, driver_of(usage));
-        let called = self.attempt_known(id, request, usage, &mut memories).await;
+        let called = self.attempt_known(id, request, usage, context_tokens, &mut memories);
+        let called = called.await;
         let is_over = called.as_ref().is_ok_and(|called| {
             called.result.refusal() == Some(RefusalCode::SessionOver)
                 || called.result.ends_session()
@@ -123,6 +129,7 @@ impl Sessions<'_> {
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
+        context_tokens: Option<u32>,
         memories: &mut Option<KnownMemories>,
     ) -> Result<ToolOutcome> {
         let now = self.memoir.now();
@@ -164,9 +171,9 @@ impl Sessions<'_> {
                 self.renew_own_lease(&state, now).await?;
                 Ok(unchanged(&state, result, before))
             }
-            CallOutcome::Search(call) => {
+            CallOutcome::Search(search) => {
                 self.renew_own_lease(&state, now).await?;
-                let result = Box::pin(self.search(&state, &call)).await?;
+                let result = Box::pin(self.search(&state, &search, context_tokens)).await?;
                 Ok(unchanged(&state, result, before))
             }
             CallOutcome::Commit(decision, result) => {
@@ -358,24 +365,22 @@ impl Sessions<'_> {
         }
     }
 
-    async fn search(self, state: &CallState, call: &ToolCall) -> Result<ToolResult> {
-        let ToolCall::Search {
-            query,
-            since,
-            until,
-        } = call
-        else {
-            return Err(Error::Inconsistent(
-                "a search was decided for another tool".to_owned(),
-            ));
-        };
+    async fn search(
+        self,
+        state: &CallState,
+        search: &MemorySearch,
+        context_tokens: Option<u32>,
+    ) -> Result<ToolResult> {
+        /// Four searches fit into the third of the context that the prompt leaves.
+        const CONTEXT_SHARE: u64 = 12;
         let loaded = self.load_memories(Selection::Searchable).await?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
             None => loaded.memories,
         };
         let memories = AllMemories::new(memories.shared());
-        Ok(tools::search(&memories, query.as_ref(), *since, *until))
+        let room = u64::from(self.context_of(context_tokens)) / CONTEXT_SHARE;
+        Ok(tools::search(&memories, search, room))
     }
 
     /// The tripping call and the whole rollback as one decision (SPEC 3.13). It is based on the same version of the

@@ -817,6 +817,35 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
 }
 
 #[tokio::test]
+async fn spec_3_8_a_search_leaves_room_in_the_models_context() {
+    let wren = outgrown(settings()).await;
+    let every = json!({"until": "2030-01-01"});
+    let turns = [
+        Turn::text("YES"),
+        Turn::call("search_memories", every),
+        complete(),
+    ];
+    let script = ModelScript::new(turns).with_context_tokens(SMALL_CONTEXT_TOKENS);
+    let script = Arc::new(script);
+    wren.model.set(script.clone());
+    let driven = wren.drive().await;
+    assert_eq!(driven.state, State::Completed);
+    let requests = script.requests();
+    let Some(ModelMessage::ToolResult { content, .. }) = requests[2].messages.last() else {
+        panic!("{:?}", requests[2].messages);
+    };
+    let found = content.expose();
+    assert!(
+        content.chars() < 4 * SMALL_CONTEXT_TOKENS as usize / 12,
+        "{found}"
+    );
+    assert!(
+        found.contains("Note 00") && found.contains("Left out: the last 40 of 41."),
+        "{found}"
+    );
+}
+
+#[tokio::test]
 async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     let wren = outgrown(InstallationSettings {
         context_tokens: SMALL_CONTEXT_TOKENS,

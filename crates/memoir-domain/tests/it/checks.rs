@@ -2,9 +2,11 @@
 
 use memoir_domain::{
     agent::Field,
+    memory::tokens,
     origin::Origin,
     session,
     tools::{
+        self, MemorySearch,
         RefusalCode::{
             self, AgeLimit, Constitutional, EditCap, Guard, Immutable, InvalidArgument, Mode,
             NotCore, NotFound, NotShorter, SessionOver, SummaryLimit, TooLong, UnknownTool,
@@ -328,6 +330,36 @@ fn spec_3_8_a_search_shows_the_first_and_counts_all() {
             .unwrap()
             .contains("Narrow the search")
     );
+}
+
+#[test]
+fn spec_3_8_a_search_has_a_room_in_which_the_first_is_shown_in_any_case() {
+    let texts: Vec<String> = (0..9)
+        .map(|n| format!("tea {n} {}", "leaf ".repeat(80)))
+        .collect();
+    let world = World::session(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let search = MemorySearch {
+        query: Some("tea".into()),
+        since: None,
+        until: None,
+    };
+    for (room, least, most) in [(0, 1, 1), (600, 2, 6), (u64::MAX, 9, 9)] {
+        let found = tools::search(&world.all(), &search, room);
+        let found = serde_json::to_value(found).unwrap();
+        let hits = found["results"].as_array().unwrap();
+        let sizes = hits.iter().map(|hit| tokens(&hit.to_string()));
+        assert!(hits.len() == 1 || sizes.sum::<u64>() <= room);
+        assert!((least..=most).contains(&hits.len()), "{}", hits.len());
+        assert_eq!(
+            (&found["count"], &hits[0]["number"]),
+            (&json!(9), &json!(2))
+        );
+        let left_out = format!("Left out: the last {} of 9.", 9 - hits.len());
+        match found["note"].as_str() {
+            Some(note) => assert!(note.starts_with(&left_out), "{note}"),
+            None => assert_eq!(hits.len(), 9),
+        }
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ use memoir_domain::{
     shred,
     summary::{LogPast, LogSummary},
     text::Digester,
-    tools::{self, CallOutcome, ToolCall, ToolRequest, View},
+    tools::{self, CallOutcome, ToolRequest, View},
 };
 use serde_json::{Value, json};
 
@@ -462,12 +462,7 @@ impl World {
         );
         let result = match outcome {
             CallOutcome::Answer(result) => result,
-            CallOutcome::Search(ToolCall::Search {
-                query,
-                since,
-                until,
-            }) => tools::search(&self.all(), query.as_ref(), since, until),
-            CallOutcome::Search(_) => unreachable!("only searches search"),
+            CallOutcome::Search(search) => tools::search(&self.all(), &search, u64::MAX),
             CallOutcome::Commit(decision, result) => {
                 self.apply(*decision);
                 result

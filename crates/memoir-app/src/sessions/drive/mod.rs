@@ -283,13 +283,11 @@ impl<'a> Drive<'a> {
             Arguments::Malformed(_) => None,
         };
         let request = ToolRequest::read(&call.name, arguments);
-        let called = self
-            .hold
-            .agent
-            // No lease check is needed: closing the session increases the agent's version, which fences the commit.
-            .sessions()
-            .call(self.hold.id, &request, Some(self.machine.usage))
-            .await?;
+        let (sessions, usage) = (self.hold.agent.sessions(), self.machine.usage);
+        let context = self.model.context_tokens();
+        // No lease check is needed: closing the session increases the agent's version, which fences the commit.
+        let called = sessions.call(self.hold.id, &request, Some(usage), context);
+        let called = called.await?;
         observer(&Progress::called(&request, &called));
         let ToolOutcome { result, .. } = called;
         if result.refusal() == Some(RefusalCode::SessionOver) {

@@ -25,11 +25,7 @@ pub const MEMBERS_LIMIT: usize = 10;
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the arguments are named as on the wire")]
 pub enum ToolCall {
-    Search {
-        query: Option<PrivateText>,
-        since: Option<Timestamp>,
-        until: Option<Timestamp>,
-    },
+    Search(MemorySearch),
     Consolidate {
         numbers: Vec<Number>,
         content: PrivateText,
@@ -48,6 +44,15 @@ pub enum ToolCall {
     Complete {
         summary: PrivateText,
     },
+}
+
+/// What a search takes: at least one of these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the arguments are named as on the wire")]
+pub struct MemorySearch {
+    pub query: Option<PrivateText>,
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
 }
 
 impl ToolCall {
@@ -127,11 +132,11 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
                 ));
             }
             Invalid::check_range(since, until)?;
-            ToolCall::Search {
+            ToolCall::Search(MemorySearch {
                 query,
                 since,
                 until,
-            }
+            })
         }
         Tool::Consolidate => ToolCall::Consolidate {
             numbers: get("ids").members(2)?,

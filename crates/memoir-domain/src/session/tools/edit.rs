@@ -27,7 +27,9 @@ use crate::{
         EDIT_CAP, EndReason, Session, State,
         breaker::Gauge,
         rollback, session_entry,
-        tools::{AfterEdit, Refusal, TextLimit, Tool, ToolCall, ToolRequest, ToolResult},
+        tools::{
+            AfterEdit, MemorySearch, Refusal, TextLimit, Tool, ToolCall, ToolRequest, ToolResult,
+        },
     },
     text::{fold, private::PrivateText},
     time::Timestamp,
@@ -52,7 +54,7 @@ pub enum CallOutcome {
     /// It changes nothing.
     Answer(ToolResult),
     /// It is a search over all core and archival memories.
-    Search(ToolCall),
+    Search(MemorySearch),
     /// It is to be written, and the result given once it is.
     Commit(Box<Decision>, ToolResult),
     /// It trips the breaker: the session is to be rolled back in the same transaction.
@@ -81,7 +83,7 @@ fn attempt(
     admit(session, request.tool)?;
     let call = request.call.as_ref().map_err(Clone::clone)?;
     let edit = match call {
-        ToolCall::Search { .. } => return Ok(CallOutcome::Search(call.clone())),
+        ToolCall::Search(search) => return Ok(CallOutcome::Search(search.clone())),
         ToolCall::Complete { summary } => return Ok(complete(view, session, summary, actor, now)),
         ToolCall::Protect { number } => return protect(view, session, *number, actor, now),
         ToolCall::Consolidate { content, .. } => Edit::Consolidate { content },

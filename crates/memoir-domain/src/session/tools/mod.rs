@@ -10,8 +10,8 @@ mod search;
 use serde_json::{Value, json};
 
 pub use call::{
-    MEMBERS_LIMIT, ToolCall, ToolRequest, read_arguments, read_count, read_list, read_number,
-    read_numbers, read_words,
+    MEMBERS_LIMIT, MemorySearch, ToolCall, ToolRequest, read_arguments, read_count, read_list,
+    read_number, read_numbers, read_words,
 };
 pub(crate) use edit::session_guard;
 pub use edit::{CallOutcome, SessionLimits, Trip, View, decide, session_gauge};
