@@ -324,6 +324,20 @@ fn spec_3_14_the_status_does_not_exclude_summaries_which_the_age_rule_does_not_h
 }
 
 #[test]
+fn spec_3_5_the_status_states_the_limit_on_protecting_where_little_of_it_is_left() {
+    for (tokens, is_stated) in [(249, false), (251, true), (500, true)] {
+        let vow = format!("!{}", padding(tokens));
+        let mut world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]);
+        world = world.saving(&[&vow, "tea"]);
+        let text = world.open(Mode::Full).prompt.user;
+        let stated = format!("of which constitutional: 1 ({tokens} of at most 500 tokens)\n");
+        assert_eq!(text.expose().contains(&stated), is_stated, "{tokens}");
+        let refused = world.call("protect_memory", serde_json::json!({"id": 2}))["code"].clone();
+        assert_eq!(refused == "constitutional", tokens == 500, "{refused}");
+    }
+}
+
+#[test]
 fn spec_3_14_a_memory_that_must_stay_because_a_free_copy_is_gone_is_marked() {
     let texts = ["a", "A", "c", "d", "e", "f", "g", "h"].map(|letter| letter.repeat(40));
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

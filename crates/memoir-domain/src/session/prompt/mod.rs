@@ -190,9 +190,15 @@ fn status(
     ledger: &Ledger,
 ) -> String {
     let tally = agent.tally;
+    let most = limits.most_of_constitutional();
+    // Only a protect is bound by it: it is stated where little of it is left.
+    let protected = match tally.constitutional_tokens {
+        now if now.saturating_mul(2) > most => format!(" ({now} of at most {most} tokens)"),
+        _ => String::new(),
+    };
     let mut lines = vec![
         format!(
-            "- Core memories: {}, of which constitutional: {}",
+            "- Core memories: {}, of which constitutional: {}{protected}",
             tally.core_count, tally.constitutional_count
         ),
         format!("- Core size: {} tokens", tally.core_tokens),

@@ -303,6 +303,11 @@ impl SessionLimits {
         self.smaller_budget / 3
     }
 
+    /// The most tokens that all constitutional memories together may take after a protect.
+    pub fn most_of_constitutional(&self) -> u64 {
+        self.smaller_budget / 2
+    }
+
     /// The tokens that can still leave before the breaker trips or the floor is reached.
     pub fn removable_tokens(&self, gauge: &Gauge) -> u64 {
         let by_breaker = gauge.removable_tokens();
@@ -944,7 +949,7 @@ fn protect(
             origin: memory.origin(),
         });
     }
-    let most = SessionLimits::of(view.agent, session).smaller_budget / 2;
+    let most = SessionLimits::of(view.agent, session).most_of_constitutional();
     let tokens = view.agent.tally.constitutional_tokens + memory.tokens();
     if tokens > most {
         return Err(Refusal::ConstitutionalShare {
