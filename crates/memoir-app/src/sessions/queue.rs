@@ -18,7 +18,7 @@ use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, WaitingSession};
 
 use super::{
-    OpenedSession, RefineOptions,
+    RefineOptions,
     begin::{as_it_stands, running},
     drive::{Drive, Hold, Observer, Progress},
     turns::Turns,
@@ -150,8 +150,11 @@ impl LeasedSession {
         let drive = Drive::new(hold, model.clone());
         let opened = match self.state {
             State::Open => {
-                let opened = agent.sessions().reopen(hold.id, model.context_tokens());
-                Some(opened.await?)
+                let loaded = agent.load(&as_it_stands(hold.id)).await?;
+                let context = model.context_tokens();
+                let (session, opened) = agent.sessions().resume(loaded, hold.id, context)?;
+                running(session)?;
+                Some(opened)
             }
             _ => None,
         };
@@ -192,12 +195,5 @@ impl Sessions<'_> {
         }
         let queued = self.begin(None, options, &model).await?;
         Ok(SessionFacts::new(&self.name, &queued))
-    }
-
-    async fn reopen(self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
-        let loaded = self.load(&as_it_stands(id)).await?;
-        let (session, opened) = self.resume(loaded, id, context_tokens)?;
-        running(session)?;
-        Ok(opened)
     }
 }

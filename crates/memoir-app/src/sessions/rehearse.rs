@@ -236,8 +236,6 @@ impl Sessions<'_> {
             return Ok(None);
         };
         let changes = rehearsal.change_facts(&loaded.memories);
-        let applied_by = rehearsal.applied_by;
-        let edits = rehearsal.edits.len();
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, self.memoir.now());
         let (outcome, not_applied) = match planned.await {
             Ok(plan) => {
@@ -256,9 +254,9 @@ impl Sessions<'_> {
         };
         Ok(Some(RehearsalFacts {
             changes,
-            applied_by,
+            applied_by: rehearsal.applied_by,
             newest_seq,
-            edits,
+            edits: rehearsal.edits.len(),
             not_applied,
             outcome,
         }))
@@ -280,13 +278,12 @@ impl Sessions<'_> {
         let plan = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, now);
         let plan = plan.await?;
         let mut decision = plan.decision;
-        let is_applied = |session: &&Session| session.id == plan.session;
-        let session = decision.sessions.iter().find(is_applied).cloned();
+        let session = decision.sessions.first().cloned();
         let session = session.ok_or_else(no_session)?;
         // The row of the rehearsed session is written as well, because it names the session that applied it.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
-            applied_by: Some(plan.session),
+            applied_by: Some(session.id),
             ..rehearsal
         };
         let writing = Writing::rehearsed(decision, id, applied_rehearsal);
@@ -339,7 +336,7 @@ impl Sessions<'_> {
         rehearsal: &Rehearsal,
         actor: &Actor,
         now: Timestamp,
-    ) -> Result<ApplyPlan> {
+    ) -> Result<Applying> {
         check_applicable(rehearsed, rehearsal)?;
         self.check_guesses(rehearsed.id, rehearsal, actor).await?;
         let applied = self.memoir.ids().draw(SessionId::from_bytes)?;
@@ -409,18 +406,8 @@ impl Sessions<'_> {
         applying
             .decide(ToolCall::Complete { summary }, actor, now)
             .map_err(|code| not_applicable(rehearsed.id, &format!("its end is refused: {code}")))?;
-        Ok(ApplyPlan {
-            session: applied,
-            decision: applying.decision,
-            not_applied: applying.not_applied,
-        })
+        Ok(applying)
     }
-}
-
-struct ApplyPlan {
-    session: SessionId,
-    decision: Decision,
-    not_applied: Vec<NotApplied>,
 }
 
 /// The agent during applying, edit by edit, before anything is written.
