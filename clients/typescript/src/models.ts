@@ -387,6 +387,8 @@ export interface Session {
   readonly summaries: number;
   /** Calls of its tools that were refused. */
   readonly refused_calls: number;
+  /** How many edits of a completed rehearsal can be applied now; only where one session is requested. */
+  readonly edits_holding?: number | null;
   readonly end_reason: string | null;
   /** Why its model gave no usable response, where it failed. */
   readonly failure:

@@ -251,6 +251,7 @@ fn of_session(
         summaries: _,
         loss_guard: _,
         refused_calls: _,
+        edits_holding: _,
         end_reason: _,
         failure: _,
         started_at: _,

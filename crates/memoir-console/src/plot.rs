@@ -297,6 +297,7 @@ mod tests {
             summaries: 0,
             loss_guard: None,
             refused_calls: 0,
+            edits_holding: None,
             end_reason: None,
             failure: None,
             started_at: at(0),

@@ -415,6 +415,8 @@ class Session(Shown):
         archived: memories that it moved to the archive.
         archived_under_summaries: of these, those that came under a summary.
         summaries: summaries that it wrote.
+        edits_holding: how many edits of a completed rehearsal can be applied now; None in lists,
+            once it was applied, and of any other session.
         failure: why its model gave no usable response, where it failed, such as `key_refused`;
             None otherwise.
         summary: the agent's report.
@@ -439,6 +441,7 @@ class Session(Shown):
     archived_under_summaries: int
     summaries: int
     refused_calls: int
+    edits_holding: int | None = None
     end_reason: str | None = None
     failure: str | None = None
     summary: str | None = private(default=None)

@@ -131,11 +131,19 @@ pub struct RehearsalFacts {
     /// The place of the agent's newest record, which dates the preview.
     pub newest_seq: u64,
     /// The number of its edits.
-    pub edits: usize,
+    pub edits: u64,
     /// Those that could not be applied now, in their order; empty where the whole cannot be applied.
     pub not_applied: Vec<NotApplied>,
     /// The core size after it; or why it cannot be applied now.
     pub outcome: Result<AppliedCoreSize>,
+}
+
+impl RehearsalFacts {
+    /// How many of its edits can be applied now.
+    pub fn edits_holding(&self) -> u64 {
+        let held = self.edits.saturating_sub(self.not_applied.len() as u64);
+        self.outcome.as_ref().map_or(0, |_| held)
+    }
 }
 
 /// The core size before and after applying a rehearsal, in tokens.
@@ -256,7 +264,7 @@ impl Sessions<'_> {
             changes,
             applied_by: rehearsal.applied_by,
             newest_seq,
-            edits: rehearsal.edits.len(),
+            edits: rehearsal.edits.len() as u64,
             not_applied,
             outcome,
         }))

@@ -73,6 +73,9 @@ view! {
     pub loss_guard: Option<LossGuard> = session.loss_guard,
     /// Calls of its tools that were refused.
     pub refused_calls: u32 = session.refused_calls,
+    /// How many edits of a completed rehearsal can be applied now; where one session is requested, until it is applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edits_holding: Option<u64> = None,
     /// Why it ended, as a code.
     #[schema(required, value_type = Option<schemas::EndReason>)]
     pub end_reason: Option<&'static str> = session.end_reason.map(EndReason::as_str),
@@ -236,7 +239,7 @@ impl AgentLens<'_> {
     pub async fn session(&self, id: SessionId) -> Result<ShownSession> {
         let covers = |scope: AccessScope| scope.shows_session(Some(id));
         let query = &AgentQuery::of_session(id);
-        self.look(query, covers, |mut look| async move {
+        let look = self.look(query, covers, |mut look| async move {
             let agent = look.agent;
             if look.access_level == AccessLevel::NoWords {
                 return Ok(agent.views().session(id).await?.into());
@@ -246,8 +249,18 @@ impl AgentLens<'_> {
             let session = agent.memoir.state::<Unwritten>().added_to(session);
             let rehearsal = rehearsal.as_ref();
             Ok(ShownSession::with_words(&agent.name, session, rehearsal))
-        })
-        .await
+        });
+        let mut session: ShownSession = look.await?;
+        if session.rehearsal && session.state == State::Completed {
+            let actor = match &self.viewer {
+                Viewer::Agent => self.agent.as_actor(),
+                Viewer::Administrator(who) => who.actor.clone(),
+            };
+            let facts = Box::pin(self.agent.sessions().rehearsal_facts(id, &actor)).await?;
+            let facts = facts.filter(|facts| facts.applied_by.is_none());
+            session.facts.edits_holding = facts.map(|facts| facts.edits_holding());
+        }
+        Ok(session)
     }
 
     /// One page of sessions, newest first: those begun before that one.

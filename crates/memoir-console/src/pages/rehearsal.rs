@@ -64,14 +64,13 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
 
 /// How many of its edits apply now, and which do not.
 fn holding(rehearsal: &RehearsalFacts) -> Markup {
-    let edits = rehearsal.edits as u64;
     // Where it cannot be applied at all, the reason is shown instead.
-    if edits == 0 || rehearsal.outcome.is_err() && rehearsal.not_applied.is_empty() {
+    if rehearsal.edits == 0 || rehearsal.outcome.is_err() {
         return html! {};
     }
-    let holding = edits.saturating_sub(rehearsal.not_applied.len() as u64);
     html! {
-        p { (words::number(holding)) " of " (words::counted(edits, "edit", "edits")) " can still be applied." }
+        p { (words::number(rehearsal.edits_holding())) " of "
+            (words::counted(rehearsal.edits, "edit", "edits")) " can still be applied." }
         @if !rehearsal.not_applied.is_empty() {
             p { "These cannot be applied and would be left out:" }
             ul { @for edit in &rehearsal.not_applied { li { (not_holding(edit)) } } }

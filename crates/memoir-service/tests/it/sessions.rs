@@ -145,9 +145,16 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
     assert!(ended["changes"][0].is_object(), "{ended}");
     let blind = admin.get(&format!("/v1/sessions/{id}")).await;
     assert!(blind.expect(200).get("changes").is_none() && !blind.text.contains("kiln"));
+    // How many edits hold now is a number, and each reader's.
+    assert_eq!(ended["edits_holding"], ended["edits"], "{ended}");
+    assert_eq!(blind.json()["edits_holding"], ended["edits"]);
+    let listed = own.shown(PATH).await;
+    assert!(items(&listed)[0]["edits_holding"].is_null(), "{listed}");
     let apply = format!("/v1/sessions/{id}/apply");
     let applied = own.acted(&apply).await;
     applied.has(json!({"state": "completed", "rehearsal": false}));
+    let path = format!("/v1/sessions/{id}");
+    assert!(own.shown(&path).await["edits_holding"].is_null());
     own.act(&apply).await.refused(409, "not_applicable");
 }
 
@@ -182,8 +189,14 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
     assert_eq!(change["after"]["kind"], "archival");
     let blind = admin.get(&path).await;
     assert!(blind.expect(200)["changes"].is_null() && !blind.text.contains("kiln"));
+    assert!(shown["edits_holding"].is_null(), "it runs");
     let done = own.complete(id, "The kiln is said once.").await;
     assert_eq!(done["type"], "refinement_complete");
+    assert_eq!(own.shown(&path).await["edits_holding"], 1);
+    let protection = "/v1/agents/wren/memories/2/protection";
+    admin.put(protection, &Value::Null).await.expect(200);
+    assert_eq!(own.shown(&path).await["edits_holding"], 0);
+    admin.delete(protection).await.expect(200);
     let memories = "/v1/agents/wren/memories?kind=core";
     assert_eq!(items(&own.shown(memories).await).len(), 3);
     let apply = format!("{path}/apply");

@@ -174,13 +174,11 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
 
 /// `; 3 of its 4 edits can still be applied (delete_memory #5: age_limit)`
 pub(crate) fn held(facts: &RehearsalFacts) -> String {
-    let edits = facts.edits as u64;
-    let held = edits - facts.not_applied.len() as u64;
     if let Err(problem) = &facts.outcome {
         return format!("; it cannot be applied now: {problem}");
     }
     if facts.not_applied.is_empty() {
-        return match edits {
+        return match facts.edits {
             1 => "; its edit can still be applied".to_owned(),
             edits => format!("; all {edits} of its edits can still be applied"),
         };
@@ -189,8 +187,8 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
     let left = left.map(|edit| format!("{} {}: {}", edit.tool, numbers(&edit.numbers), edit.code));
     format!(
         "; {} of its {} edits can still be applied ({})",
-        thousands(held),
-        thousands(edits),
+        thousands(facts.edits_holding()),
+        thousands(facts.edits),
         joined(left, ", ")
     )
 }
