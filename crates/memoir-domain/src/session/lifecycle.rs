@@ -275,8 +275,8 @@ pub fn release(session: Session, holder: u64) -> Option<Session> {
     })
 }
 
-/// The prompt of an open session for the process or agent that resumes it, with present memories, present measures and
-/// the remaining edits.
+/// An open session as the process or agent that resumes it reads it: with present memories and measures, and the
+/// remaining edits. Its ledger begins at `position`, or at the oldest row.
 pub fn resume(
     agent: &Agent,
     session: &Session,
