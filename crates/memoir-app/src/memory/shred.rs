@@ -6,7 +6,7 @@ use memoir_domain::{
     audit::{Actor, Record},
     draft::Decision,
     memories::AllMemories,
-    memory::{Memory, Number, parse_text},
+    memory::{Number, parse_text},
     session::Session,
     shred::{self, ShredTargets},
 };
@@ -193,7 +193,7 @@ impl Memories<'_> {
         let key = Some(loaded.base.key());
         let history = codec::records(key, rows)?;
         let all = AllMemories::new(loaded.memories.shared());
-        let rest = rest_on(memory, &all, &history, wish.derived).into_iter();
+        let rest = rest_on(number, &all, &history, wish.derived).into_iter();
         let (derived, summaries): (Vec<_>, Vec<_>) = rest.partition(|_| wish.derived);
         // Rehearsals keep copies of memories in their sessions' rows; these texts are removed too.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
@@ -263,24 +263,17 @@ impl Memories<'_> {
 /// The copies of a memory and the summaries that were ever written over its text, where they still have their text, by
 /// number; on request with the reports of the sessions that edited it or one of them.
 fn rest_on(
-    memory: &Memory,
+    number: Number,
     all: &AllMemories,
     history: &[Record],
     with_reports: bool,
 ) -> Vec<Number> {
-    let mut derived = shred::derived_from(memory.number, history);
-    // The summary of an import, which no session wrote here.
-    let imported = memory
-        .under()
-        .filter(|under| all.get(*under).is_some_and(|memory| memory.is_summary));
-    derived.summaries.extend(imported);
+    let mut derived = shred::derived_from(number, history);
     if with_reports {
         derived.summaries.append(&mut derived.reports);
     }
     // Shredded ones have no text.
-    let has_text = |other: &Number| {
-        let found = all.get(*other);
-        *other != memory.number && found.is_some_and(|found| found.shredded_at.is_none())
-    };
-    derived.summaries.into_iter().filter(has_text).collect()
+    let found = derived.summaries.iter().filter_map(|one| all.get(*one));
+    let found = found.filter(|memory| memory.shredded_at.is_none());
+    found.map(|memory| memory.number).collect()
 }

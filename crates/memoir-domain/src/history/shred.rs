@@ -150,6 +150,7 @@ pub fn derived_from(number: Number, records: &[Record]) -> Derived {
     };
     let joinings: Vec<&Record> = records.iter().filter(is_joining).collect();
     let mut over = with_copies(number, &joinings);
+    over.extend(imported_summaries(&over, records));
     let mut derived = Derived {
         summaries: over.clone(),
         ..Derived::default()
@@ -177,6 +178,21 @@ pub fn derived_from(number: Number, records: &[Record]) -> Derived {
     }
     derived.summaries.remove(&number);
     derived
+}
+
+/// The summaries that came with an import over one of these texts, which no session wrote here. Since then the text may
+/// have been promoted, and the summary rewritten or discarded.
+fn imported_summaries(over: &BTreeSet<Number>, records: &[Record]) -> BTreeSet<Number> {
+    let changes = records.iter().flat_map(|record| &record.body.changes);
+    let created = changes.filter(|change| change.before().is_none());
+    let (summaries, others): (Vec<&Memory>, Vec<&Memory>) = created
+        .map(Change::earliest)
+        .partition(|memory| memory.is_summary);
+    let sources = others.into_iter();
+    let sources = sources.filter(|memory| over.contains(&memory.number));
+    let above: BTreeSet<Number> = sources.filter_map(Memory::under).collect();
+    let summaries = summaries.into_iter().map(|summary| summary.number);
+    summaries.filter(|number| above.contains(number)).collect()
 }
 
 /// A memory, and the copies that cleanups joined with it. A cleanup discards a copy with its text, and an undo or a

@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Action, Change},
     manage::ChangeRefusal,
     mark::TextMark,
-    memory::{Kind, NewMemory, Number},
+    memory::{Archived, ArchivedBy, Kind, NewMemory, Number},
     rollback::plan_undo,
     session::Mode,
     shred::{Derived, ShredTargets, check_wish, derived_from, shred},
@@ -104,6 +104,39 @@ fn spec_4_4_summaries_and_reports_that_were_ever_written_over_a_text_are_named()
         }
     );
     assert_eq!(derived(1), Derived::default());
+}
+
+#[test]
+fn spec_4_4_a_summary_that_came_with_an_import_is_named_after_what_became_of_it() {
+    let mut world = World::over(&["warm wool"]);
+    let summary = Number(5);
+    for content in ["tea at dawn", "ink"] {
+        let archived = Archived {
+            under: Some(summary),
+            at: world.now,
+            by: ArchivedBy::Saved,
+        };
+        world.save(NewMemory {
+            kind: Kind::Archival,
+            archived: Some(archived),
+            ..core(content, "2026-01-01", &[])
+        });
+    }
+    let imported = world.save(NewMemory {
+        is_summary: true,
+        ..core("tea, ink", "2026-01-01", &[])
+    });
+    assert_eq!(imported, summary);
+    let named = |world: &World, number: u64| derived_from(Number(number), &world.log).summaries;
+    // Its source is under no memory any more, and its words still rest on it.
+    world.promote(3).unwrap();
+    assert_eq!(named(&world, 3), BTreeSet::from([summary]));
+    // Written anew, it is discarded with its words.
+    let renewed = world.summarise(&[5, 2], "wool");
+    assert!(!world.memory(5).is_active());
+    let both = BTreeSet::from([summary, Number(renewed)]);
+    assert_eq!((named(&world, 3), named(&world, 4)), (both.clone(), both));
+    assert_eq!(named(&world, 2), BTreeSet::from([Number(renewed)]));
 }
 
 #[test]
