@@ -377,17 +377,12 @@ impl Memories<'_> {
         };
         let mut replacing = self.replacing_for(&savings, &loaded.memories).await?;
         let (decision, saved) = manage::save(loaded.agent, savings, &mut replacing, actor, now);
-        let changes = decision.changes.iter();
-        let created: HashMap<Number, Memory> = changes
-            .filter(|change| change.before().is_none())
-            .map(|change| (change.number(), change.after()))
-            .collect();
         let links = ArchiveLinks::among(replacing.memories.iter());
         let refinement_due = self.memoir.refinement_due(&decision.agent);
         let mut answers = Vec::with_capacity(saved.len());
         for ((one, same_as), input) in saved.into_iter().zip(same).zip(inputs) {
-            // Each memory that was saved was created by the decision.
-            let memory = created.get(&one.number).cloned();
+            // As the whole batch leaves it: a later one of it may have replaced this one.
+            let memory = replacing.memories.get(one.number).cloned();
             let memory = memory.ok_or(Error::NoMemory(one.number))?;
             let asked = !input.replaces.is_empty();
             answers.push(Saved {

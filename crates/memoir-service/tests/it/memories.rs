@@ -391,6 +391,15 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
     saved["memories"][1].has(json!({"not_replaced": [{"number": 3, "reason": "not_core"}]}));
     let archival = own.shown(&at("?kind=archival")).await;
     assert_eq!(numbers(&archival), [1, 3]);
+    // The response shows each as the whole batch leaves it.
+    let batch = json!({"memories": [
+        {"content": "Ann sings."},
+        {"content": "Ann sings in a choir.", "replaces": [9]},
+    ]});
+    let saved = own.created(&at("/batch"), batch).await;
+    saved["memories"][0].has(json!({"number": 9, "kind": "archival", "under": 10}));
+    assert!(saved["memories"][0]["archived_at"].is_string(), "{saved}");
+    saved["memories"][1].has(json!({"number": 10, "replaced": [9], "sources": [9]}));
     let below = admin.shown(&at("?under=4")).await;
     assert_eq!(numbers(&below), [1]);
     // Discarding does not bring back what was replaced, and lists it.
