@@ -212,6 +212,37 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
     installation.with_token(&token, shred).ok(shred);
 }
 
+/// SPEC 2.4, 3.12: only the owner edits pages. In a closed installation an import is an administrator's, whose texts
+/// replace none of the agent's.
+#[test]
+fn spec_2_4_a_page_replaces_no_memory_of_a_closed_installation() {
+    let (installation, token) = installation();
+    let folder = installation.path("pages");
+    let name = folder.to_str().unwrap();
+    installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
+    close(&installation);
+    let pages = std::fs::read_dir(folder.join("core")).unwrap();
+    let page = pages.map(|page| page.unwrap().path()).next().unwrap();
+    let text = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(&page, text.replace(WORD, "Gesang")).unwrap();
+    let export = || installation.with_token(&token, "export wren").ok("export");
+    let before = export();
+    let apply = ["import", "wren", name, "--apply"];
+    let refused = installation.with_token(&token, &apply);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    refused.reports("this installation is closed: a page replaces no memory");
+    refused.reports("memoir remember --replaces");
+    refused.reports("memoir installation open");
+    assert_eq!(export(), before);
+    // A new page is an import as any other.
+    std::fs::write(&page, text).unwrap();
+    let new = "---\ntags: [boats]\n---\nThe mast came.";
+    std::fs::write(folder.join("core/new.md"), new).unwrap();
+    let applied = installation.with_token(&token, &apply);
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    assert_ne!(export(), before);
+}
+
 #[test]
 fn spec_5_5_a_token_that_ends_makes_none_that_ends_later() {
     let (installation, token) = installation();

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 use memoir_app::{AgentHandle, MemoryInput, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
+    audit::{Actor, ActorKind},
     memory::{CONTENT_LIMIT, Kind, Number},
 };
 use memoir_import::{
@@ -131,7 +132,7 @@ pub(super) async fn run(
     }
     let record = if is_applied {
         let inputs = edits.iter().map(|edit| (edit.number(), edit.input()));
-        let author = installation.author();
+        let author = author(installation, &edits)?;
         agent
             .memories()
             .take_edits(inputs.collect(), &author)
@@ -169,6 +170,18 @@ pub(super) async fn run(
         (_, None) => format!("{changes}; `--apply` imports them\n"),
     })?;
     Ok(Ending::Done)
+}
+
+/// The author of the edits. That of a closed installation is an administrator, who edits no memory (SPEC 2.4, 3.12).
+fn author(installation: &Installation, edits: &[PageEdit<'_>]) -> Result<Actor, Failure> {
+    let author = installation.author();
+    if author.kind == ActorKind::Owner || edits.iter().all(|edit| edit.before.is_none()) {
+        return Ok(author);
+    }
+    let token = "with the agent's token, use `memoir remember --replaces`";
+    let is_configured = installation.is_configured_closed;
+    let failure = Failure::closed("a page replaces no memory", is_configured, token);
+    Err(failure)
 }
 
 /// Prints notes on the pages of `gone` memories, on those that are no memories, and on those whose date is not used.
