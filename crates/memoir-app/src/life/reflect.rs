@@ -1,7 +1,5 @@
 //! Reflection: the agent's model names journal entries that become core memories (SPEC 2.5).
 
-use std::collections::BTreeSet;
-
 use memoir_domain::{
     audit::Action,
     context,
@@ -187,25 +185,15 @@ impl Life<'_> {
                 true => self.memories().replacing(&loaded.memories).await?,
                 false => without_replacing(&loaded.memories),
             };
-            let decision = reflection::promote(loaded.agent, promotions, &mut replacing, seen, now);
-            let of = |action: Action| {
-                let records = decision.records.iter();
-                let records = records.filter(move |record| record.action == action);
-                records.filter_map(|record| record.memory)
-            };
-            let replaced: Vec<Number> = of(Action::MemoryReplaced).collect();
-            let promoted: Vec<Number> = of(Action::MemoryPromoted).collect();
-            let named = promotions.iter();
-            let named = named.filter(|(number, _)| promoted.contains(number));
-            // A number that is named twice for an entry counts once.
-            let named: usize = named
-                .map(|(_, replaces)| replaces.iter().collect::<BTreeSet<_>>().len())
-                .sum();
+            let (agent, replacing) = (loaded.agent, &mut replacing);
+            let (decision, done) = reflection::promote(agent, promotions, replacing, seen, now);
+            let records = decision.records.iter();
+            let promoted = records.filter(|record| record.action == Action::MemoryPromoted);
             let reflected = Reflected {
                 considered: seen.entries,
-                not_replaced: named.saturating_sub(replaced.len()) as u64,
-                replaced,
-                promoted,
+                promoted: promoted.filter_map(|record| record.memory).collect(),
+                not_replaced: done.not_replaced.len() as u64,
+                replaced: done.replaced,
                 ..Reflected::default()
             };
             Ok((Some(decision), reflected))

@@ -17,21 +17,16 @@ pub struct ArchiveLinks {
 }
 
 impl ArchiveLinks {
-    /// Of a memory that was just created, and replaces none.
-    pub(crate) fn none() -> Self {
-        Self::default()
-    }
-
     /// As the store returned them.
     pub(crate) fn of_rows(rows: Vec<ArchiveLink>) -> Self {
-        let mut links = Self::none();
+        let mut links = Self::default();
         rows.into_iter().for_each(|link| links.put(link));
         links
     }
 
     /// Of all memories of an agent, or at least all active ones: in memory, without the store.
     pub(crate) fn among<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
-        let mut links = Self::none();
+        let mut links = Self::default();
         memories.into_iter().for_each(|memory| links.follow(memory));
         links
     }

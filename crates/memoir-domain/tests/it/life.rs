@@ -86,7 +86,7 @@ fn promote_replacing(world: &mut World, promotions: &[(u64, &[u64])]) {
         last_at: None,
     };
     let agent = world.agent.clone();
-    let decision =
+    let (decision, _) =
         reflection::promote(agent, &promotions, &mut world.replacing(), &seen, world.now);
     world.apply(decision);
 }

@@ -235,16 +235,16 @@ pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
     Draft::for_agent(agent, now).finish()
 }
 
-/// Makes entries core memories, replaces the memories that they name, and records it. `replacing` has the entries'
-/// present states: those that are not active journal entries are skipped. `seen` says which entries the model was
-/// shown: later ones wait for the next reflection.
+/// Makes entries core memories, replaces the memories that they name, and records it; also the outcome of all
+/// replacements. `replacing` has the entries' present states: those that are not active journal entries are skipped.
+/// `seen` says which entries the model was shown: later ones wait for the next reflection.
 pub fn promote(
     agent: Agent,
     promotions: &Promotions,
     replacing: &mut Replacing,
     seen: &ReflectionSeen,
     now: Timestamp,
-) -> Decision {
+) -> (Decision, Replacements) {
     let actor = Actor::agent(agent.name.clone());
     let mut draft = Draft::for_agent(agent, now);
     if draft
@@ -286,9 +286,9 @@ pub fn promote(
         .count("promoted", promoted)
         .count("considered", seen.entries as u64)
         .count("replaced", done.replaced.len() as u64)
-        .unreplaced(done.not_replaced);
+        .unreplaced(done.not_replaced.iter().copied());
     draft.record(&actor, Action::ReflectionCompleted, None, facts, Vec::new());
-    draft.finish()
+    (draft.finish(), done)
 }
 
 /// The input of a reflection.
