@@ -28,6 +28,10 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     caller.count_request()?;
     check_parameters(&parts)?;
     let (body, turn) = caller.take_turn(&parts.headers, body).await?;
+    if !parts.method.is_safe() {
+        // The token may have been revoked while a slow body came, and a change can be another token.
+        Caller::of(service, &parts).await?;
+    }
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
     let own = service.clone();

@@ -124,6 +124,8 @@ async fn admitted(service: &Service, request: Request) -> Result<(Request, Turn)
     })?;
     let own = caller.reach_own(&agent.to_string()).await?;
     let (body, turn) = caller.take_turn(&parts.headers, body).await?;
+    // The token may have been revoked while a slow body came.
+    Caller::of_mcp(service, &parts).await?;
     parts.extensions.insert(own);
     Ok((Request::from_parts(parts, body.into()), turn))
 }

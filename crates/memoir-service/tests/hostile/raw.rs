@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use memoir_app::Provision;
 use memoir_service::ServiceOptions;
 use memoir_testkit::{TestedObject, TestedText, input};
 use serde_json::json;
@@ -12,7 +13,7 @@ use tokio::{
 
 use crate::{
     client::{Client, connect, raw, read_answer},
-    installation::{Installation, Tenant, options},
+    installation::{Installation, Tenant, options, owner},
 };
 
 const PATH: &str = "/v1/agents/wren/memories";
@@ -297,6 +298,35 @@ async fn lengths_that_lie_are_refused() {
             .await
             .map(|answer| answer.status);
         assert_eq!(status, Some(expected), "{length}");
+    }
+    is_well(&installation, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn spec_5_5_a_request_whose_token_is_revoked_while_its_body_comes_is_not_carried_out() {
+    let (installation, wren) = usual().await;
+    let grants = wren.agent.grants();
+    let body = br#"{"content": "One."}"#;
+    for path in [PATH, "/mcp"] {
+        let made = grants.create_token(Provision::Any, None, &owner()).await;
+        let made = made.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {}\r\n\
+             content-length: {}\r\nexpect: 100-continue\r\n\r\n",
+            made.secret.expose(),
+            body.len()
+        );
+        let mut stream = connect(installation.socket).await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The body is asked for once the token was admitted.
+        let mut told = [0; 25];
+        stream.read_exact(&mut told).await.unwrap();
+        assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        let revoked = grants.revoke_token(made.view.id, &owner()).await;
+        revoked.unwrap();
+        stream.write_all(body).await.unwrap();
+        let answer = read_answer(&mut stream, false).await.unwrap();
+        answer.refused(401, "unauthorized");
     }
     is_well(&installation, &wren, 0).await;
 }
