@@ -92,7 +92,9 @@ impl AgentTools {
     /// The context, and a word where there is none yet.
     async fn context(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         let found = self.agent(context)?.context(None).await;
-        let found = found.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let found = found.map_err(|error| {
+            ErrorData::internal_error(error.public_message(), Some(error_result(&error)))
+        })?;
         Ok(match found.text.expose() {
             "" => "Nothing is remembered yet.".to_owned(),
             text => text.to_owned(),

@@ -8,10 +8,20 @@
 
 mod client;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use client::{agent, call, connected_to};
+use memoir_app::Viewer;
 use memoir_domain::memory::tokens;
-use rmcp::model::{
-    CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+use memoir_testkit::{StoreWatch, TestInstallation, WatchedStore, empty_store};
+use rmcp::{
+    ServiceError,
+    model::{
+        CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+    },
 };
 use serde_json::{Value, json};
 
@@ -135,4 +145,45 @@ async fn spec_2_3_the_context_is_a_text_a_prompt_and_a_resource() {
     assert_eq!(*resource, text);
     let other = ReadResourceRequestParams::new("memoir://other");
     assert!(client.read_resource(other).await.is_err());
+}
+
+/// A database that does not answer once this is set.
+#[derive(Default)]
+struct Outage(AtomicBool);
+
+impl StoreWatch for Outage {
+    fn reach(&self) -> memoir_store::Result<()> {
+        if !self.0.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(memoir_store::Error::Unreachable {
+            location: "postgres://db.example/memoir".to_owned(),
+            problem: "it does not answer".to_owned(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_a_context_that_cannot_be_read_does_not_name_the_place_of_the_database() {
+    let outage = Arc::new(Outage::default());
+    let store = WatchedStore::new(empty_store().await, outage.clone());
+    let installation = TestInstallation::on(Arc::new(store));
+    let account = installation.account("default").await;
+    let agent = memoir_testkit::agent(&account, "wren", &[]).await;
+    let agent = agent.views().seen_by(Viewer::Agent).as_agent().unwrap();
+    let client = connected_to(agent, ()).await;
+    outage.0.store(true, Ordering::Relaxed);
+    let prompt = client.get_prompt(GetPromptRequestParams::new("memory"));
+    let prompt = prompt.await.map(drop);
+    let resource = client.read_resource(ReadResourceRequestParams::new("memoir://context"));
+    let resource = resource.await.map(drop);
+    for refused in [prompt, resource] {
+        let Err(ServiceError::McpError(error)) = refused else {
+            panic!("the context cannot be read")
+        };
+        assert!(!error.message.contains("db.example"), "{}", error.message);
+        let data = error.data.unwrap();
+        assert_eq!(data["code"], "busy");
+        assert!(data["instance"].is_string(), "the log has its place");
+    }
 }
