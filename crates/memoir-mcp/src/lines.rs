@@ -369,6 +369,10 @@ pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData>
              list",
             None,
         ),
+        BEGIN | "tools/list" | "prompts/list" | "prompts/get" | "resources/list"
+        | "resources/read" => {
+            ErrorData::invalid_params("`params` is not of the form that the method takes", None)
+        }
         _ => ErrorData::new(
             rmcp::model::ErrorCode::METHOD_NOT_FOUND,
             "there is no such method",

@@ -84,6 +84,14 @@ async fn spec_3_8_arguments_as_a_list_are_told_from_a_method_that_is_not_there()
     assert!(told.contains("`arguments`, an object"), "{told}");
     let answer = client.ask(2, "tools/cull", "{}").await;
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    for (id, method, parameters) in [
+        (3, "resources/read", "{}"),
+        (4, "prompts/get", r#"{"name": 7}"#),
+        (5, "tools/list", r#"{"cursor": 7}"#),
+    ] {
+        let answer = client.ask(id, method, parameters).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
 }
 
 #[tokio::test]
