@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{JsonBody, Path, UrlQuery, name},
+    extract::{JsonBody, Nothing, Path, UrlQuery, name},
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
@@ -60,8 +60,7 @@ pub(crate) async fn create(
     let agent = account
         .create_agent(&name, &borrowed(&values), &actor)
         .await?;
-    let etag = [(header::ETAG, agent_etag(&agent))];
-    Ok((StatusCode::CREATED, etag, axum::Json(agent)).into_response())
+    Ok((StatusCode::CREATED, with_etag(agent)).into_response())
 }
 
 /// One agent.
@@ -188,6 +187,7 @@ pub(crate) async fn erase(
     caller: Caller,
     Path(agent): Path<String>,
     headers: HeaderMap,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let expected = IfMatch::of(&headers)?;

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Bounded, JsonBody, Path},
+    extract::{Bounded, JsonBody, Nothing, Path},
     schemas,
 };
 
@@ -68,6 +68,7 @@ pub(crate) async fn status(caller: Caller, Path(agent): Path<String>) -> Result<
 pub(crate) async fn reflect(
     caller: Caller,
     Path(agent): Path<String>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let reflection = reached.agent.life().reflect().await?;

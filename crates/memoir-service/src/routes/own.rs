@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{JsonBody, Path},
+    extract::{JsonBody, Nothing, Path},
     schemas,
 };
 
@@ -129,6 +129,7 @@ pub(crate) async fn history(
 pub(crate) async fn undo(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;

@@ -211,3 +211,20 @@ async fn spec_2_7_an_agent_sets_about_itself_what_is_its_own() {
     let empty = own.put(&path("name"), &json!({})).await;
     assert_eq!(fault(&empty), "value: is missing");
 }
+
+#[tokio::test]
+async fn a_field_of_a_request_that_takes_none_is_refused_and_nothing_is_done() {
+    let installation = Installation::open().await;
+    let admin = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
+    let body = json!({"dry_run": true});
+    for (caller, method, path) in [
+        (&admin, "DELETE", ""),
+        (&admin, "POST", "/reflections"),
+        (&own, "POST", "/self/system_prompt/undo"),
+    ] {
+        let refused = caller.send(method, &format!("{WREN}{path}"), &body).await;
+        fault(&refused).begins("dry_run: is no field here");
+    }
+    admin.get(WREN).await.expect(200);
+}
