@@ -87,3 +87,20 @@ async fn what_is_private_is_kept_by_no_cache() {
     let shown = admin.get("/v1/agents").await;
     assert_eq!(shown.header("cache-control"), "no-store");
 }
+
+#[test]
+fn the_refusals_of_signing_in_and_of_an_undone_setting_are_described() {
+    let paths = &memoir_service::openapi()["paths"];
+    for (path, codes) in [
+        (
+            "/v1/sign-in",
+            &["forbidden", "second_factor_needed", "contended"][..],
+        ),
+        ("/v1/agents/{agent}/self/{field}/undo", &["daily_quota"][..]),
+    ] {
+        let responses = paths[path]["post"]["responses"].to_string();
+        for code in codes {
+            assert!(responses.contains(&format!("`{code}`")), "{path}: {code}");
+        }
+    }
+}
