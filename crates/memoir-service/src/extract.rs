@@ -300,10 +300,10 @@ pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
         });
         found.map_or(0, |(_, weight)| weight)
     };
-    // `-` is no media range. It takes the place of `*/*`, which is omitted on purpose.
+    // `-` is no media range. It takes the place of `*/*`, which names no text.
     let text = weight(["text/plain", "text/*", "-"]);
-    // Text where both have one weight: a client that names it wants it. `*/*` names none, and gets JSON.
-    text > 0 && text >= weight(["application/json", "application/*", "-"])
+    // Text where both have one weight: a client that names it wants it.
+    text > 0 && text >= weight(["application/json", "application/*", "*/*"])
 }
 
 /// A media range and its weight in thousandths.
@@ -344,6 +344,7 @@ mod tests {
             "*/*",
             "application/json",
             "application/json, text/plain;q=0.5",
+            "text/plain;q=0.5, */*;q=0.8",
             "text/plain;q=0",
             "text/html",
         ] {
