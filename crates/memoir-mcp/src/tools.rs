@@ -351,10 +351,7 @@ async fn save(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
         ..MemoryInput::default()
     };
     let saved = agent.memories().save(&[input], &agent.as_actor()).await?;
-    let saved = saved
-        .first()
-        .ok_or_else(|| Invalid::new("content", "is missing"))?;
-    shown(saved)
+    shown(&saved.first())
 }
 
 async fn promote(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {

@@ -250,6 +250,12 @@ pub(crate) fn read<T, E: std::fmt::Display>(
         .map_err(|error| Problem::invalid(format!("{field}: {error}")))
 }
 
+/// A flag in a query.
+pub(crate) fn flag(field: &str, text: Option<&str>) -> Result<Option<bool>, Problem> {
+    let wrong = |_| "must be `true` or `false`";
+    read(field, text, |text| text.parse::<bool>().map_err(wrong))
+}
+
 /// The parts of a path.
 pub(crate) struct Path<T>(pub(crate) T);
 

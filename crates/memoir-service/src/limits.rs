@@ -131,14 +131,12 @@ impl BodyRoom {
             return Ok(HeldRoom::default());
         }
         // The party's own share first: while it waits it holds no shared room.
-        let share = match length <= SHORT_BODY {
-            true => None,
-            false => Some(shares.bodies.take(party, 1, options.request_time).await?),
-        };
-        let room = if length <= SHORT_BODY {
-            &self.short
-        } else {
-            &self.long
+        let (share, room) = match length <= SHORT_BODY {
+            true => (None, &self.short),
+            false => {
+                let share = shares.bodies.take(party, 1, options.request_time);
+                (Some(share.await?), &self.long)
+            }
         };
         // In whole units, rounded up, so that short bodies never exceed their count.
         let units = u32::try_from(length.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);

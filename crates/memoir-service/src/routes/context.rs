@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, UrlQuery, prefers_text, read},
+    extract::{Path, UrlQuery, flag, prefers_text, read},
     schemas,
 };
 
@@ -49,14 +49,10 @@ pub(crate) async fn show(
         tokens.map_err(|_| "must be a whole number of tokens")
     };
     let max_tokens = read("max_tokens", size.max_tokens.as_deref(), whole)?;
-    let flag = |text: &str| {
-        let flag = text.parse::<bool>();
-        flag.map_err(|_| "must be true or false")
-    };
     let request = ContextRequest {
         max_tokens,
-        is_hard: read("hard", size.hard.as_deref(), flag)?.unwrap_or(false),
-        explain: read("explain", size.explain.as_deref(), flag)?.unwrap_or(false),
+        is_hard: flag("hard", size.hard.as_deref())?.unwrap_or(false),
+        explain: flag("explain", size.explain.as_deref())?.unwrap_or(false),
     };
     let context = own.requested_context(&request).await?;
     Ok(if prefers_text(&headers) {

@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{Bounded, JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read},
+    extract::{Bounded, JsonBody, Nothing, Object, Path, UrlQuery, flag, number, number_of, read},
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
@@ -45,10 +45,7 @@ pub(crate) async fn save(
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
-    let saved = saved.into_iter().next();
-    // Not reached: one memory was saved.
-    let saved = saved.ok_or_else(|| Problem::invalid("there is nothing to save"))?;
-    Ok((StatusCode::CREATED, axum::Json(saved)).into_response())
+    Ok((StatusCode::CREATED, axum::Json(saved.first())).into_response())
 }
 
 /// Memories to save together.
@@ -216,11 +213,6 @@ impl MemoriesFilter {
             let known = "must be `agent`, `administrator`, `conversation`, `import` or `external`";
             Origin::from_name(name).ok_or(known)
         };
-        let flag = |text: &str| match text {
-            "true" => Ok(true),
-            "false" => Ok(false),
-            _ => Err("must be `true` or `false`"),
-        };
         let searches = self.q.is_some() || self.tag.is_some();
         let mut query = RecallQuery {
             kind: read("kind", self.kind.as_deref(), kind)?,
@@ -232,14 +224,14 @@ impl MemoriesFilter {
             ..RecallQuery::default()
         };
         let with_discarded = read("include", self.include.as_deref(), included)?.unwrap_or(false);
-        query.protected = read("protected", self.protected.as_deref(), flag)?;
+        query.protected = flag("protected", self.protected.as_deref())?;
         let selected = Selected {
             query,
             searches,
             with_discarded,
-            faded: read("faded", self.faded.as_deref(), flag)?,
+            faded: flag("faded", self.faded.as_deref())?,
             under,
-            explain: read("explain", self.explain.as_deref(), flag)?.unwrap_or(false),
+            explain: flag("explain", self.explain.as_deref())?.unwrap_or(false),
         };
         Invalid::check_range(selected.query.since, selected.query.until)
             .map_err(|invalid| Problem::invalid(invalid.to_string()))?;

@@ -137,10 +137,9 @@ async fn enqueue(
             "resume: is for sessions with `driver: agent`",
         ));
     }
-    let name = |text: &str| text.parse::<ModelName>();
     let options = RefineOptions {
         mode: new.mode.unwrap_or_default(),
-        model: read("model", new.model.as_deref(), name)?,
+        model: read("model", new.model.as_deref(), str::parse::<ModelName>)?,
         rehearsal: new.rehearsal.unwrap_or(false),
         started_by: Some(reached.actor.clone()),
         ..RefineOptions::default()
@@ -188,10 +187,7 @@ pub(crate) async fn call_tool(
     Arguments(arguments): Arguments,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let own = reached
-        .lens()
-        .as_agent()
-        .map_err(|_| Problem::forbidden("only the agent itself calls the session tools"))?;
+    let own = reached.lens().as_agent()?;
     let result = own.call_tool(id, &tool, Some(arguments.expose())).await?;
     Ok(axum::Json(result).into_response())
 }
