@@ -74,19 +74,13 @@ pub(super) fn table_value(text: &str, name: &str) -> Option<Value> {
     serde_json::to_value(table).ok()
 }
 
-pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
-    let file: toml::Table = toml::from_str(text).unwrap_or_default();
-    let value = file.get(table).and_then(|table| table.get(key));
-    value.and_then(toml::Value::as_bool) == Some(true)
-}
-
 /// Sets a key of a table of TOML to true.
 ///
 /// # Errors
 /// The text is no TOML, or would be none afterwards.
 pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
-    if is_true(text, name, key) {
+    if table_value(text, name).is_some_and(|table| table[key] == true) {
         return Ok(text.to_owned());
     }
     let changed = match table(text, name) {
@@ -113,7 +107,7 @@ pub(super) fn check_toml(text: &str) -> Result<(), JsonProblem> {
 
 /// The table that begins with a line of TOML, which may end with a comment.
 fn table_of(line: &str) -> Option<&str> {
-    let header = line.split('#').next()?.trim_end();
+    let header = line.split('#').next()?.trim();
     header.strip_prefix('[')?.strip_suffix(']')
 }
 
@@ -124,16 +118,20 @@ fn table(text: &str, name: &str) -> Option<(usize, usize)> {
     for line in text.split_inclusive('\n') {
         let begin = at;
         at += line.len();
-        let is_header = line.starts_with('[');
-        let is_key = !line.trim().is_empty() && !line.starts_with('#');
+        let is_header = line.trim_start().starts_with('[');
         match &mut found {
             Some(_) if is_header => break,
-            Some((_, end)) if is_key => *end = at,
+            Some((_, end)) if is_content(line) => *end = at,
             None if table_of(line) == Some(name) => found = Some((begin, at)),
             _ => {}
         }
     }
     found
+}
+
+/// Whether a line is neither blank nor a comment, which end nothing in TOML and YAML.
+fn is_content(line: &str) -> bool {
+    !matches!(line.trim_start().chars().next(), None | Some('#'))
 }
 
 /// Adds Memoir's entry to a mapping at the top of a file of YAML, or replaces it. `body` is its lines, each deeper by

@@ -533,6 +533,28 @@ fn spec_6_2_removing_a_setup_removes_what_the_program_set_below_its_server() {
     );
 }
 
+/// Formatters of TOML indent tables and their comments.
+#[test]
+fn spec_6_2_setup_and_its_removal_leave_an_indented_table_behind_memoirs_own() {
+    let (installation, path) = (Installation::with_agent(), ".codex/config.toml");
+    installation.write(path, "model = \"x\"\n");
+    installation.ok(&["setup", "codex", "--yes"]);
+    let text = fs::read_to_string(installation.path(path)).unwrap();
+    let below = "\n  [mcp_servers.memoir.tools.recall_memories]\n  approval_mode = \"approve\"\n";
+    let other = "\n  # mine\n  [mcp_servers.other]\n  command = \"y\"\n";
+    let whole = format!("{text}{below}{other}");
+    installation.write(path, &whole);
+    installation.ok(&["setup", "codex", "--yes"]);
+    let again = fs::read_to_string(installation.path(path)).unwrap();
+    assert_eq!(again, whole);
+    installation.ok(&["setup", "codex", "--remove", "--yes"]);
+    let left = fs::read_to_string(installation.path(path)).unwrap();
+    assert_eq!(
+        left,
+        format!("model = \"x\"\n\n[features]\nhooks = true\n{other}")
+    );
+}
+
 #[test]
 fn spec_6_2_removing_a_setup_leaves_the_users_comments_beside_its_parts() {
     let (installation, path) = (Installation::with_agent(), ".config/Code/User/mcp.json");
