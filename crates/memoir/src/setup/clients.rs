@@ -381,7 +381,7 @@ impl OwnedPart {
             },
             Self::Entry(mapping, _) => match lines::entry_body(stood, mapping) {
                 Some(body) => lines::set_entry(text, mapping, &body),
-                None => Ok(lines::remove_entry(text, mapping)),
+                None => Ok(lines::split_entry(text, mapping).0),
             },
             Self::Needed(path, _) => {
                 let was_there = before.is_none() || members::get(stood, path)?.is_some();

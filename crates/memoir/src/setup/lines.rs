@@ -141,7 +141,7 @@ fn is_content(line: &str) -> bool {
 /// The mapping is written on one line.
 pub(super) fn set_entry(text: &str, mapping: &str, body: &[String]) -> Result<String, JsonProblem> {
     // An older entry is removed first, so that there is only one.
-    let text = remove_entry(text, mapping);
+    let (text, _) = split_entry(text, mapping);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
         format!("{indent}{NAME}:\n{}", lines.collect::<String>())
@@ -156,7 +156,7 @@ pub(super) fn set_entry(text: &str, mapping: &str, body: &[String]) -> Result<St
                 return Err(format!("`{mapping}` is written on one line"));
             }
             // The entry is indented as the others are, since YAML allows one depth in a mapping.
-            let next = text[at..].lines().find(|line| !line.trim().is_empty());
+            let next = text[at..].lines().find(|line| is_content(line));
             let indent = next.map_or("", |line| &line[..line.len() - line.trim_start().len()]);
             let indent = if indent.is_empty() { "  " } else { indent };
             let (before, after) = text.split_at(at);
@@ -169,11 +169,6 @@ pub(super) fn set_entry(text: &str, mapping: &str, body: &[String]) -> Result<St
         false => "\n",
     };
     Ok(format!("{text}{end}{header}\n{}", block("  ")))
-}
-
-/// Removes Memoir's entry from a mapping at the top of a file of YAML.
-pub(super) fn remove_entry(text: &str, mapping: &str) -> String {
-    split_entry(text, mapping).0
 }
 
 /// The lines of Memoir's entry in a mapping at the top of a file of YAML, in the form of [`set_entry`]; `None` where
@@ -205,33 +200,26 @@ pub(super) fn entry_value(body: &[String]) -> Value {
     })
 }
 
-/// The file without Memoir's entry, and the entry.
-fn split_entry(text: &str, mapping: &str) -> (String, String) {
-    let depth = |line: &str| line.len() - line.trim_start().len();
+/// A file of YAML without Memoir's entry in a mapping at its top, and the entry.
+pub(super) fn split_entry(text: &str, mapping: &str) -> (String, String) {
     let (mut rest, mut taken) = (String::new(), String::new());
-    let mut is_inside = false;
-    let mut entry = None;
+    // `entries` is the depth of the mapping's entries; 0 before the first one.
+    let (mut is_inside, mut entries, mut is_own) = (false, 0, false);
     for line in text.split_inclusive('\n') {
-        // A blank line ends nothing in YAML.
-        let is_blank = line.trim().is_empty();
-        if !is_blank && depth(line) == 0 {
+        let content = line.trim_start();
+        let depth = line.len() - content.len();
+        if is_content(line) && depth == 0 {
             is_inside = line.starts_with(&format!("{mapping}:"));
-            entry = None;
+            (entries, is_own) = (0, false);
+        } else if is_content(line) && is_inside && (entries == 0 || depth <= entries) {
+            entries = depth;
+            // In any form: a mapping of YAML with two entries of one name is invalid.
+            is_own = content.starts_with(&format!("{NAME}:"));
         }
-        match entry {
-            Some(own) if !is_blank && depth(line) > own => {
-                taken.push_str(line);
-                continue;
-            }
-            Some(_) if !is_blank => entry = None,
-            _ => {}
+        match is_own && is_content(line) {
+            true => taken.push_str(line),
+            false => rest.push_str(line),
         }
-        if is_inside && depth(line) > 0 && line.trim() == format!("{NAME}:") {
-            entry = Some(depth(line));
-            taken.push_str(line);
-            continue;
-        }
-        rest.push_str(line);
     }
     (rest, taken)
 }
@@ -276,7 +264,7 @@ mod tests {
         ] {
             let changed = set_entry(file, "extensions", &body).unwrap();
             assert_eq!(set_entry(&changed, "extensions", &body).unwrap(), changed);
-            assert_eq!(remove_entry(&changed, "extensions"), file);
+            assert_eq!(split_entry(&changed, "extensions").0, file);
             let found = entry_body(&changed, "extensions");
             assert_eq!(found.as_deref(), Some(&body[..]));
         }

@@ -555,6 +555,42 @@ fn spec_6_2_setup_and_its_removal_leave_an_indented_table_behind_memoirs_own() {
     );
 }
 
+/// Goose refuses a mapping with two entries of one name, or with entries of two depths.
+#[test]
+fn spec_6_2_an_entry_of_yaml_is_found_behind_comments_and_in_its_mapping_alone() {
+    let (installation, path) = (Installation::with_agent(), ".config/goose/config.yaml");
+    let other = "\n    other:\n        enabled: true\n";
+    let nested = "\n    other:\n        envs:\n            memoir:\n                A: b\n";
+    for (before, left) in [
+        (format!("\n# mine{other}"), format!("\n# mine{other}")),
+        (
+            format!("\n    # mine{other}"),
+            format!("\n    # mine{other}"),
+        ),
+        (
+            format!("\n    memoir: {{enabled: false}}{other}"),
+            other.to_owned(),
+        ),
+        (
+            format!("\n    memoir: # mine\n        cmd: x{other}"),
+            other.to_owned(),
+        ),
+        (nested.to_owned(), nested.to_owned()),
+    ] {
+        installation.write(path, format!("extensions:{before}"));
+        installation.ok(&["setup", "goose", "--yes"]);
+        let now = fs::read_to_string(installation.path(path)).unwrap();
+        let begin = "extensions:\n    memoir:\n      name: memoir\n";
+        assert!(now.starts_with(begin) && now.ends_with(&left), "{now}");
+        assert_eq!(now.matches("\n    memoir:").count(), 1, "{now}");
+        // As the program writes a setting of its own.
+        installation.write(path, format!("{now}GOOSE_MODEL: x\n"));
+        installation.ok(&["setup", "goose", "--remove", "--yes"]);
+        let now = fs::read_to_string(installation.path(path)).unwrap();
+        now.tells(&format!("{left}GOOSE_MODEL: x\n"));
+    }
+}
+
 #[test]
 fn spec_6_2_removing_a_setup_leaves_the_users_comments_beside_its_parts() {
     let (installation, path) = (Installation::with_agent(), ".config/Code/User/mcp.json");
