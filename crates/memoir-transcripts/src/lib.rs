@@ -94,7 +94,7 @@ impl Default for TranscriptLimits {
         Self {
             // A conversation is held whole, since its order follows from links that may be at its end.
             conversation_bytes: 64 << 20,
-            message_bytes: 4 << 20,
+            message_bytes: 4_000_000,
         }
     }
 }

@@ -519,6 +519,20 @@ fn spec_2_6_the_configuration_can_keep_hooks_from_storing_conversations() {
 }
 
 #[test]
+fn spec_2_6_a_message_that_is_too_long_to_be_stored_keeps_no_other_back() {
+    let installation = Installation::with_agent();
+    // One character over the limit of a message.
+    let long = "x".repeat(4_000_001);
+    let text = transcript(2).replace("This is number 0.", &long);
+    let told =
+        json!({"session_id": "s-1", "transcript_path": installation.write("s-1.jsonl", text)});
+    let more = ["--hand-over"];
+    send_with(&installation, "claude-code", "stop", &told, &more);
+    assert_eq!(pending(&installation), 1, "{}", log(&installation));
+    log(&installation).tells("not read: byte 0: too large");
+}
+
+#[test]
 fn spec_2_6_a_hook_reports_each_message_that_it_cannot_read_with_its_place() {
     let installation = Installation::with_agent();
     let told = json!({"session_id": "s-1", "transcript_path": installation.path("s-1.jsonl")});
