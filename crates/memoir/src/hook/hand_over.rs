@@ -95,7 +95,6 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let input = host_input()?;
     let payload = Payload::read(&input);
-    session::forget_old(SystemClock.now());
     transcript::forget_old(SystemClock.now());
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());

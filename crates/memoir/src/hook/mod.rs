@@ -181,6 +181,10 @@ pub(crate) fn respond(global: &Global, arguments: &Arguments) -> ExitCode {
     if let Err(problem) = answer.and_then(|answer| give(answer, &log)) {
         log.problem(&problem);
     }
+    // Here, and not where messages are handed over, since some programs hand none over.
+    if arguments.event == HookEvent::SessionStart {
+        session::forget_old(SystemClock.now());
+    }
     ExitCode::SUCCESS
 }
 

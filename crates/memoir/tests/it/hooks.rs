@@ -786,6 +786,24 @@ fn spec_6_2_a_session_is_shown_its_memories_where_no_state_can_be_kept() {
 }
 
 #[test]
+fn spec_6_2_an_old_sessions_state_is_deleted_where_a_program_hands_nothing_over() {
+    let installation = Installation::with_agent();
+    let begin = |session: &str| {
+        let told = start(session, "startup");
+        send(&installation, "cursor", "session-start", &told);
+    };
+    begin("s-1");
+    let folder = installation.path(".local/state/memoir/sessions");
+    for name in names_in(&folder) {
+        let file = fs::File::options().write(true).open(folder.join(name));
+        file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    begin("s-2");
+    let left = names_in(&folder);
+    assert!(left.len() == 1 && left[0].starts_with("s-2-"), "{left:?}");
+}
+
+#[test]
 fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     let installation = Installation::with_agent();
     let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
