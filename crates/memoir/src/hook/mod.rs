@@ -230,7 +230,11 @@ fn answer_event(
     let is_start = arguments.event == HookEvent::SessionStart;
     if is_start {
         // Before anything slow, so that the next prompt knows of a start that came too late.
-        let is_new = session::begin(&payload, SystemClock.now())?;
+        let is_new = session::begin(&payload, SystemClock.now()).unwrap_or_else(|problem| {
+            // A full disk, for instance: a memory that is shown twice is better than none.
+            log.problem(&problem);
+            true
+        });
         // A file may hold the memory of another agent, which no session may see where this response comes too late.
         if is_new && dialect.is_kept(arguments.event) {
             dialect.answer(arguments.event, &payload, "")?;

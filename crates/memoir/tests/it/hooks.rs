@@ -785,6 +785,23 @@ fn spec_6_2_a_session_is_shown_its_memories_where_no_state_can_be_kept() {
     begun.reports("may be shown again");
 }
 
+/// A file of the system in the place of a session's state, which can be opened and read, and refuses what is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn spec_6_2_a_session_is_shown_its_memories_where_its_state_cannot_be_written() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    begin(&installation, "s-1", "startup");
+    let folder = installation.path(".local/state/memoir/sessions");
+    for name in names_in(&folder) {
+        fs::remove_file(folder.join(&name)).unwrap();
+        std::os::unix::fs::symlink("/proc/self/oom_score_adj", folder.join(&name)).unwrap();
+    }
+    let begun = begin(&installation, "s-1", "resume");
+    injected(&begun, "SessionStart").tells("bees");
+    log(&installation).tells("cannot write the session's state");
+}
+
 #[test]
 fn spec_6_2_an_old_sessions_state_is_deleted_where_a_program_hands_nothing_over() {
     let installation = Installation::with_agent();
