@@ -52,6 +52,7 @@ pub(crate) use text::without_hints;
 use written::ProgramMemory;
 
 use crate::{
+    config::Config,
     failure::{CLOSED, Ending, Failure, NO_DATABASE, Outcome, TAMPERED, UNAUTHORIZED},
     options::Global,
     parse,
@@ -243,7 +244,10 @@ fn answer_event(
     let answer = on_runtime(async {
         let chosen = session::chosen(&means.whose, &payload)?;
         let memory = ReachedMemory::open(means, arguments, &chosen).await;
-        if !is_start && dialect.transcript.is_some() {
+        // A mark would outlast the setting, and hand over what was said under it.
+        let is_stored =
+            || Config::read(means.global.config.as_deref()).map_or(true, |it| it.conversations);
+        if !is_start && dialect.transcript.is_some() && is_stored() {
             let key = memory.as_ref().map(ReachedMemory::key);
             let key = key.unwrap_or_else(|_| unreached_key(means, &chosen));
             let begun = transcript::begin_turn(&payload, &key, SystemClock.now());

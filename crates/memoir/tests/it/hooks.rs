@@ -519,6 +519,18 @@ fn spec_2_6_the_configuration_can_keep_hooks_from_storing_conversations() {
 }
 
 #[test]
+fn spec_2_6_a_turn_without_stored_conversations_leaves_no_mark_for_a_later_session() {
+    let installation = Installation::with_agent();
+    let mut told = prompt("s-1", "When is tea?");
+    told["transcript_path"] = json!(installation.write("s-1.jsonl", transcript(3)));
+    let config = installation.write("own.toml", "[hooks]\nconversations = false\n");
+    ask_with(&installation, &told, &["--config", &config]);
+    assert_eq!(marks(&installation), 0);
+    ask_with(&installation, &told, &[]);
+    assert_eq!(marks(&installation), 1, "{}", log(&installation));
+}
+
+#[test]
 fn spec_2_6_a_message_that_is_too_long_to_be_stored_keeps_no_other_back() {
     let installation = Installation::with_agent();
     // One character over the limit of a message.
