@@ -197,7 +197,7 @@ impl ReadingQuery {
         };
         Ok(MemoryPage {
             after: self.after,
-            limit: AT_ONCE + 1,
+            limit: AT_ONCE,
             kind,
             with_discarded: all && self.with_discarded(),
             ..MemoryPage::default()
@@ -228,11 +228,19 @@ pub(crate) async fn memories(
     let look = AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await?;
     let page = query.page(look.shown_request.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
+    // The one that follows is read without text, which would count as read and is not shown.
+    let following = MemoryPage {
+        after: memories.last().map_or(page.after, |last| last.number.0),
+        limit: 1,
+        ..page
+    };
+    let agent = &look.shown_request.agent;
+    let following = agent.views().memory_page(&following).await?;
     // Memories outside of the grant come without text, and are not shown.
     memories.retain(|memory| memory.words.is_some());
     let path = format!("{}/memories", look.shown_request.path());
-    let next = form::cut(&mut memories, AT_ONCE as usize);
-    let next = next.map(|last| query.address(&path, last.number.0));
+    let next = following.first();
+    let next = next.map(|next| query.address(&path, next.number.0 - 1));
     let first = query.address(&path, 0);
     let read = html! {
         @if look.shown_request.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }
@@ -351,10 +359,13 @@ pub(crate) async fn session(
             || own.as_deref() == Some(session.as_str())
     };
     let look = AuthorizedRead::begin(visitor, &request, covers).await?;
+    let agent = &look.shown_request.agent;
     // `own_session_id` fails where the session in the address is of another agent.
-    let settings = look.shown_request.agent.settings();
-    let id = settings.own_session_id(&session).await?;
-    let session = look.lens().session(id).await?;
+    let id = agent.settings().own_session_id(&session).await?;
+    let session = match query.after {
+        0 => look.lens().session(id).await?,
+        _ => agent.views().session(id).await?.into(),
+    };
     let filter = RecordFilter::of_session(id);
     let path = format!("{}/sessions/{id}", look.shown_request.path());
     let records = records_after(&look, &filter, &query, &path).await?;

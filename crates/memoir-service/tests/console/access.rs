@@ -611,6 +611,37 @@ async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
 }
 
 #[tokio::test]
+async fn spec_5_2_what_a_page_does_not_show_does_not_count_as_read() {
+    let story = Story::begin().await;
+    let inputs: Vec<MemoryInput> = (0..40)
+        .map(|number| input(&format!("{CANARY} number {number}")))
+        .collect();
+    story.agent.memories().save(&inputs, &wren()).await.unwrap();
+    let path = story.let_in("core", "10").await;
+    let (mut page, mut shown) = (Some(format!("{path}/memories")), 0);
+    while let Some(next) = page {
+        let document = story.browser.page(&next).await;
+        shown += document.all("article").count() as u64;
+        let mut links = document.all("a");
+        let link = links.find(|link| link.text.starts_with("Next page"));
+        page = link.map(|link| link.attribute("href").unwrap().to_owned());
+    }
+    assert!(shown > 40, "{shown}");
+    let lens = story.agent.views().seen_by(Viewer::administrator(ada()));
+    let request = lens.access_request(id(&path)).await.unwrap();
+    assert_eq!(request.memories_read, shown);
+
+    // The report of a session is on its first page only.
+    let path = story.let_in("all", "10").await;
+    let page = format!("{path}/sessions/{}", story.session().await);
+    story.text(&page).await.tells(&format!("Done, {CANARY}."));
+    let looks = story.looks().await;
+    let later = story.text(&format!("{page}?after=1")).await;
+    later.tells("What it changed");
+    assert_eq!(story.looks().await, looks + 1);
+}
+
+#[tokio::test]
 async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
     let story = Story::begin().await;
     let tab = story.tab();
