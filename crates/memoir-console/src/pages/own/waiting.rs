@@ -115,7 +115,8 @@ fn access_request(
                     (parts::form_token(owner))
                     (LabelledField::new(&reason, "Reason, for the administrator").faults(faults)
                         .hint(html! { "At most 300 characters, not in the words of a memory. Blank is allowed." })
-                        .text(given.field(&reason)))
+                        // In a single line, Enter would press the first button.
+                        .area(given.field(&reason), 2))
                     div.buttons {
                         button.quiet type="submit" name="answer" value="yes" { "Allow it" }
                         button.quiet type="submit" name="answer" value="no" { "Refuse it" }
