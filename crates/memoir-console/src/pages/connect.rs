@@ -133,7 +133,7 @@ pub(crate) async fn decide(
         Ok(agent) => agent,
         Err(Error::NoAgent(_)) => {
             faults.add(AGENT.0, AGENT.1, "There is no such agent");
-            return page(&visitor, &question, ("", ""), &faults).await;
+            return page(&visitor, &question, ("", form.field(AGENT.0)), &faults).await;
         }
         Err(error) => return Err(error.into()),
     };
@@ -290,11 +290,11 @@ fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
-/// The page, with an agent chosen or none, and the purpose as typed.
+/// The page, with an agent chosen or none, and the purpose as typed, or the name of an agent that there is none of.
 async fn page(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    (agent, purpose): (&str, &str),
+    (agent, typed): (&str, &str),
     faults: &Faults,
 ) -> PageResult {
     let chosen = match agent {
@@ -323,8 +323,8 @@ async fn page(
         }
         @match (&chosen, &open_request) {
             (Some(agent), Some(request)) => (waiting(visitor, question, agent, request)),
-            (Some(agent), None) => (asking(visitor, question, (agent, purpose), faults)),
-            (None, _) => (choosing(visitor, question, faults).await?),
+            (Some(agent), None) => (asking(visitor, question, (agent, typed), faults)),
+            (None, _) => (choosing(visitor, question, typed, faults).await?),
         }
     };
     let mut shown =
@@ -339,6 +339,7 @@ async fn page(
 async fn choosing(
     visitor: &Visitor,
     question: &ConnectionQuestion,
+    typed: &str,
     faults: &Faults,
 ) -> Result<Markup, PageFailure> {
     // One more than is listed says that there are more.
@@ -355,7 +356,7 @@ async fn choosing(
         } @else {
             form.stack method="post" action=(PATH) {
                 (hidden(visitor, question))
-                @if is_listed { (field.choice("", &agents)) } @else { (field.text("")) }
+                @if is_listed { (field.choice("", &agents)) } @else { (field.text(typed)) }
                 (buttons("connect", "Connect it"))
             }
         }

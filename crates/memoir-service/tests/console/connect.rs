@@ -541,6 +541,22 @@ async fn spec_5_2_a_purpose_that_is_not_accepted_stays_in_the_form() {
 }
 
 #[tokio::test]
+async fn the_name_of_no_agent_stays_in_the_form() {
+    let installation = Installation::with(with_programs()).await;
+    // More than are listed.
+    installation.make_agents(201).await;
+    let ada = installation.ada().await;
+    let question = Connector::registered(&installation).await.question(&[]);
+    let fields = [("agent", "agnet 7 <b>"), ("decision", "connect")];
+    let again = ada.fill_in(&question, PATH, &fields).await;
+    again.text.tells("There is no such agent");
+    let document = again.document();
+    document.check(PATH);
+    let field = document.by_id("agent");
+    assert_eq!(field.attribute("value"), Some("agnet 7 <b>"));
+}
+
+#[tokio::test]
 async fn spec_5_5_no_redirect_goes_to_an_unregistered_address_or_without_consent() {
     let installation = Installation::with(with_programs()).await;
     let ada = installation.ada().await;
