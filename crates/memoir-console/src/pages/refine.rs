@@ -203,6 +203,7 @@ pub(crate) async fn refine(
         faults.add(MODEL, "Model", &problem);
         None
     });
+    let mut status = StatusCode::CONFLICT;
     if faults.is_empty() {
         let options = RefineOptions {
             mode,
@@ -218,18 +219,16 @@ pub(crate) async fn refine(
                 return Ok(see_other(&format!("/sessions/{}", session.id)));
             }
             Err(error) => {
+                // In the form, which keeps what was typed.
                 let failure = PageFailure::from(error);
-                // A conflict with the present state is shown in the form, which keeps what was typed.
-                if failure.status() != StatusCode::CONFLICT {
-                    return Err(failure);
-                }
+                status = failure.status();
                 faults.add(PLACE, "No session was begun", failure.message());
             }
         }
     }
     let draft = RefineForm { form, faults };
     let shown = agent::page(&console, &visitor, &headers, &agent, None, &draft).await?;
-    Ok(page_of(StatusCode::CONFLICT, shown))
+    Ok(page_of(status, shown))
 }
 
 /// Parses the input; `None` where it is blank.

@@ -1,14 +1,15 @@
 //! Creating agents, their tokens, and erasing them.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use memoir_app::{Provision, Verification};
+use memoir_app::{InstallationSettings, Provision, Quota, Verification};
 use memoir_domain::{
     access::{AccessDraft, AccessKind},
     agent::Field,
     audit::Actor,
     session::Mode,
 };
+use memoir_service::ServiceOptions;
 use memoir_testkit::{TestedObject, TestedText};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -378,4 +379,26 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         )
         .await;
     assert!(begun.leads_to().starts_with("/sessions/"));
+}
+
+#[tokio::test]
+async fn what_was_typed_stays_where_a_quota_prevents_a_session() {
+    let mut settings = InstallationSettings::default();
+    settings.quotas.set(Quota::AgentSessionsADay, Some(0));
+    let options = ServiceOptions::default();
+    let installation = Installation::with_settings(options, settings, BTreeMap::new()).await;
+    let agent = installation.wren(&["One", "one"]).await;
+    let browser = installation.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let refine = format!("{page}/refine");
+    let fields = [("mode", "dedup_only"), ("model", "builtin:careful")];
+    let refused = browser.fill_in(&page, &refine, &fields).await;
+    assert_eq!(refused.status, 429, "{}", refused.text);
+    refused.text.tells("No session was begun");
+    let document = refused.document();
+    document.check(&refine);
+    for (name, value) in fields {
+        let kept = (name.to_owned(), value.to_owned());
+        assert!(document.filled_in(&refine).contains(&kept), "{name}");
+    }
 }
