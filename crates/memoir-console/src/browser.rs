@@ -322,11 +322,11 @@ pub(crate) async fn visitor_by(
 
 /// The path to sign in, and to return from.
 fn sign_in_path(parts: &Parts) -> String {
-    let wanted = match parts.method {
-        Method::GET => parts.uri.path_and_query().map_or("/", |path| path.as_str()),
-        // A read must not carry out what a form was for.
-        _ => "/",
-    };
+    // A form is lost, and a read must not carry out what it was for.
+    if !parts.method.is_safe() {
+        return "/sign-in?done=start-over".to_owned();
+    }
+    let wanted = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     // Without `next`, signing in leads to `/`.
     let wanted = if wanted == "/" { "" } else { wanted };
     form::address("/sign-in", &[("next", wanted)])

@@ -70,7 +70,9 @@ fn done_text(word: &str) -> Option<&'static str> {
             "You are signed out everywhere: other browsers and tokens that you signed in for included."
         }
         "signed-in" => "You are signed in.",
-        "start-over" => "That took too long, or you were signed out meanwhile. Sign in once more.",
+        "start-over" => {
+            "Nothing was done: that took too long, or you were signed out meanwhile. Sign in once more."
+        }
         "ended" => "It is signed out.",
         "password" => "The password is changed, and everything else is signed out.",
         "factor-off" => "The second factor is off, and everything else is signed out.",

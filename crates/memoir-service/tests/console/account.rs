@@ -113,7 +113,8 @@ async fn no_page_of_it_is_shown_without_a_sign_in() {
         assert!(answer.leads_to().starts_with("/sign-in?next="), "{path}");
         if path != "/account" {
             let posted = stranger.post(path, &[("password", PASSWORD)]).await;
-            assert_eq!(posted.leads_to(), "/sign-in", "{path}");
+            let start_over = "/sign-in?done=start-over";
+            assert_eq!(posted.leads_to(), start_over, "{path}");
         }
     }
 }

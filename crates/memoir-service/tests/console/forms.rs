@@ -73,7 +73,11 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
         answer.document().check(&path);
     }
     let stranger = installation.browser().send(&path, &right, &own).await;
-    assert_eq!(stranger.leads_to(), "/sign-in");
+    // A form that comes too late is lost, and the page to sign in says so.
+    let sign_in = stranger.leads_to();
+    assert_eq!(sign_in, "/sign-in?done=start-over");
+    let told = installation.browser().get(sign_in).await;
+    told.text.tells("Nothing was done");
     let is_paused = async || {
         let view = agent.views().show().await.unwrap();
         view.settings.expose()["paused"] == true
