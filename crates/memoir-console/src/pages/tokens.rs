@@ -15,7 +15,7 @@ use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
     browser::{AgentInPath, Visitor},
-    field::{LabelledField, with_code},
+    field::LabelledField,
     form::SentForm,
     parts::{self, ConsoleSection, FramedPage},
     words,
@@ -38,7 +38,6 @@ pub(super) fn section(
     view: &AgentFacts,
     (tokens, now): (&[TokenView], Timestamp),
     needs_consent: bool,
-    refusal: Option<&PageFailure>,
 ) -> Markup {
     let path = agent_path(view.id);
     html! {
@@ -49,9 +48,6 @@ pub(super) fn section(
                  service with " code { "/mcp" } " behind it, is listed." }
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
-            @if let Some(refusal) = refusal {
-                div.problem { p { (with_code(refusal.message())) } }
-            }
             @if needs_consent {
                 p { "The agent is in use, so you cannot make one: it makes them itself, or allows one when you "
                     a href={ (path) "/access/token" } { "ask for one" } "." }

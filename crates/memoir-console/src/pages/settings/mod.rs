@@ -270,10 +270,7 @@ pub(super) async fn with_refused_token(
     let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
-    let notice = SettingsNotice {
-        refused_token: Some(refusal),
-        ..SettingsNotice::faults(&draft)
-    };
+    let notice = SettingsNotice::faults(&draft);
     let settings_view = SettingsView::of(agent).await?;
     let shown = page(console, visitor, agent, &settings_view, &notice).await?;
     Ok(page_of(refusal.status(), shown))
@@ -282,16 +279,11 @@ pub(super) async fn with_refused_token(
 struct SettingsNotice<'a> {
     draft: &'a SettingsForm,
     done: Option<&'a str>,
-    refused_token: Option<&'a PageFailure>,
 }
 
 impl<'a> SettingsNotice<'a> {
     fn faults(draft: &'a SettingsForm) -> Self {
-        Self {
-            draft,
-            done: None,
-            refused_token: None,
-        }
+        Self { draft, done: None }
     }
 }
 
@@ -314,9 +306,7 @@ async fn page(
             h2 #settings { "Settings" }
             (settings(console.memoir(), visitor, settings_view, draft))
         }
-        (tokens::section(
-            visitor, &settings_view.view, (&own_tokens, now), needs_consent, notice.refused_token,
-        ))
+        (tokens::section(visitor, &settings_view.view, (&own_tokens, now), needs_consent))
         section aria-labelledby="changes" {
             h2 #changes { "Changes of the settings" }
             (history(settings_view))
