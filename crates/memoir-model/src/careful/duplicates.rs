@@ -87,11 +87,7 @@ pub(super) fn groups<'a>(
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{
-        ledger::parse_rows,
-        memory::{Number, tokens},
-        origin::Origin,
-    };
+    use memoir_domain::{ledger::parse_rows, memory::tokens};
 
     use super::*;
 
@@ -100,98 +96,6 @@ mod tests {
         let (tokens, quoted) = (tokens(content), serde_json::json!(content));
         let line = format!("#{number} | 2026-03-01 | {tokens} tokens | {quoted}");
         parse_rows(&line).remove(0)
-    }
-
-    fn bound(mut row: ParsedRow) -> ParsedRow {
-        row.stays = true;
-        row
-    }
-
-    fn deletes(rows: &[ParsedRow]) -> Vec<Vec<u64>> {
-        plan(rows, u64::MAX).deletes
-    }
-
-    #[test]
-    fn spec_6_3_only_the_same_text_up_to_case_is_a_duplicate() {
-        let equal = |one: &str, other: &str| !groups([(one, None), (other, None)]).is_empty();
-        for (one, other) in [
-            ("I like tea.", "i  like\nTEA"),
-            ("Tea!", "tea."),
-            ("Tea .", "tea"),
-            ("Éva Ω", "éva ω"),
-            ("a", " a\t"),
-            ("“tea”", "\"Tea\""),
-        ] {
-            assert!(equal(one, other), "{one:?} {other:?}");
-        }
-        for (one, other) in [
-            ("Evan plans it with Sam", "Sam plans it with Evan"),
-            ("I like tea", "I like teas"),
-            ("I do not like tea", "I do like tea"),
-            ("Tea, twice", "Tea twice"),
-            ("Tea?", "Tea."),
-            ("tea...", "tea."),
-            ("3.5", "35"),
-            ("\"tea\"", "tea"),
-            ("tea;", "tea"),
-        ] {
-            assert!(!equal(one, other), "{one:?} {other:?}");
-        }
-    }
-
-    #[test]
-    fn spec_3_14_the_memory_that_was_recorded_first_stays() {
-        let rows = [
-            row(1, "Mary likes tea."),
-            row(2, "unrelated"),
-            row(3, "mary likes tea"),
-            row(4, "Mary likes Tea"),
-        ];
-        assert_eq!(deletes(&rows), [vec![3], vec![4]]);
-        // Whatever its origin date.
-        assert_eq!(deletes(&[row(5, "Tea"), row(2, "tea.")]), [vec![5]]);
-        assert!(deletes(&rows[..2]).is_empty());
-    }
-
-    #[test]
-    fn spec_3_14_bound_memories_stay_and_cover_later_ones() {
-        let [one, two, three] = [row(1, "tea"), row(2, "Tea."), row(3, "TEA!")];
-        let both = [bound(one.clone()), bound(two.clone())];
-        assert!(deletes(&both).is_empty());
-        let rows = [bound(one.clone()), two.clone(), three.clone()];
-        assert_eq!(deletes(&rows), [vec![2], vec![3]]);
-        let rows = [one, bound(two), three];
-        assert_eq!(deletes(&rows), [vec![3]]);
-    }
-
-    #[test]
-    fn spec_3_14_a_weaker_origin_and_a_summary_cover_nothing() {
-        let mut page = row(1, "tea");
-        page.origin = Some(Origin::External);
-        let said = row(2, "Tea.");
-        assert!(deletes(&[page.clone(), said.clone()]).is_empty());
-        // The agent's own word covers what comes after it, also of a page.
-        let mut later = page.clone();
-        later.number = Number(3);
-        assert_eq!(deletes(&[page, said.clone(), later]), [vec![3]]);
-        let mut summary = row(1, "tea");
-        summary.summary = true;
-        assert!(deletes(&[summary.clone(), said.clone()]).is_empty());
-        summary.number = Number(3);
-        assert!(deletes(&[said, summary]).is_empty());
-    }
-
-    #[test]
-    fn spec_3_4_a_relative_day_makes_another_text_on_another_day() {
-        let first = row(1, "Ana called yesterday.");
-        let mut second = row(2, "ana called yesterday");
-        assert_eq!(deletes(&[first.clone(), second.clone()]), [vec![2]]);
-        second.date = "2026-03-02".to_owned();
-        assert!(deletes(&[first, second]).is_empty());
-        let first = row(1, "Ana called.");
-        let mut second = row(2, "ana called");
-        second.date = "2026-03-02".to_owned();
-        assert_eq!(deletes(&[first, second]), [vec![2]]);
     }
 
     /// `count` memories and a duplicate of each.

@@ -280,6 +280,67 @@ async fn spec_6_3_it_consents_when_it_sees_duplicates() {
 }
 
 #[tokio::test]
+async fn spec_6_3_only_the_same_text_up_to_case_is_a_duplicate() {
+    for (one, other) in [
+        ("I like tea.", "i  like\nTEA"),
+        ("Tea!", "tea."),
+        ("Tea .", "tea"),
+        ("Éva Ω", "éva ω"),
+        ("a", " a\t"),
+        ("“tea”", "\"Tea\""),
+    ] {
+        let answer = consents(&[one, other]).await;
+        assert!(answer.starts_with("YES"), "{one:?} {other:?}");
+    }
+    for (one, other) in [
+        ("Evan plans it with Sam", "Sam plans it with Evan"),
+        ("I like tea", "I like teas"),
+        ("I do not like tea", "I do like tea"),
+        ("Tea, twice", "Tea twice"),
+        ("Tea?", "Tea."),
+        ("tea...", "tea."),
+        ("3.5", "35"),
+        ("\"tea\"", "tea"),
+        ("tea;", "tea"),
+    ] {
+        let answer = consents(&[one, other]).await;
+        assert!(answer.starts_with("NO"), "{one:?} {other:?}");
+    }
+}
+
+/// The numbers of its first delete; null where it deletes nothing.
+async fn first_delete(memories: &[Memory]) -> Value {
+    let opening = Run::under("archive").open(memories);
+    let reply = say(opening.opened.prompt, Some(Mode::Full), vec![]).await;
+    arguments(&reply.tool_calls[0])["ids"].clone()
+}
+
+#[tokio::test]
+async fn spec_3_14_the_memory_that_was_recorded_first_stays() {
+    // Whatever its origin date.
+    let mut both = memories(&["Tea", "tea.", LONG]);
+    both[1].created_at = day(0);
+    assert_eq!(first_delete(&both).await, json!([2]));
+    // A summary covers nothing, and nothing covers it.
+    for summary in [0, 1] {
+        both[summary].is_summary = true;
+        assert_eq!(first_delete(&both).await, Value::Null);
+        both[summary].is_summary = false;
+    }
+    // A bound memory stays, and covers later ones; of a page, the agent's own word covers what comes after it.
+    for (texts, deleted) in [
+        (["!tea", "Tea.", "TEA?", LONG], json!([2])),
+        (["tea", "!Tea.", "TEA!", LONG], json!([3])),
+        (["%tea", "Tea.", "%TEA", LONG], json!([3])),
+        // On one day only, where the text depends on it.
+        (["Ana called.", "ana called", "Ana left", LONG], json!([2])),
+    ] {
+        let deletes = first_delete(&memories(&texts)).await;
+        assert_eq!(deletes, deleted, "{texts:?}");
+    }
+}
+
+#[tokio::test]
 async fn spec_5_2_it_refuses_everything_else() {
     let user = "A human asks to read your memory. You may answer YES or NO.".into();
     let asked = Prompt {
