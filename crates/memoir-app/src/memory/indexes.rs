@@ -136,7 +136,7 @@ impl Indexes {
         let replaced = kept.entries.insert(scope, entry);
         kept.expected.remove(&scope);
         if kept.gave_way.remove(&scope).is_some() {
-            self.metrics.index_built_again();
+            self.metrics.table.index_rebuilds.inc();
         }
         self.make_room(kept, 1);
         drop(replaced);
@@ -157,7 +157,7 @@ impl Indexes {
                 kept.gave_way.insert(scope, entry.bytes);
             }
             evicted.push(entry);
-            self.metrics.index_left();
+            self.metrics.table.index_evictions.inc();
         }
         for (scope, entry) in &mut kept.entries {
             if entry.bytes > self.most && !entry.is_logged {
@@ -173,8 +173,9 @@ impl Indexes {
             }
         }
         let shown_bytes = kept.entries.values().map(|entry| entry.shown_bytes);
-        self.metrics
-            .indexes_are(kept.entries.len(), shown_bytes.sum());
+        let table = &self.metrics.table;
+        table.indexes.set(kept.entries.len() as i64);
+        table.index_bytes.set(shown_bytes.sum::<usize>() as i64);
         drop(kept);
         // Wiping megabytes takes milliseconds, in which others need the list. Before the caller goes on: what it builds
         // takes this room.

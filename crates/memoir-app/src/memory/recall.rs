@@ -215,7 +215,11 @@ impl Memories<'_> {
         })
         .await;
         match found {
-            Ok(_) => self.memoir.state::<Metrics>().recalled(started.elapsed()),
+            Ok(_) => {
+                let table = &self.memoir.state::<Metrics>().table;
+                let seconds = started.elapsed().as_secs_f64();
+                table.recall_seconds.observe(seconds);
+            }
             // These say nothing of the agent, whose index another caller may be building.
             Err(Error::NoRoom | Error::Contended) => {}
             // The agent may be gone; then nothing of it stays.
@@ -399,8 +403,10 @@ impl Memories<'_> {
         let index = RecallIndex::default();
         let index = self.fold_active(loaded.base.key(), index, RecallIndex::put);
         let index = index.await?;
-        let metrics = self.memoir.state::<Metrics>();
-        metrics.index_built(index.memories(), started.elapsed());
+        let table = &self.memoir.state::<Metrics>().table;
+        let seconds = started.elapsed().as_secs_f64();
+        table.index_build_seconds.observe(seconds);
+        table.indexed_memories.inc_by(index.memories() as u64);
         Ok(index)
     }
 }

@@ -30,7 +30,7 @@ use crate::{
         indexes::{Indexed, Indexes, read},
         recall::WantedVectors,
     },
-    metrics::{Metrics, StoredIndex},
+    metrics::Metrics,
 };
 
 /// Records or vectors after the document from which on it is written anew, at most.
@@ -217,18 +217,18 @@ impl Memories<'_> {
         if !self.is_index_stored(loaded) {
             return None;
         }
-        let metrics = self.memoir.state::<Metrics>();
+        let outcomes = &self.memoir.state::<Metrics>().table.stored_indexes;
         match self.read_stored_index(loaded, parts).await {
             Ok(Some(index)) => {
-                metrics.stored_index(StoredIndex::Read);
+                outcomes.with_label_values(&["read"]).inc();
                 Some(index)
             }
             Ok(None) => {
-                metrics.stored_index(StoredIndex::Outdated);
+                outcomes.with_label_values(&["outdated"]).inc();
                 None
             }
             Err(error) => {
-                metrics.stored_index(StoredIndex::Unreadable);
+                outcomes.with_label_values(&["unreadable"]).inc();
                 tracing::warn!(agent = %self.scope.agent, %error, "the stored index is built anew");
                 // Otherwise each process would read it in vain. One that cannot write leaves it, and so does one whose
                 // store failed: the index may be good.

@@ -118,11 +118,6 @@ impl VectorUpkeep {
         !deleted_at.contains_key(&scope)
     }
 
-    fn rests_at(&self, now: Duration) -> bool {
-        let until = self.rests_until.lock();
-        until.is_some_and(|until| now < until)
-    }
-
     fn rest(&self, until: Option<Duration>) {
         *self.rests_until.lock() = until;
     }
@@ -260,7 +255,8 @@ impl Memories<'_> {
             return Ok(QuestionVector::InWords(Some(otherwise)));
         };
         let unavailable = QuestionVector::InWords(Some(SemanticStatus::Unavailable));
-        if memoir.state::<VectorUpkeep>().rests_at(now) {
+        let rests_until = *memoir.state::<VectorUpkeep>().rests_until.lock();
+        if rests_until.is_some_and(|until| now < until) {
             return Ok(unavailable);
         }
         let time = memoir.settings.recall.question_time;

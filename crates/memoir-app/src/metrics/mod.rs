@@ -18,7 +18,6 @@
 mod commits;
 mod load;
 mod models;
-mod recall;
 #[macro_use]
 mod table;
 
@@ -40,7 +39,6 @@ use prometheus::{
 
 pub(crate) use models::Watched;
 pub use models::{ModelCallResult, ProviderResponse};
-pub(crate) use recall::StoredIndex;
 pub use table::{Metric, entered};
 
 use crate::core::Memoir;
@@ -154,7 +152,7 @@ metric_table! {
 
 pub(crate) struct Metrics {
     registry: Registry,
-    table: Table,
+    pub(crate) table: Table,
     /// The time of the last reading of the database's load by the installation's clock, and its expiry.
     load_read: tokio::sync::Mutex<Option<(Timestamp, Timestamp)>>,
     /// The models that are distinguished.
@@ -202,10 +200,7 @@ impl Table {
         enter(&self.removed_tokens, &EDITS.map(Tool::as_str));
         enter(&self.refusals, &RefusalCode::ALL.map(RefusalCode::as_str));
         enter(&self.commits, &["written", "conflict", "failed"]);
-        enter(
-            &self.stored_indexes,
-            &StoredIndex::ALL.map(StoredIndex::name),
-        );
+        enter(&self.stored_indexes, &["read", "outdated", "unreadable"]);
     }
 }
 

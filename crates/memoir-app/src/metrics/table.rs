@@ -72,7 +72,7 @@ macro_rules! metric_table {
     }) => {
         $(#[$meta])*
         $visibility struct $table {
-            $($metric: $kind,)+
+            $(pub(crate) $metric: $kind,)+
         }
 
         impl $table {

@@ -36,9 +36,10 @@ impl Grants<'_> {
         if loaded.newest_seq() > MOST_RECORDS {
             return Ok(true);
         }
+        let store = &self.memoir.store;
         Ok(self.has_used_token().await?
             || self.has_record_of_use(loaded).await?
-            || self.has_session().await?
+            || !store.session_sizes(self.scope, None, 1).await?.is_empty()
             || self.has_message(loaded).await?)
     }
 
@@ -71,11 +72,6 @@ impl Grants<'_> {
         }
         // Numbers are never reused, so a memory that was discarded or shredded still counts.
         Ok(loaded.agent.next_number.0 - 1 != entries)
-    }
-
-    async fn has_session(self) -> Result<bool> {
-        let sizes = self.memoir.store.session_sizes(self.scope, None, 1).await?;
-        Ok(!sizes.is_empty())
     }
 
     /// Whether messages wait that an administrator did not hand over. Those that were already sent to the agent's model

@@ -266,15 +266,15 @@ pub fn foresee(
         let target = then.memories.get(index).copied().flatten();
         // A summary whose sources were all shredded since is discarded.
         let is_bare = |then: &MemoryGlance| {
-            then.is_active_summary() && !summaries.contains(&Number(index as u64 + 1))
+            then.is_summary && then.is_active && !summaries.contains(&Number(index as u64 + 1))
         };
         let target = target.filter(|then| !is_bare(then));
         let size = target.map_or(0, |then| then.core_tokens());
-        let is_same = target.map_or(!present.is_active, |then| then.is_same(&present));
+        let is_same = target.map_or(!present.is_active, |then| then.state == present.state);
         if is_same {
             continue;
         }
-        let is_same_text = target.is_some_and(|then| then.says_the_same(&present));
+        let is_same_text = target.is_some_and(|then| then.content == present.content);
         let target_kind = target.and_then(|then| then.kind());
         changes.count(present.kind(), target_kind, is_same_text);
         let without = changes

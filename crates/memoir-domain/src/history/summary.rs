@@ -47,14 +47,14 @@ view! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct MemoryGlance from memory: &Memory, mark: &MemoryMark;
     /// Equal for equal states.
-    state: TextMark = mark.as_one(),
+    pub(crate) state: TextMark = mark.as_one(),
     /// Equal for equal texts.
-    content: TextMark = mark.content(),
+    pub(crate) content: TextMark = mark.content(),
     tokens: u64 = memory.tokens(),
     kind: Kind = memory.kind(),
     /// For an archival memory, the one that took its place.
     under: Option<Number> = memory.under(),
-    is_summary: bool = memory.is_summary,
+    pub(crate) is_summary: bool = memory.is_summary,
     pub(crate) is_active: bool = memory.is_active(),
     pub(crate) is_shredded: bool = mark.is_shredded(),
     pub(crate) stays_on_rewind: bool = memory.stays_on_rewind(),
@@ -75,21 +75,9 @@ impl MemoryGlance {
         self.is_active.then_some(self.kind)
     }
 
-    pub(crate) fn is_active_summary(&self) -> bool {
-        self.is_summary && self.is_active
-    }
-
     /// The memory that an active archival memory is under; `None` of any other.
     pub(crate) fn source_of(&self) -> Option<Number> {
         self.is_active.then_some(self.under).flatten()
-    }
-
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.state == other.state
-    }
-
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        self.content == other.content
     }
 }
 

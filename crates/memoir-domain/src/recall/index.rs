@@ -285,7 +285,8 @@ impl RecallIndex {
                     let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
                     self.sequence.push(unit);
                     if follows && last != 0 {
-                        let is_subject = || is_subject_pair(&character, term.word, language);
+                        let is_function = |of| is_function_pair(&character, term.word, of);
+                        let is_subject = || !language.is_some_and(is_function);
                         apart.push(self.group(pair_key([last, term.key]), is_subject));
                     }
                     before = term.key;
@@ -1421,11 +1422,6 @@ fn mark_key(key: u64) -> u64 {
 fn is_subject(word: &str, language: Option<Language>) -> bool {
     word.starts_with(char::is_alphabetic)
         && !language.is_some_and(|language| is_function_word(word, language))
-}
-
-/// As [`is_subject`], of two characters.
-fn is_subject_pair(one: &str, other: &str, language: Option<Language>) -> bool {
-    !language.is_some_and(|language| is_function_pair(one, other, language))
 }
 
 fn is_lettered(word: &str) -> bool {
