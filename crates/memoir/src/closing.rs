@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use memoir_app::Memoir;
+use memoir_app::{Memoir, Provision};
+use memoir_domain::audit::Actor;
 
 use crate::{
     database,
@@ -91,7 +92,9 @@ async fn make_tokens(
                 Err(memoir_app::Error::NoAgent(_)) => {}
                 agent => {
                     let agent = agent?;
-                    installation.owners_program_token(&agent).await?;
+                    let (provision, owner) = (Provision::Any, Actor::owner());
+                    let token = installation.stored_or_new(&agent, provision, &owner);
+                    token.await?;
                     kept.insert(agent.name().to_owned());
                 }
             }

@@ -322,19 +322,11 @@ impl Installation {
         self.stored_or_new(agent, provision, &actor).await
     }
 
-    /// As [`Installation::program_token`], for the owner of a machine whose installation is being closed.
+    /// As [`Installation::program_token`]; a token that is created is from `actor`.
     ///
     /// # Errors
     /// The file of the tokens cannot be read or written; the store fails.
-    pub(crate) async fn owners_program_token(
-        &self,
-        agent: &AgentHandle,
-    ) -> Result<Zeroizing<String>, Failure> {
-        self.stored_or_new(agent, Provision::Any, &Actor::owner())
-            .await
-    }
-
-    async fn stored_or_new(
+    pub(crate) async fn stored_or_new(
         &self,
         agent: &AgentHandle,
         provision: Provision,
