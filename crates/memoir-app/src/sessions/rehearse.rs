@@ -82,32 +82,17 @@ pub struct NotApplied {
 
 /// Why an edit of a rehearsal can no longer be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, derive_more::Display)]
-#[display("{}", self.as_str())]
-#[serde(into = "&'static str")]
+#[serde(rename_all = "snake_case")]
 pub enum NotAppliedReason {
-    /// The tool refuses it.
-    Refused(RefusalCode),
     /// It would undo the session.
+    #[display("breaker")]
     Breaker,
     /// It names a memory made by an edit that cannot be applied.
+    #[display("depends")]
     Depends,
-}
-
-impl NotAppliedReason {
-    /// The stable code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused(code) => code.as_str(),
-            Self::Breaker => "breaker",
-            Self::Depends => "depends",
-        }
-    }
-}
-
-impl From<NotAppliedReason> for &'static str {
-    fn from(reason: NotAppliedReason) -> Self {
-        reason.as_str()
-    }
+    /// The tool refuses it.
+    #[serde(untagged)]
+    Refused(RefusalCode),
 }
 
 /// The result of applying a rehearsal.

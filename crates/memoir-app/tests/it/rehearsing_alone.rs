@@ -369,11 +369,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let named = |found: &[NotApplied]| -> Vec<(String, Vec<u64>, String)> {
         let named = found.iter().map(|one| {
             let numbers = one.numbers.iter().map(|number| number.0).collect();
-            (
-                one.tool.as_str().to_owned(),
-                numbers,
-                one.code.as_str().to_owned(),
-            )
+            (one.tool.as_str().to_owned(), numbers, one.code.to_string())
         });
         named.collect()
     };
@@ -507,10 +503,10 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
     let strict = [(Field::RefinementThreshold, Some("1"))];
     wren.configure(&strict).await;
     let applied = wren.apply(id).await;
-    let codes: Vec<&str> = applied
+    let codes: Vec<String> = applied
         .not_applied
         .iter()
-        .map(|one| one.code.as_str())
+        .map(|one| one.code.to_string())
         .collect();
     assert_eq!(codes, ["breaker"]);
     assert_eq!(
