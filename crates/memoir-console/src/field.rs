@@ -88,13 +88,11 @@ impl<'a> LabelledField<'a> {
         }
     }
 
-    /// With a line about what it accepts.
     pub(crate) fn hint(mut self, hint: Markup) -> Self {
         self.hint = hint;
         self
     }
 
-    /// With its fault, if any.
     pub(crate) fn faults(mut self, faults: &'a Faults) -> Self {
         self.fault = faults.of(self.id);
         self

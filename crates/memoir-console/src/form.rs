@@ -42,7 +42,6 @@ impl SentForm {
         Ok(Self(fields.into_iter().map(with_one).collect()))
     }
 
-    /// All fields, in their order.
     pub(crate) fn all(&self) -> &[(String, String)] {
         &self.0
     }

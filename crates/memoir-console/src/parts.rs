@@ -18,7 +18,6 @@ pub(crate) enum ConsoleSection {
     Fleet,
     Activity,
     Audit,
-    /// The pages about the signed-in administrator.
     Account,
 }
 

@@ -13,7 +13,6 @@ use crate::words;
 /// The most sentences for one place of a curve; the page of figures has the rest.
 const MOST_SENTENCES: usize = 3;
 
-/// The data of a curve.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct PlotCurve {
     /// Seconds since 1970 for a curve over time, else records since the beginning.
@@ -34,7 +33,6 @@ pub(crate) struct PlotCurve {
 /// The events at one place.
 #[derive(Debug, Serialize)]
 pub(crate) struct MarkOnCurve {
-    /// Its place among the points.
     pub(crate) place: usize,
     pub(crate) kind: MarkKind,
     /// Sentences without a full stop.
@@ -206,7 +204,6 @@ pub(crate) struct Figure<'a> {
     pub(crate) curve: Option<&'a PlotCurve>,
     /// Ranges to choose from: days, or `None` for all, with a text.
     pub(crate) ranges: &'a [(Option<u32>, &'a str)],
-    /// Marks and their meanings.
     pub(crate) legend: &'a [(MarkKind, &'a str)],
 }
 

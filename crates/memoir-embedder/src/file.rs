@@ -160,7 +160,6 @@ pub(crate) fn recognise(
     Ok(*found)
 }
 
-/// The sizes of a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Numbers of a state, and of a vector.

@@ -446,7 +446,6 @@ pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Err
     }
 }
 
-/// A name without its folders.
 pub(crate) fn file_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }

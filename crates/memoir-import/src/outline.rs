@@ -7,7 +7,6 @@ use std::io::{self, Read};
 
 use memoir_transcripts::raw::is_space;
 
-/// Most bytes of an outline.
 const BYTES: usize = 256 << 10;
 /// Most bytes of a text, an escape as one.
 const TEXT: usize = 60;
@@ -15,7 +14,6 @@ const TEXT: usize = 60;
 const ELEMENTS: u32 = 20;
 /// The depth of values that are emptied.
 const DEPTH: usize = 6;
-/// The bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
 pub(crate) fn outline(mut reader: impl Read) -> io::Result<Vec<u8>> {

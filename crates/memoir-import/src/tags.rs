@@ -8,7 +8,6 @@ use memoir_domain::{
 };
 use memoir_transcripts::raw::Raw;
 
-/// Most tags of a memory.
 pub(crate) const MOST: usize = TAGS_LIMIT;
 /// Most tags that are read.
 // 16 are kept; the rest is only counted as omitted.

@@ -233,7 +233,6 @@ fn message_tools() -> Vec<Tool> {
     ]
 }
 
-/// The answer to an access request.
 fn access_tool() -> Tool {
     tool(
         access::TOOL,
@@ -332,7 +331,6 @@ pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Res
     }
 }
 
-/// Its wire form.
 pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value)
         .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))

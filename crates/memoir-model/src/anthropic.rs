@@ -18,7 +18,6 @@ use crate::{Arguments, Model, ModelError, ModelName};
 /// Sent as `anthropic-version`.
 pub(crate) const VERSION: &str = "2023-06-01";
 
-/// A model behind Anthropic's messages API.
 #[derive(Debug)]
 pub(crate) struct Anthropic {
     pub(crate) name: ModelName,

@@ -15,7 +15,6 @@ use crate::message::{Finish, ModelMessage, ModelRequest, Reply, TokenUsage, Tool
 use crate::usage::estimated;
 use crate::{Model, ModelError, ModelName, OutputLimitField, Provider};
 
-/// A model behind a chat completions endpoint.
 #[derive(Debug)]
 pub(crate) struct OpenAi {
     pub(crate) name: ModelName,

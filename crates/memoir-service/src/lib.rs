@@ -161,7 +161,6 @@ impl Default for ServiceOptions {
     }
 }
 
-/// The state behind every request.
 #[derive(Clone, derive_more::Deref)]
 pub(crate) struct Service(#[deref(forward)] Arc<ServiceParts>);
 

@@ -398,7 +398,6 @@ fn keys_of((account, name): (&str, &str), address: IpAddr) -> [[u8; 32]; 2] {
     ]
 }
 
-/// A digest of several texts.
 pub(crate) fn digest<T: AsRef<[u8]>>(parts: &[T]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -62,7 +62,6 @@ impl PageParameters {
 }
 
 impl<T> Page<T> {
-    /// Maps each item.
     pub(crate) fn map<U>(self, show: impl FnMut(T) -> U) -> Page<U> {
         Page {
             items: self.items.into_iter().map(show).collect(),

@@ -49,7 +49,6 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a request's body may still take once the service stops.
 const STOP_BODY_TIME: Duration = Duration::from_secs(5);
 
-/// The client's address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -132,7 +131,6 @@ fn background_work(service: &Service, stopped: &watch::Receiver<bool>) -> JoinSe
     work
 }
 
-/// Serves connections.
 #[derive(Clone)]
 struct ConnectionServer {
     router: Router,

@@ -35,7 +35,6 @@ const RETRY: &str = "retry: 2000\n\n";
 /// Keeps intermediaries from closing the connection as idle.
 const BEAT: &str = ":\n\n";
 
-/// The streams that are open.
 #[derive(Default)]
 pub(crate) struct Streams {
     open: Mutex<OpenStreams>,
@@ -77,7 +76,6 @@ fn leave_one<Who: Eq + Hash>(open: &mut HashMap<Who, u64>, who: Who) {
 
 type Place = (AccountId, Party);
 
-/// The listener of a stream.
 #[derive(Clone)]
 pub(crate) enum Listener {
     Token(Caller),
@@ -131,7 +129,6 @@ impl Drop for StreamSlot {
 /// The end of a stream: the client has left, or its token is no longer valid.
 pub(crate) struct StreamOver;
 
-/// The queue of one stream.
 pub(crate) struct Sink {
     queue: mpsc::Sender<Bytes>,
     listener: Listener,

@@ -276,7 +276,6 @@ pub(crate) fn meaning(
     }
 }
 
-/// The statements of a consistent decision.
 pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
     commit.check()?;
     statements(commit)

@@ -68,14 +68,12 @@ const LIMITS: [(&str, u32); 3] = [
     ("idle_in_transaction_session_timeout", 30_000),
 ];
 
-/// What a transaction is begun for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionPurpose {
     /// To see everything as it is at one instant.
     Look,
     /// The same, of rows whose keys are given.
     Find,
-    /// To write.
     Write,
     /// To write a decision, whose rows' keys are given.
     Decide,
@@ -121,7 +119,6 @@ impl Reach {
     }
 }
 
-/// A statement and its values.
 #[derive(Debug)]
 pub(crate) struct Statement<'value> {
     pub(crate) sql: Cow<'static, str>,
@@ -291,7 +288,6 @@ impl Connections {
         })
     }
 
-    /// Where the database is.
     pub(crate) fn location(&self) -> &str {
         &self.location
     }
@@ -549,7 +545,6 @@ impl PooledConnection {
         self.longest = Duration::MAX;
     }
 
-    /// What begins a transaction.
     pub(crate) fn opening(&self, reach: Reach, purpose: TransactionPurpose) -> String {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
         if !self.prepares {

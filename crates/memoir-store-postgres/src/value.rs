@@ -180,7 +180,6 @@ pub(crate) fn sought(text: &str) -> &str {
     }
 }
 
-/// A row of a result.
 pub(crate) struct PostgresRow<'row>(pub(crate) &'row tokio_postgres::Row);
 
 impl DatabaseRow for PostgresRow<'_> {

@@ -15,7 +15,6 @@ use crate::{
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
 const NAMED: usize = 20;
 
-/// Everything that is wrong with the database.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     // One view for all parts: with a writer beside it, counts of different instants would disagree
     // where nothing is wrong.

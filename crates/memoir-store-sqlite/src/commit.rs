@@ -17,7 +17,6 @@ use crate::{
     writer::{BULK_ROWS, WriteOutcome},
 };
 
-/// How many rows a decision writes.
 pub(crate) fn rows(commit: &Commit) -> usize {
     commit.memories.len()
         + commit.sessions.len()

@@ -5,7 +5,6 @@ use rusqlite::types::ValueRef;
 
 pub(crate) use memoir_store::decode::*;
 
-/// A row of a result.
 pub(crate) struct SqliteRow<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);
 
 impl DatabaseRow for SqliteRow<'_, '_> {

@@ -10,12 +10,10 @@ use rusqlite::{
 
 use crate::error::{Result, inconsistent};
 
-/// The number of a memory.
 pub(crate) fn number(value: Number, table: &'static str) -> Result<i64> {
     Ok(count(value.0, table, "number")?)
 }
 
-/// A time that may be absent.
 pub(crate) fn time(value: Option<Timestamp>) -> Option<i64> {
     value.map(Timestamp::microseconds)
 }

@@ -26,7 +26,6 @@ impl Readers {
         }
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -31,7 +31,6 @@ struct SchemaObject {
     /// The kind: `table`, `index`, `trigger` or `view`.
     kind: String,
     name: String,
-    /// The table that it belongs to.
     table: String,
     /// As it was made; `None` for an index that SQLite makes by itself.
     sql: Option<String>,

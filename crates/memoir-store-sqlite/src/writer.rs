@@ -43,7 +43,6 @@ use crate::{
 /// Jobs that may wait; callers beyond them wait without holding a thread.
 // Four batches, so that the thread does not find it empty while others wait for a place.
 const QUEUE: usize = 1_024;
-/// Most changes in one transaction.
 const BATCH: usize = 256;
 /// Rows up to which a caller writes on its own thread.
 const SMALL_ROWS: usize = 256;
@@ -94,12 +93,10 @@ impl<T> WriteOutcome<T> {
         Self { is_written, value }
     }
 
-    /// Something was written.
     pub(crate) fn with(value: T) -> Self {
         Self::when(true, value)
     }
 
-    /// Nothing was.
     pub(crate) fn unchanged(value: T) -> Self {
         Self::when(false, value)
     }
@@ -269,7 +266,6 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
     pub(crate) fn start(
         connection: Connection,
         place: Option<OpenedFiles>,
@@ -495,7 +491,6 @@ fn has_other_threads() -> bool {
         .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// The thread.
 fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();

@@ -564,7 +564,6 @@ pub fn message_schedule(row: &dyn DatabaseRow) -> Result<TranscriptRow> {
     })
 }
 
-/// Checks `columns!(transcript)`.
 fn transcript(row: &dyn DatabaseRow) -> Result<()> {
     let mut columns = Columns::new(row, "transcripts");
     columns.scope()?;
@@ -574,7 +573,6 @@ fn transcript(row: &dyn DatabaseRow) -> Result<()> {
     columns.small_count().map(drop)
 }
 
-/// Checks `columns!(receiver)`.
 fn receiver(row: &dyn DatabaseRow) -> Result<()> {
     let mut columns = Columns::new(row, "receivers");
     columns.bytes::<32>()?;
@@ -582,7 +580,6 @@ fn receiver(row: &dyn DatabaseRow) -> Result<()> {
     columns.optional_time().map(drop)
 }
 
-/// Checks `columns!(delivery)`.
 fn delivery(row: &dyn DatabaseRow) -> Result<()> {
     let mut columns = Columns::new(row, "deliveries");
     columns.bytes::<32>()?;

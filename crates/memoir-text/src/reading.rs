@@ -10,7 +10,6 @@ use crate::languages::LanguageTable;
 use crate::lexicon::{ByHash, Languages};
 use crate::scan::{Token, scan};
 
-/// A text and its words.
 pub(crate) struct Reading<'t> {
     pub(crate) text: &'t str,
     pub(crate) tokens: Vec<Token>,

@@ -119,7 +119,6 @@ struct Words {
     ago_before: ByHash<Vec<Phrase>>,
     ago_behind: ByHash<Languages>,
     amounts: ByHash<Languages>,
-    /// The English "of".
     of: u64,
 }
 

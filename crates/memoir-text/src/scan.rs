@@ -75,7 +75,6 @@ impl Token {
     }
 }
 
-/// Cuts a text into tokens.
 pub(crate) fn scan(text: &str) -> Vec<Token> {
     let mut scanner = Scanner {
         text,

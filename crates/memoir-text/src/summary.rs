@@ -95,7 +95,6 @@ pub fn unsupported(
 struct Sources {
     tongues: Tongues,
     quotable: Vec<String>,
-    /// The values of all numbers.
     values: HashSet<String>,
     /// Of each source the values of all runs of digits, in their order.
     runs: Vec<Vec<String>>,

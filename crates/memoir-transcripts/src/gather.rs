@@ -213,7 +213,6 @@ pub(crate) fn hex(parts: &[&str]) -> String {
     format!("{:032x}", digest(parts))
 }
 
-/// A required string.
 pub(crate) fn string(
     value: Option<Raw<'_>>,
     name: &'static str,

@@ -48,7 +48,6 @@ pub fn kind_of(head: &[u8]) -> &'static str {
     }
 }
 
-/// Whether it cannot be read as text.
 pub(crate) fn is_no_text(head: &[u8]) -> bool {
     head.contains(&0) || MARKS.iter().any(|(mark, _)| head.starts_with(mark))
 }

@@ -53,7 +53,6 @@ pub(crate) enum TranscriptState {
         first: bool,
         found: bool,
     },
-    /// The end of the file.
     End,
     Over,
 }
@@ -214,7 +213,6 @@ impl<R: Read> TranscriptReader<R> {
         Ok(())
     }
 
-    /// Reads a value and its messages.
     fn piece(&mut self) -> Result<(), Error> {
         let is_export = matches!(
             self.format,
@@ -254,7 +252,6 @@ impl<R: Read> TranscriptReader<R> {
         }
     }
 
-    /// Reads the piece as one message.
     fn message(&mut self, mut place: FilePosition) {
         let gathered = &mut self.gathered;
         let Ok(raw) = Raw::whole(&self.source.piece) else {

@@ -24,7 +24,6 @@ pub const OVERHEAD_BYTES: usize = 1 + NONCE_BYTES + TAG_BYTES;
 #[debug("Cipher")]
 pub(crate) struct Cipher(Secret);
 
-/// Why sealed bytes do not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unopenable {
     /// Shorter than an empty text would be.

@@ -56,7 +56,6 @@ pub(crate) struct Config {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The file as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ConfigFile {

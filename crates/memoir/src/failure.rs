@@ -26,11 +26,9 @@ pub(crate) const LINES_LISTED: usize = 20;
 /// How a command that ran to its end ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// The command did its work.
     Done,
     /// It did not, and its output says why.
     Refused,
-    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -43,7 +41,6 @@ impl Ending {
 
 pub(crate) type Outcome = Result<Ending, Failure>;
 
-/// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
     ShownFailure(Box<ShownFailure>),
@@ -83,7 +80,6 @@ impl Failure {
         self
     }
 
-    /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         self.with_hint(Some(hint))

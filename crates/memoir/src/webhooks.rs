@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-/// Most webhooks.
 const MOST: usize = 32;
 
 /// One of `[[webhooks]]`. Its address may hold a secret, so that no message repeats it.

@@ -82,7 +82,6 @@ impl SharedClock {
         self.beginning.store(beginning, Ordering::Release);
     }
 
-    /// As for [`Clock::now`].
     pub(crate) fn now(&self) -> Timestamp {
         let beginning = self.beginning.load(Ordering::Acquire);
         if beginning == UNKNOWN {
@@ -92,7 +91,6 @@ impl SharedClock {
         Timestamp::from_microseconds(now).unwrap_or(Timestamp::MAX)
     }
 
-    /// As for [`Clock::monotonic`].
     pub(crate) fn monotonic(&self) -> Duration {
         self.own.monotonic()
     }

@@ -49,7 +49,6 @@ impl InstallationKeys {
         self.ask(move |keys| keys.set_closing(closing)).await
     }
 
-    /// When the agent's key was destroyed.
     pub(crate) async fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
         self.ask(move |keys| keys.destroyed_at(scope)).await
     }

@@ -47,7 +47,6 @@ impl ModelFailure {
 pub(crate) enum NotAnswered {
     /// The response was unusable, twice.
     Unreadable(Unreadable),
-    /// The model did not respond.
     #[from]
     Model(ModelFailure),
     Stopped,

@@ -191,7 +191,6 @@ impl RehearsedEdit {
 /// The changes of a rehearsal so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RehearsalCopy {
-    /// The counts on the copy.
     tally: Tally,
     next_number: Number,
     /// The place that the copy's next record would have.

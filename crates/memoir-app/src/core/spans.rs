@@ -77,7 +77,6 @@ pub(crate) fn embeddings(model: &ModelName) -> Span {
     )
 }
 
-/// Notes the usage of a request.
 pub(crate) fn answered(span: &Span, usage: TokenUsage) {
     span.record("gen_ai.usage.input_tokens", whole(usage.input_tokens));
     span.record("gen_ai.usage.output_tokens", whole(usage.output_tokens));

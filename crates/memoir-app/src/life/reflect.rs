@@ -49,7 +49,6 @@ pub struct Reflected {
 /// Why an agent reflects on its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReflectionCause {
-    /// On request.
     Asked,
     /// It still waits for one at a slot before now.
     Slot,

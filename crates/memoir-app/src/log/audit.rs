@@ -11,14 +11,12 @@ use crate::{
     log::AgentLog,
 };
 
-/// Which records make a page.
 pub(crate) struct RecordPage {
     pub(crate) filter: RecordFilter,
     sizes: Vec<u64>,
     pub(crate) has_more: bool,
 }
 
-/// The sealed records of a page.
 pub(crate) struct RecordRows {
     pub(crate) rows: Vec<AuditRow>,
     pub(crate) has_more: bool,

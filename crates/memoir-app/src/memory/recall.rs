@@ -79,7 +79,6 @@ const VECTORS: usize = 1_024;
 /// The vectors that a caller needs in an index.
 #[derive(Clone, Copy)]
 pub(super) struct WantedVectors<'a> {
-    /// The model that made them.
     pub(super) model: &'a EmbeddingModel,
     /// What they are compared with; `None` where there is no question.
     pub(super) question: Option<&'a Vector>,

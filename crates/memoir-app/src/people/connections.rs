@@ -309,7 +309,6 @@ enum Stage {
         challenge: String,
         address: String,
     },
-    /// Two tokens.
     Connected {
         #[serde(with = "digest")]
         access: [u8; 32],
@@ -321,7 +320,6 @@ enum Stage {
 }
 
 impl ConnectionDocument {
-    /// The program, as it is shown.
     pub(crate) fn client(&self) -> ConnectedClient<'_> {
         ConnectedClient {
             name: &self.client,

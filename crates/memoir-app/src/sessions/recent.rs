@@ -61,7 +61,6 @@ pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
 
 /// All memories of an agent, for its open session.
 pub(crate) struct KnownMemories {
-    /// The session's.
     pub(crate) driver: Driver,
     /// The version that they are of: that of the agent's memories, or of its row for those on a rehearsal's copy.
     pub(crate) version: u64,

@@ -185,7 +185,6 @@ impl OwnAgent {
     }
 }
 
-/// The rights of a viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessLevel {
     Words,

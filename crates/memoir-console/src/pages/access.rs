@@ -29,7 +29,6 @@ use crate::{
 const AT_ONCE: u32 = 25;
 /// The latest sessions that can be chosen.
 const LATEST: u32 = 20;
-/// The default minutes of a request.
 const USUAL_MINUTES: &str = "15";
 
 /// The fields of the forms, to which faults are assigned, and their labels.
@@ -121,7 +120,6 @@ impl<'a> AccessForm<'a> {
         Some(AccessKind::Token { expires_at })
     }
 
-    /// Adds a fault that the application reported.
     fn fault(&mut self, invalid: &Invalid) {
         let fields = [PURPOSE, SCOPE, MINUTES, EXPIRES_AT];
         let found = fields.iter().find(|(id, _)| *id == invalid.field);
@@ -398,7 +396,6 @@ async fn look_form(
     })
 }
 
-/// The purpose, for the agent to judge.
 fn purpose(draft: &AccessForm<'_>) -> Markup {
     LabelledField::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })

@@ -47,7 +47,6 @@ impl ShownRequest {
         })
     }
 
-    /// Reads its present state.
     pub(super) async fn look_again(&mut self) -> Result<(), PageFailure> {
         let lens = self.agent.views().seen_by(self.visitor.viewer());
         self.request = lens.access_request(self.request.id).await?;
@@ -73,7 +72,6 @@ impl ShownRequest {
         path_of(self.request.id)
     }
 
-    /// The path of the granted text.
     pub(super) fn reading_path(&self) -> String {
         match self.request.session_id {
             Some(session) => format!("{}/sessions/{session}", self.path()),

@@ -230,7 +230,6 @@ pub(super) fn value(view: &AgentFacts, field: Field) -> Option<&Value> {
     view.settings.expose().get(field.as_str())
 }
 
-/// The most important settings.
 fn settings(console: &Console, view: &AgentFacts) -> Markup {
     let schedule = console.memoir().schedule();
     html! {

@@ -85,7 +85,6 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
     }
 }
 
-/// One page of the records found.
 async fn found(
     agent: &AgentHandle,
     query: &AuditQuery,

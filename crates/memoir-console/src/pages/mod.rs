@@ -34,7 +34,6 @@ use maud::{Markup, html};
 use memoir_app::AgentHandle;
 use memoir_domain::AgentId;
 
-/// The parts of an agent's pages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Overview,

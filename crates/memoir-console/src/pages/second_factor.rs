@@ -29,7 +29,6 @@ use crate::{
 
 /// The code of the device that is being set up.
 const FRESH: (&str, &str) = ("fresh", "Code of the new device");
-/// The sealed secret.
 const OFFERED: &str = "offered";
 
 /// Whether signing in requires a code now.

@@ -139,7 +139,6 @@ fn page(
         .show(content)
 }
 
-/// The point in a few words.
 fn place(view: &LookBack) -> String {
     match &view.record {
         None => "Before the first record".to_owned(),

@@ -58,7 +58,6 @@ pub(super) fn section(
     }
 }
 
-/// Makes a token.
 pub(super) fn form(visitor: &Visitor, view: &AgentFacts) -> Markup {
     html! {
         form.row method="post" action={ (agent_path(view.id)) "/tokens" } {

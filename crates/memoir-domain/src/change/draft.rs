@@ -100,7 +100,6 @@ impl Draft {
         self.decision.redactions = redactions;
     }
 
-    /// Writes those states of access requests.
     pub(crate) fn put_access(&mut self, requests: Vec<AccessRequest>) {
         self.decision.access = requests;
     }

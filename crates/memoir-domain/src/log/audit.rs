@@ -325,7 +325,6 @@ patch! {
 }
 
 impl Patch {
-    /// The same changes, without texts.
     fn without_text(&self) -> Self {
         Self {
             // Set to an empty text: without the property, replay would keep the earlier text.

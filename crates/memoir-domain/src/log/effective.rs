@@ -90,7 +90,6 @@ struct Taking {
 
 #[derive(Debug, Clone)]
 enum Undone {
-    /// These.
     Named(Stretches),
     /// All after this place.
     Since(u64),

@@ -518,7 +518,6 @@ impl RecallIndex {
         all.filter(|language| self.languages[language_place(*language)] > 0)
     }
 
-    /// The language of most memories.
     fn main_language(&self) -> Language {
         let most = Language::every().max_by_key(|language| self.languages[*language as usize]);
         most.filter(|language| self.languages[*language as usize] > 0)

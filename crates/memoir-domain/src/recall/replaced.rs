@@ -46,7 +46,6 @@ pub(super) trait ChainLinks {
     /// The active memory of that number; `None` where it is discarded or not known.
     fn link(&self, number: Number) -> Option<ChainLink>;
 
-    /// How many memories there are.
     fn count(&self) -> usize;
 }
 

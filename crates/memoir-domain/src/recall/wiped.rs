@@ -217,12 +217,10 @@ impl WipedLists {
         }
     }
 
-    /// How many lists there are.
     pub(super) fn len(&self) -> usize {
         self.runs.len()
     }
 
-    /// How many numbers all of them have.
     pub(super) fn count(&self) -> usize {
         self.count
     }

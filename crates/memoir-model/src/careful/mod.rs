@@ -19,14 +19,12 @@ use crate::{Model, ModelError, ModelName};
 /// How the request for consent begins; the rest of it does not matter here.
 const CONSENT_OPENING: &str = "A refinement session of your long-term memory can begin now";
 
-/// The refiner.
 #[derive(Debug)]
 pub(crate) struct Careful {
     name: ModelName,
 }
 
 impl Careful {
-    /// Under the name that was requested.
     pub(crate) fn new(name: ModelName) -> Self {
         Self { name }
     }
@@ -49,7 +47,6 @@ impl Model for Careful {
     }
 }
 
-/// Its response in one turn.
 #[derive(PartialEq)]
 enum CarefulTurn {
     Text(String),

@@ -121,7 +121,6 @@ pub(crate) struct Typed<'a> {
     pub(crate) expires_at: Timestamp,
 }
 
-/// The kind of a sign-in.
 #[derive(Clone, Copy)]
 pub(crate) enum SignInSecret<'a> {
     /// A token of REST, with the code where one was sent.

@@ -72,12 +72,9 @@ pub(super) fn realm(address: IpAddr) -> Realm {
     }
 }
 
-/// Which addresses are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Public ones.
     Public,
-    /// Public and private ones.
     Any,
     /// Private ones: what is sent there is not encrypted.
     Private,
@@ -119,7 +116,6 @@ impl Rule {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded(pub(super) Rule);
 
-/// No address of a name is allowed.
 #[derive(Debug, derive_more::Display)]
 #[display("its name leads to no address that is allowed")]
 pub(super) struct NotAllowed;

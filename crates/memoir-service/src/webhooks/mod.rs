@@ -233,14 +233,12 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
     }
 }
 
-/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     /// The receiver has it.
     Arrived,
     /// The receiver declines further notices.
     Gone,
-    /// It is to be sent again.
     Failed {
         why: &'static str,
         /// 0 where there was no answer.

@@ -19,7 +19,6 @@ pub(crate) struct ConfigKey {
     pub(crate) default: Option<&'static str>,
     /// The least and the most of a number; `None` for other values.
     bounds: Option<RangeInclusive<f64>>,
-    /// What it sets.
     pub(crate) help: String,
 }
 

@@ -76,7 +76,6 @@ enum HookOutput {
     Specific(&'static str),
     /// `{FIELD: TEXT}`.
     Field(&'static str),
-    /// The text alone.
     Text,
     /// It reads no response, but this file in its folder of settings.
     File,

@@ -49,7 +49,6 @@ pub(crate) enum SessionEvent {
     Waited {
         request: Box<ModelRequest>,
     },
-    /// The session tools were given.
     Opened {
         prompt: Prompt,
         tools: Vec<OfferedTool>,
@@ -76,7 +75,6 @@ pub(crate) enum SessionAction {
     Wait(Duration, Box<ModelRequest>),
     /// Give the session tools.
     Open,
-    /// Carry a tool's call out.
     RunTool(ToolCall),
     Decline(PrivateText),
     Abandon(EndReason),
@@ -86,7 +84,6 @@ pub(crate) enum SessionAction {
     Finish,
 }
 
-/// The state of the session.
 pub(crate) struct Machine {
     limits: SessionLimits,
     price: Option<Price>,
@@ -123,7 +120,6 @@ struct Conversation {
     messages: Vec<ModelMessage>,
     /// Calls of the last response that wait for their turn.
     pending: VecDeque<ToolCall>,
-    /// The call that is being carried out.
     running: Option<ToolCall>,
 }
 

@@ -115,7 +115,6 @@ fn who(actor: &Actor) -> String {
     }
 }
 
-/// The pages of one agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OwnTab {
     Memories,

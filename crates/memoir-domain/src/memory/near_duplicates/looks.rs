@@ -10,7 +10,6 @@ use crate::text::{fold, is_unspaced};
 /// A word of a text. In scripts that put no spaces between words every character is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'t> {
-    /// As written in the text.
     pub(super) surface: &'t str,
     /// The same for all spellings of the word.
     pub(super) key: Cow<'t, str>,

@@ -111,7 +111,6 @@ pub fn near_duplicates<'a>(
     list(&entries, alike, limit)
 }
 
-/// The near duplicates.
 struct Alike {
     /// Those that may be listed, by place.
     pairs: Vec<(usize, usize)>,
