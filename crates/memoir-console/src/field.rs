@@ -7,7 +7,6 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::words;
 
-/// The faults of a form, in the order of its fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Vec<FieldFault>);
 

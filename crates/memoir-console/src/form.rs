@@ -21,7 +21,6 @@ pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 /// The field that shows that a form was shown to this very browser.
 pub(crate) const TOKEN: &str = "form_token";
 
-/// The fields of a form as they were sent.
 #[derive(Clone, Default)]
 pub(crate) struct SentForm(Vec<(String, String)>);
 

@@ -15,7 +15,6 @@ pub(crate) fn rounded(value: f32) -> f32 {
     (value + ROUNDER) - ROUNDER
 }
 
-/// The sum of `of(value)` over the values.
 #[inline(always)]
 pub(crate) fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0; LANES];

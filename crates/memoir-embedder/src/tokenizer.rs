@@ -140,7 +140,6 @@ impl Tokenizer {
         &self.bytes[self.bounds[piece] as usize..self.bounds[piece + 1] as usize]
     }
 
-    /// The piece of these bytes, which have that hash.
     fn find(&self, hash: Hash, bytes: &[u8]) -> Option<u32> {
         let mut place = hash.place(self.places.len());
         while self.places[place] != NONE {

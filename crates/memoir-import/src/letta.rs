@@ -90,7 +90,6 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     agents(raw, &first, out)
 }
 
-/// One agent file, whose first byte is at `place`.
 fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let fields = ["agents", "blocks", "core_memory", "messages", "name"];
     let [agents, blocks, core_memory, messages, name] = match raw.fields(fields) {

@@ -52,9 +52,7 @@ const BESIDE: [&str; 10] = [
     "not_replaced",
     "too_large",
 ];
-/// The prompt that holds the context.
 const PROMPT: &str = "memory";
-/// The resource that holds the context.
 const RESOURCE: &str = "memoir://context";
 
 /// The tools of one agent.

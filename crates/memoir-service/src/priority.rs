@@ -98,7 +98,6 @@ impl Drop for Counted {
 }
 
 impl Foreground {
-    /// The hash of the header that carries a request's token.
     pub(crate) fn hash(&self, header: Option<&HeaderValue>) -> TokenHash {
         self.hashes.hash_one(header.map(HeaderValue::as_bytes))
     }

@@ -255,7 +255,6 @@ fn replayed(mut response: Response) -> Response {
     response
 }
 
-/// The headers of a response, by name.
 type HeaderList = Vec<(String, String)>;
 
 fn read(kept: &[u8]) -> Option<(HeaderList, &[u8])> {

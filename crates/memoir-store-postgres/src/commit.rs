@@ -363,7 +363,6 @@ fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
         .map_or((None, rows), |(first, rest)| (Some(first), rest))
 }
 
-/// The call that writes a decision's first rows.
 struct Calls {
     /// As a transaction by itself.
     alone: String,

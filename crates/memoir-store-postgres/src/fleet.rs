@@ -559,6 +559,5 @@ impl Fleet for PostgresStore {
     }
 }
 
-/// How many of an agent's requests for access are open.
 const OPEN_REQUESTS: &str = "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
      AND access_requests.state IN ('asked', 'granted'))";

@@ -15,7 +15,6 @@ pub(crate) fn hash(folded: &str) -> u64 {
     hasher.finish()
 }
 
-/// The folded form of `word`, written into `out`.
 pub(crate) fn fold_into(word: &str, out: &mut String) {
     out.clear();
     // Of ASCII nothing below changes more than the case, and most words are ASCII.

@@ -16,7 +16,6 @@ pub(crate) type Languages = u16;
 /// What the tables say of one word for telling languages and sentences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LexiconEntry {
-    /// The languages that the word is evidence of.
     pub(crate) evidence: Languages,
     /// The language that it is a word of every day in, weaker evidence.
     pub(crate) common: Languages,
@@ -68,7 +67,6 @@ static ENTRIES: LazyLock<ByHash<LexiconEntry>> = LazyLock::new(|| {
     entries
 });
 
-/// The hashes of the folded words of a row.
 pub(crate) fn words(row: &'static str) -> impl Iterator<Item = u64> {
     row.split_ascii_whitespace().map(hash_of)
 }

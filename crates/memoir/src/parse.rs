@@ -168,7 +168,6 @@ pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
     rest_of_file(Vec::new(), file, path, most_bytes)
 }
 
-/// A whole file, of which `bytes` were read already.
 pub(crate) fn rest_of_file(
     mut bytes: Vec<u8>,
     rest: impl Read,

@@ -22,7 +22,6 @@ const STILL_RUNNING: &str = "still_running";
 /// The time limit of connecting.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// The address of a service, as given.
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceAddress {
     pub(crate) url: String,

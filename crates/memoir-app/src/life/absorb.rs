@@ -62,7 +62,6 @@ const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first failed attempt; each further attempt waits twice as long.
 // Each attempt is a call at the agent's cost, and an immediate retry mostly fails again.
 const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One message of a conversation.

@@ -135,7 +135,6 @@ pub(crate) struct TokenSignIn {
 }
 
 impl HeldToken {
-    /// The token of a row, unchecked.
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
         let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;

@@ -37,7 +37,6 @@ pub struct OwnSetting {
 }
 
 impl OwnSetting {
-    /// The setting of an agent that has its prompts.
     fn of(agent: &Agent, field: Field) -> Self {
         let set = agent::field_value(&agent.name, &agent.settings, field);
         let is_default = set.is_null();

@@ -345,7 +345,6 @@ struct RegisteredClient {
     at: Timestamp,
 }
 
-/// The prefix of the identifiers of registered clients.
 const CLIENT_PREFIX: &str = "memoir-client_";
 /// Longer texts are no identifiers.
 // Five addresses of 500 characters and a name of 100, sealed and in Base64, stay below it.

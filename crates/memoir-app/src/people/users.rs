@@ -106,7 +106,6 @@ pub(crate) struct SealedUser {
     pub(crate) second_factor: Option<SecondFactor>,
 }
 
-/// A second factor in a document.
 mod second_factor {
     use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
     use memoir_vault::second_factor::SecondFactor;

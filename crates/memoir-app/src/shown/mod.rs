@@ -236,7 +236,6 @@ impl ViewersLook<'_> {
         }
     }
 
-    /// The key of an agent that was not erased.
     async fn key(&self) -> Result<AgentKey> {
         match &self.found {
             Some(StoredAgent::Opened(loaded)) => Ok(loaded.base.key().clone()),

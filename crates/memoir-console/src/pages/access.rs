@@ -548,7 +548,6 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     }
 }
 
-/// The requested access, in words.
 pub(super) fn what(request: &AccessRequestFacts) -> Markup {
     html! {
         (labels::access(request.kind, request.scope))

@@ -91,7 +91,6 @@ pub(crate) async fn curve(
     Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
 }
 
-/// The curve on an agent's page.
 pub(super) fn section(agent: &AgentHandle) -> Markup {
     let path = agent_path(agent.scope().agent);
     let source = format!("{path}/mass.json");

@@ -382,7 +382,6 @@ impl QuestionClaim {
     pub const SECONDS: i64 = 300;
     /// The wait after a failed question, in seconds; twice as long after each further one.
     const FIRST_WAIT: i64 = 60;
-    /// The longest such wait.
     const LONGEST_WAIT: i64 = 3_600;
 
     /// From when on the same request may be asked about again.

@@ -131,7 +131,6 @@ wire_names! {
     /// Which tools the session has (SPEC 3.17).
     #[derive(Default)]
     pub enum Mode {
-        /// All six.
         #[default]
         Full = "full" => "all six tools",
         /// Search, delete, protect and complete only.

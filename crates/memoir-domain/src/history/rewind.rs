@@ -143,7 +143,6 @@ pub fn plan_rewind_to_record(log: &[Record], seq: u64) -> RewindPlan {
     }
 }
 
-/// The memories after the record at `to_seq`.
 fn memories_after(log: &[Record], to_seq: u64) -> BTreeMap<Number, Memory> {
     let records = log.iter().take_while(|record| record.seq <= to_seq);
     let changes = records.flat_map(|record| &record.body.changes);

@@ -211,7 +211,6 @@ pub(crate) fn end_session(
     }
 }
 
-/// The measures in the record of an end.
 pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, session: &Session) -> Facts {
     Facts::default()
         .count("pre_session_tokens", gauge.pre_session_tokens)

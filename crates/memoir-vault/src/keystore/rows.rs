@@ -160,7 +160,6 @@ impl fmt::Debug for dyn KeyRows {
 }
 
 impl KeyStoreContents {
-    /// The agent's key, where it was asked for.
     pub(super) fn agent(&self, scope: AgentScope) -> Option<&AgentKeyRow> {
         self.agents.iter().find(|row| row.scope == scope)
     }

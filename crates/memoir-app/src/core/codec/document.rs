@@ -62,7 +62,6 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
     })
 }
 
-/// The open and the private part of a document.
 pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
     key: &AgentKey,
     row: SealedRow,

@@ -489,7 +489,6 @@ fn history(settings_view: &SettingsView) -> Markup {
     }
 }
 
-/// The settings of a record, in words.
 fn names(change: &RecordFacts) -> String {
     let names: Vec<String> = change.counts.codes_of("fields").map(setting).collect();
     names.join(", ")

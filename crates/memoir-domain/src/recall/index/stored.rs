@@ -110,7 +110,6 @@ impl RecallIndex {
         index.is_whole().then_some(index)
     }
 
-    /// An index of the words alone.
     fn words_from(mut bytes: StoredBytes<'_>) -> Option<Self> {
         let mut index = Self::default();
         let units = bytes.length()?;
