@@ -263,7 +263,7 @@ macro_rules! reasons {
         /// Why a part of the input is no memory.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum NoMemoryReason {
-            $($(#[$of_variant])* $variant $(($field))?,)+
+            $($(#[$of_variant])* #[doc = concat!("Shown as: ", $words, ".")] $variant $(($field))?,)+
         }
 
         impl NoMemoryReason {
@@ -292,47 +292,29 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Its text is empty or blank.
     Empty = "empty", Junk, "empty";
-    /// Its text has fewer than three characters.
     Short = "short", Junk, "fewer than three characters";
-    /// Its text is only JSON.
     BareJson = "bare_json", Junk, "JSON and nothing else";
-    /// A list of other pages.
     Index = "index", LeftOut, "an index of other pages";
-    /// An instruction to an agent.
     Instruction = "instruction", LeftOut, "instructions, not memories";
-    /// A page to copy from.
     Template = "template", LeftOut, "templates";
-    /// A derived file of the program, which can be generated again.
     Derived = "derived", LeftOut, "the program's own, which can be generated again";
-    /// A secret.
     Secret = "secret", LeftOut, "secrets";
-    /// A message of a conversation.
     Message = "message", LeftOut, "messages of conversations";
-    /// A file of another kind.
     OtherFile = "other_file", LeftOut, "files of other kinds";
-    /// A symbolic link, which is not followed.
     Link = "link", NotUnderstood, "a symbolic link, which is not followed";
-    /// A name that leads out of the archive.
     OutsidePath = "outside_path", NotUnderstood, "a name that leads out of the archive";
     /// It is larger than [`ImportLimits`] allows.
     TooLarge = "too_large", NotUnderstood, "too large";
     /// There are more than [`ImportLimits`] allows.
     TooMany = "too_many", NotUnderstood, "more than are read";
-    /// It is no text, or its name is not UTF-8.
     NotText = "not_text", NotUnderstood, "no text, or of a name that is not UTF-8";
     /// It is not the expected JSON or row.
     Malformed = "malformed", NotUnderstood, "malformed";
-    /// It is truncated.
     Truncated = "truncated", NotUnderstood, "cut off";
-    /// It is of an unknown kind.
     UnknownKind = "unknown_kind", NotUnderstood, "of a kind that is not known";
-    /// The system could not read it.
     Unreadable = "unreadable", NotUnderstood, "the system cannot read it";
-    /// The field of this name is missing.
     MissingField(&'static str) = "missing_field", NotUnderstood, "is missing";
-    /// The field of this name has a value that cannot be read.
     InvalidField(&'static str) = "invalid_field", NotUnderstood, "cannot be read";
 }
 

@@ -70,7 +70,7 @@ macro_rules! quotas {
         /// What a quota limits.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Quota {
-            $($(#[$doc])* $quota,)*
+            $($(#[$doc])* #[doc = concat!("Limits the ", $what, ".")] $quota,)*
         }
 
         impl Quota {
@@ -103,39 +103,23 @@ macro_rules! quotas {
 quotas! {
     /// Memories of an agent, discarded ones included.
     AgentMemories = "agent_memories", Some(500_000), "storage_quota", "memories of this agent";
-    /// Characters of an agent's active memories.
     AgentCharacters = "agent_characters", Some(64_000_000), "storage_quota", "characters of this agent's memories";
-    /// Characters of conversations that wait to be read or could not be.
     AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read or could not be";
-    /// Bytes that are written to an agent's log in a day.
     AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
-    /// Bytes of conversations that an agent itself hands over in a day.
     AgentHandedBytesADay = "agent_handed_over_bytes_a_day", Some(128 << 20), "daily_quota", "bytes of conversations that this agent hands over in 24 hours";
-    /// Tokens of an agent that are valid, or were made within a day.
     AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
-    /// Open streams of events of an agent.
     AgentStreams = "agent_streams", Some(32), "rate_limited", "open streams of events of this agent";
-    /// Sessions of an agent that Memoir drives in a day.
     AgentSessionsADay = "agent_sessions_a_day", Some(100), "daily_quota", "sessions of this agent that Memoir drives in 24 hours";
-    /// Calls of an agent's model in a day.
     AgentCallsADay = "agent_model_calls_a_day", Some(2_000), "daily_quota", "calls of this agent's model in 24 hours";
-    /// What an agent's sessions cost in a day, in hundredths of the currency of `prices`.
     AgentCostADay = "agent_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for this agent's sessions in 24 hours";
     /// Memories of an account's agents, discarded ones included.
     AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
-    /// Bytes that are written to the logs of an account's agents in a day.
     AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
-    /// Characters of an account's conversations that wait to be read.
     AccountWaiting = "account_waiting_characters", Some(6_400_000_000), "storage_quota", "characters of conversations of this account that wait to be read";
-    /// Tokens of an account's agents that are valid, or were made within a day.
     AccountTokens = "account_tokens", Some(50_000), "token_quota", "tokens of this account's agents that are valid or were made in the last 24 hours";
-    /// Open streams of events of an account.
     AccountStreams = "account_streams", Some(2_000), "rate_limited", "open streams of events of this account";
-    /// Sessions of an account's agents that Memoir drives in a day.
     AccountSessionsADay = "account_sessions_a_day", Some(20_000), "daily_quota", "sessions of this account that Memoir drives in 24 hours";
-    /// Calls of the models of an account's agents in a day.
     AccountCallsADay = "account_model_calls_a_day", Some(400_000), "daily_quota", "calls of the models of this account's agents in 24 hours";
-    /// What the sessions of an account's agents cost in a day, in hundredths of the currency of `prices`.
     AccountCostADay = "account_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for the sessions of this account's agents in 24 hours";
 }
 

@@ -76,11 +76,8 @@ wire_names! {
     pub enum AccessKindName {
         /// Read access for some minutes.
         Read = "read" => "reading",
-        /// One more token of the agent.
         Token = "token" => "one more token",
-        /// The connection of a program.
         Connection = "connection" => "connecting a program",
-        /// The shredding of a memory.
         Shred = "shred" => "shredding",
         /// The sending of text to an embeddings server.
         Embeddings = "embeddings" => "embeddings elsewhere",
@@ -92,7 +89,6 @@ wire_names! {
     pub enum AccessScopeName {
         /// What one session changed, archived texts included.
         Session = "session" => "one session",
-        /// The active core memories.
         Core = "core" => "core memories",
         /// All memories, journal and archive included, all records, and the prompts.
         All = "all" => "everything",
@@ -304,17 +300,13 @@ impl AccessKind {
 wire_names! {
     /// The state of a request.
     pub enum AccessState {
-        /// It waits for the agent's answer.
         Asked = "asked" => "waiting",
         /// The agent consented, and the grant can be used.
         Granted = "granted" => "granted",
-        /// The agent refused.
         Refused = "refused" => "refused",
         /// The granted act was done: the token was created, the memory shredded.
         Done = "done" => "done",
-        /// It was revoked.
         Revoked = "revoked" => "revoked",
-        /// It expired.
         Expired = "expired" => "over",
     }
 }
@@ -493,7 +485,6 @@ pub struct Moment {
 wire_names! {
     /// Why an open request is over.
     pub enum RequestOver {
-        /// Its time has passed.
         Time = "time" => "its time has come",
         /// The time of day was set back, so the remaining time is unknown.
         ClockWentBack = "clock_went_back" => "the clock was put back",

@@ -33,7 +33,6 @@ wire_names! {
         /// An agent or an administrator requested it.
         #[default]
         Request = "request" => "asked for",
-        /// The weekly slot has passed.
         Weekly = "weekly" => "weekly slot",
         /// The core size is over the trigger and has grown.
         Budget = "budget" => "over budget",
@@ -281,7 +280,6 @@ wire_names! {
     pub enum SkipReason {
         /// It is out of service, or erased.
         Inactive = "inactive" => "it is not active",
-        /// It is paused.
         Paused = "paused" => "it is paused",
         /// Its `refinement_schedule` is `off`, or the installation's schedule is.
         ScheduleOff = "schedule_off" => "the schedule is off",

@@ -16,7 +16,6 @@ wire_names! {
     /// Why the core size changed.
     #[derive(PartialOrd, Ord)]
     pub enum Cause {
-        /// Core memories were saved.
         Saved = "saved" => "saved",
         /// Journal entries and archival memories became core.
         Promoted = "promoted" => "promoted",
@@ -24,19 +23,13 @@ wire_names! {
         Replaced = "replaced" => "replaced",
         /// Sessions edited; edits that were undone later are included.
         Refined = "refined" => "edited in sessions",
-        /// Exact duplicates were merged.
         Deduplicated = "deduplicated" => "duplicates joined",
-        /// Sessions were rolled back or undone.
         Undone = "taken_back" => "rolled back or undone",
-        /// The agent was returned to a point in time.
         Rewound = "rewound" => "rewound",
         /// Memories were discarded outside of sessions.
         Discarded = "discarded" => "discarded",
-        /// Memories were restored.
         Restored = "restored" => "restored",
-        /// Text was removed permanently.
         Shredded = "shredded" => "shredded",
-        /// Something else.
         Other = "other" => "other",
     }
 }

@@ -7,9 +7,7 @@ wire_names! {
     pub enum Health {
         /// Its last session failed: the model's provider gave no usable response.
         Failed = "failed" => "its last session failed",
-        /// Its core size is over its budget.
         OverBudget = "over_budget" => "over budget",
-        /// Its last session was rolled back.
         RolledBack = "rolled_back" => "its last session was rolled back",
         /// None of these.
         InOrder = "in_order" => "in order",

@@ -40,15 +40,12 @@ wire_names! {
     pub enum State {
         /// Waiting for a worker.
         Queued = "queued" => "queued",
-        /// The agent is being asked for its consent.
         Asking = "asking" => "asking the agent",
         /// The agent has the session tools.
         Open = "open" => "running",
-        /// The agent completed it.
         Completed = "completed" => "completed",
         /// The breaker, or an administrator while it ran, undid all of it.
         RolledBack = "rolled_back" => "rolled back",
-        /// The agent did not consent.
         Declined = "declined" => "declined",
         /// It stopped without completing, or a limit was reached; its edits stay.
         Abandoned = "abandoned" => "abandoned",
@@ -96,9 +93,7 @@ wire_names! {
     pub enum EndReason {
         /// The agent answered something other than YES.
         Refused = "refused" => "the agent did not consent",
-        /// The core size fell below the threshold.
         BreakerCoreSize = "breaker_mass" => "the breaker tripped: too few tokens were left",
-        /// The sum of the edits' removals passed the threshold.
         BreakerRemoved = "breaker_removed" => "the breaker tripped: too much was removed",
         /// An administrator, or the agent, undid it while it ran.
         RolledBackOnRequest = "rolled_back_on_request" => "a rollback was requested",
@@ -112,7 +107,6 @@ wire_names! {
         TimeLimit = "time_limit" => "the limit of time was reached",
         TokenLimit = "token_limit" => "the limit of tokens was reached",
         CostLimit = "cost_limit" => "the limit of cost was reached",
-        /// The agent that opened it made no call for too long.
         Idle = "idle" => "the agent made no call for too long",
         /// Its worker died, and another closed it.
         LeaseExpired = "lease_expired" => "its worker died",
@@ -137,7 +131,6 @@ wire_names! {
         Timeout = "timeout" => "its model did not respond in time",
         /// The provider reported any other error.
         ServerError = "server_error" => "its model's provider reported an error",
-        /// The response is not one of a model.
         UnreadableResponse = "unreadable_response" => "its model's response could not be read",
     }
 }

@@ -20,7 +20,6 @@ wire_names! {
         /// Equal once trimmed and NFC-normalised.
         #[default]
         Exact = "exact" => "exact",
-        /// The same, ignoring case.
         IgnoreCase = "ignore_case" => "upper and lower case alike",
     }
 }
