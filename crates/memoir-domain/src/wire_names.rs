@@ -17,7 +17,7 @@ macro_rules! wire_names {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ::serde::Serialize, ::serde::Deserialize)]
         pub enum $name {
-            $($(#[$of_variant])* #[serde(rename = $wire)] $variant,)+
+            $($(#[$of_variant])* #[doc = concat!("On the wire: `", $wire, "`.")] #[serde(rename = $wire)] $variant,)+
         }
 
         impl $name {

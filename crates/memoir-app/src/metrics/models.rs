@@ -174,7 +174,6 @@ impl Counters {
 wire_names! {
     /// The result of a request to a model, by its name in the metric `memoir_model_calls_total`.
     pub enum ModelCallResult {
-        /// A usable response.
         Answered = "answered",
         /// The provider limits the rate, or the account has no credit.
         RateLimited = "rate_limited",
@@ -182,15 +181,12 @@ wire_names! {
         Unavailable = "unavailable",
         /// No connection was made.
         Unreachable = "unreachable",
-        /// No response in time.
         Timeout = "timeout",
         /// The connection ended too early.
         Cut = "cut",
-        /// The provider refused the request.
         Rejected = "rejected",
         /// The response cannot be read.
         BadAnswer = "bad_answer",
-        /// The built-in model's file cannot be used.
         ModelFile = "model_file",
         /// Interrupted: the session's time was over, or its lease lost.
         BrokenOff = "broken_off",

@@ -678,7 +678,6 @@ macro_rules! settings {
     ($($place:ident: $field:ident = $wire:literal by $parse:ident $(($with:expr))?,)+) => {
         wire_names! {
             /// One setting, by its wire name.
-            #[expect(missing_docs, reason = "the names are those of the wire")]
             pub enum Field {
                 Name = "name",
                 $($field = $wire,)+

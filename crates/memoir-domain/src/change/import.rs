@@ -47,9 +47,7 @@ wire_names! {
     /// Why a memory is obsolete in the other program.
     #[derive(PartialOrd, Ord)]
     pub enum DeletionReason {
-        /// It was deleted.
         Deleted = "deleted",
-        /// It expired.
         Expired = "expired",
         /// It turned out to be wrong or outdated.
         Invalidated = "invalidated",

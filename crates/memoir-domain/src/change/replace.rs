@@ -29,9 +29,7 @@ wire_names! {
         NotFound = "not_found",
         /// It is a journal or an archival memory, or the new memory is not core.
         NotCore = "not_core",
-        /// It is constitutional.
         Constitutional = "constitutional",
-        /// It has an immutable tag.
         Immutable = "immutable",
         /// Its origin is stronger than that of the new memory.
         Origin = "origin",

@@ -81,11 +81,9 @@ impl std::str::FromStr for Kind {
 wire_names! {
     /// What made a memory archival.
     pub enum ArchivedBy {
-        /// It was saved as archival.
         Saved = "saved",
         /// An edit of a refinement session.
         Session = "session",
-        /// A new memory that replaces it.
         Replaced = "replaced",
         /// A duplicate cleanup that ignores case.
         Duplicate = "duplicate",

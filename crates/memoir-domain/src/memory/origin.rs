@@ -11,9 +11,7 @@ wire_names! {
     pub enum ActorKind {
         /// A user who runs agents.
         Administrator = "administrator",
-        /// The agent that owns the memory.
         Agent = "agent",
-        /// Memoir itself.
         System = "system",
         /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
         Owner = "owner",

@@ -13,7 +13,6 @@ use crate::{input, replacing};
 
 memoir_domain::wire_names! {
     /// Each by its name in the documentation.
-    #[expect(missing_docs, reason = "`Character::tries` says what each of them does")]
     pub enum Character {
         Summariser = "summariser",
         Telegrapher = "telegrapher",

@@ -1,13 +1,12 @@
 //! A checkpoint: the root of the log at one of its sizes, in the form of C2SP `tlog-checkpoint`.
 
-use std::fmt;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{LogKey, LogVerifier, NoteError, Root};
 
-/// What the log was at a time: three lines of text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the log was at a time: three lines of text, as they are signed.
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
+#[display("{origin}\n{}\n{}\n", root.size, STANDARD.encode(root.hash))]
 pub struct Checkpoint {
     /// Which log; the name of its key.
     pub origin: String,
@@ -79,14 +78,6 @@ impl Checkpoint {
             origin,
             root: Root { size, hash },
         })
-    }
-}
-
-/// The text that is signed.
-impl fmt::Display for Checkpoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hash = STANDARD.encode(self.root.hash);
-        write!(formatter, "{}\n{}\n{hash}\n", self.origin, self.root.size)
     }
 }
 

@@ -90,17 +90,12 @@ wire_names! {
         Days = "days",
         /// The lines that state an origin.
         Origins = "origins",
-        /// The constitutional memories.
         Constitutional = "constitutional",
-        /// The memories with an immutable tag.
         Immutable = "immutable",
-        /// The summaries.
         Summaries = "summaries",
         /// The other core memories.
         Core = "core",
-        /// The journal entries.
         Journal = "journal",
-        /// Memoir's own reports.
         Reports = "reports",
         /// The lines about what is omitted and about the archive.
         Closing = "closing",

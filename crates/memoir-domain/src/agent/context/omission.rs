@@ -77,11 +77,8 @@ wire_names! {
     pub enum Bound {
         /// `max_tokens`: the whole context.
         Total = "max_tokens",
-        /// The agent's `context_core_tokens`.
         Core = "context_core_tokens",
-        /// The agent's `context_journal_tokens`.
         Journal = "context_journal_tokens",
-        /// The room of Memoir's own reports.
         Reports = "reports",
     }
 }

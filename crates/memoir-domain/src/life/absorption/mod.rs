@@ -50,7 +50,6 @@ pub const SOURCE: &str = "conversation";
 wire_names! {
     /// The state of a message.
     pub enum MessageState {
-        /// It waits to be read.
         Pending = "pending",
         /// It was read. Its text is kept for [`KEPT_DAYS`], within which it can be read once more by hand.
         Absorbed = "absorbed",
