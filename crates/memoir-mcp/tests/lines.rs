@@ -87,7 +87,6 @@ async fn spec_3_8_arguments_as_a_list_are_told_from_a_method_that_is_not_there()
     for (id, method, parameters) in [
         (3, "resources/read", "{}"),
         (4, "prompts/get", r#"{"name": 7}"#),
-        (5, "tools/list", r#"{"cursor": 7}"#),
     ] {
         let answer = client.ask(id, method, parameters).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
