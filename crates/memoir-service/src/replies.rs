@@ -54,7 +54,7 @@ impl Drop for Flight<'_> {
 pub(crate) async fn once(
     service: &Service,
     caller: &Caller,
-    (request, body): (Request, Bytes),
+    (mut request, body): (Request, Bytes),
     next: Next,
 ) -> Result<Response, Problem> {
     let Some(key) = key_of(caller, &request, &body)? else {
@@ -64,7 +64,7 @@ pub(crate) async fn once(
     let Some(_flight) = service.in_flight.begin(key.key_digest) else {
         return Err(busy());
     };
-    let repeated = RepeatedRequest::of(&request);
+    let repeated = RepeatedRequest::of(&mut request).await;
     let attempt = match service.memoir.begin_reply(&key).await? {
         KeptReply::New(attempt) => attempt,
         KeptReply::Done { attempt, .. } if repeated.is_harmless() => attempt,

@@ -3,7 +3,8 @@
 //! session. They are rebuilt from the present data, and show no more than the first response did.
 
 use axum::{
-    extract::{MatchedPath, Request},
+    RequestExt,
+    extract::{MatchedPath, RawPathParams, Request},
     http::{Method, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -20,18 +21,21 @@ pub(crate) struct RepeatedRequest {
     method: Method,
     /// As it is described: with `{agent}` for an agent.
     route: String,
-    path: String,
+    /// The last parameter in its path, decoded.
+    last: String,
 }
 
 impl RepeatedRequest {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) async fn of(request: &mut Request) -> Self {
+        let parameters = request.extract_parts::<RawPathParams>().await.ok();
+        let last = parameters.iter().flatten().last();
         let route = request.extensions().get::<MatchedPath>();
         Self {
             method: request.method().clone(),
             route: route
                 .map(|route| route.as_str().to_owned())
                 .unwrap_or_default(),
-            path: request.uri().path().to_owned(),
+            last: last.map(|(_, value)| value.to_owned()).unwrap_or_default(),
         }
     }
 
@@ -72,7 +76,7 @@ impl RepeatedRequest {
                 | "/agents/{agent}/memories/{number}/discard"
                 | "/agents/{agent}/memories/{number}/promote",
                 _,
-            ) => memories::handled_before(caller, &agent, extract::number(self.part(5))?).await,
+            ) => memories::handled_before(caller, &agent, extract::number(&self.last)?).await,
             ("POST", "/agents", _) => {
                 let shown = agents::shown_before(caller, &agent).await?;
                 Ok((StatusCode::CREATED, shown).into_response())
@@ -80,8 +84,7 @@ impl RepeatedRequest {
             ("PATCH", "/agents/{agent}", _) => agents::shown_before(caller, &agent).await,
             ("PUT", "/agents/{agent}/self/{field}", _)
             | ("POST", "/agents/{agent}/self/{field}/undo", _) => {
-                let field = self.part(5).to_owned();
-                own::show(caller.clone(), Path((agent, field))).await
+                own::show(caller.clone(), Path((agent, self.last.clone()))).await
             }
             ("POST", "/agents/{agent}/sessions", Some(session)) => {
                 let opened = sessions::opened_before(caller, &agent, session).await?;
@@ -94,10 +97,5 @@ impl RepeatedRequest {
             }
             _ => Err(Problem::of_done(done)),
         }
-    }
-
-    /// A part of its path, from 1.
-    fn part(&self, at: usize) -> &str {
-        self.path.split('/').nth(at).unwrap_or_default()
     }
 }
