@@ -379,6 +379,12 @@ impl Installation {
         Failure::closed(done, self.is_configured_closed, &token)
     }
 
+    /// As [`Installation::closed`], for edits, which no token permits.
+    pub(crate) fn closed_to_edits(&self, done: &str) -> Failure {
+        let token = format!("with the agent's token in {TOKEN}, use `memoir remember --replaces`");
+        Failure::closed(done, self.is_configured_closed, &token)
+    }
+
     /// The session of that identifier, and its agent. `id` is a whole identifier, the beginning of one of each agent's
     /// latest sessions, or `last`.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {

@@ -38,9 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let owner = installation.author();
     if owner.kind != ActorKind::Owner {
-        return Err(installation.closed(
-            "only the agent changes its text, in a session or with `memoir remember --replaces`",
-        ));
+        return Err(installation.closed_to_edits("only the agent changes its text"));
     }
     let (agent, numbers) = installation
         .numbered(&arguments.first, arguments.number.as_slice())

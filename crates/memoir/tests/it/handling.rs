@@ -250,11 +250,15 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
     let left = names_in(&installation.path(".local/state/memoir"));
     assert!(!left.iter().any(|name| name.starts_with("edit-")));
+    let token = installation.ok("token create --role agent --agent wren");
     // In a closed installation only an agent changes its own texts.
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let closed = edit("echo no > \"$1\"", "3").error();
     closed.tells("this installation is closed");
     // The refusal names both ways out (SPEC 5.5).
-    closed.tells("MEMOIR_TOKEN");
+    closed.tells("with the agent's token in MEMOIR_TOKEN, use `memoir remember --replaces`, or,");
     closed.tells("memoir installation open");
+    // With that token nothing is said of another agent.
+    let own = installation.with_token(&token, "edit wren 3");
+    assert_eq!(own.error(), closed);
 }

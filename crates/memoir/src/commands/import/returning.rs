@@ -178,10 +178,7 @@ fn author(installation: &Installation, edits: &[PageEdit<'_>]) -> Result<Actor, 
     if author.kind == ActorKind::Owner || edits.iter().all(|edit| edit.before.is_none()) {
         return Ok(author);
     }
-    let token = "with the agent's token, use `memoir remember --replaces`";
-    let is_configured = installation.is_configured_closed;
-    let failure = Failure::closed("a page replaces no memory", is_configured, token);
-    Err(failure)
+    Err(installation.closed_to_edits("a page replaces no memory"))
 }
 
 /// Prints notes on the pages of `gone` memories, on those that are no memories, and on those whose date is not used.
