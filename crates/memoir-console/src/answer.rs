@@ -186,11 +186,7 @@ impl From<Error> for PageFailure {
         let status = status_of(error.code());
         // Only internal failures have a fault identifier, by which the operator finds the failure in the log.
         let fault = FaultId::of(&error);
-        // Internal details are for the log.
-        let message = match status {
-            StatusCode::INTERNAL_SERVER_ERROR => "The service could not carry this out.".to_owned(),
-            _ => words::message(&error),
-        };
+        let message = words::message(&error);
         let message = match fault {
             Some(fault) => format!("{message} Its log has more, under `{fault}`."),
             None => message,

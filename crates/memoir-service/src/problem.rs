@@ -171,12 +171,7 @@ impl From<Error> for Problem {
             _ => errors::page(code).and_then(|page| page.hint),
         };
         let fault = FaultId::of(&error);
-        let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
-            // Internal details are for the log, which holds no text either.
-            Self::new(code, "the service could not carry this out")
-        } else {
-            Self::new(code, error.public_message())
-        };
+        let mut problem = Self::new(code, error.public_message());
         if let Some(seconds) = error.retry_after() {
             problem = problem.retry_after(seconds);
         } else if status == StatusCode::SERVICE_UNAVAILABLE {

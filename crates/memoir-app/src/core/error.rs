@@ -221,12 +221,15 @@ impl Error {
         self.is_unreachable() || self.code() == "busy"
     }
 
-    /// The error for a caller on another machine: without the database's location.
+    /// The error for a caller on another machine: without the database's location, and without internal details, which
+    /// the log has.
     pub fn public_message(&self) -> String {
-        match self.is_unreachable() {
-            true => "the database does not answer; nothing was changed".to_owned(),
-            false => self.to_string(),
-        }
+        let message = match self.code() {
+            _ if self.is_unreachable() => "the database does not answer; nothing was changed",
+            "internal" | "key_unavailable" | "tampered" => "the service could not carry this out",
+            _ => return self.to_string(),
+        };
+        message.to_owned()
     }
 
     /// The seconds until a retry is useful; `None` where unknown.

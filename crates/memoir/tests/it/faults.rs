@@ -29,6 +29,7 @@ fn met(wanted: Option<&str>) -> (String, Vec<String>) {
     let (_, called) = service.call("get_context", json!({}), &token);
     let called = &called["result"]["structuredContent"];
     assert_eq!(called["code"], "tampered", "{called}");
+    assert_eq!(called["error"], problem["detail"]);
     let named: Vec<String> = [&problem, called]
         .map(|answer| answer["instance"].as_str().unwrap().to_owned())
         .into();
