@@ -27,17 +27,19 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    let (request, turn) = match admitted(&service, request).await {
-        Ok(admitted) => admitted,
-        Err(problem) => return challenged(&service, problem.into_response(), has_token),
+    let answer = match admitted(&service, request).await {
+        Ok((request, turn)) => priority::run(&service, turn, handled(request, next)).await,
+        Err(problem) => challenged(&service, problem.into_response(), has_token),
     };
-    priority::run(&service, turn, async move {
-        match readable(request).await {
-            Ok(request) => next.run(request).await,
-            Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
-        }
-    })
-    .await
+    // As under `/v1`.
+    ([(header::CACHE_CONTROL, "no-store")], answer).into_response()
+}
+
+async fn handled(request: Request, next: Next) -> Response {
+    match readable(request).await {
+        Ok(request) => next.run(request).await,
+        Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
+    }
 }
 
 /// The request with its message mended (SPEC 2.1).

@@ -63,6 +63,7 @@ fn is_of_this_machine(parts: &Parts) -> bool {
 /// Refuses clients that do not run the installation.
 async fn check(service: &Service, parts: &Parts) -> Result<(), Problem> {
     let caller = Caller::of(service, parts).await?;
+    caller.count_request()?;
     caller.administrator()?;
     let own = service.memoir.account(DEFAULT_ACCOUNT).await?;
     if caller.principal.account == own.id() {

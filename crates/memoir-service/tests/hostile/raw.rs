@@ -126,6 +126,7 @@ async fn spec_2_1_what_is_no_text_in_a_body_is_mended() {
             ("mcp-protocol-version", "2025-06-18"),
         ];
         let answer = client.send("POST", "/mcp", token, &headers, &body).await;
+        assert_eq!(answer.header("cache-control"), "no-store");
         let answer = answer.json();
         assert_eq!(answer["id"], 7, "{answer}");
         assert!(
@@ -136,6 +137,7 @@ async fn spec_2_1_what_is_no_text_in_a_body_is_mended() {
         let broken = &body[..body.len() - 1];
         let answer = client.send("POST", "/mcp", token, &headers, broken).await;
         assert_eq!(answer.status, 400);
+        assert_eq!(answer.header("cache-control"), "no-store");
         let answer = answer.json();
         assert_eq!(
             (&answer["id"], &answer["error"]["code"]),
@@ -552,6 +554,14 @@ async fn a_token_over_its_rate_is_told_when_to_come_back() {
     }
     assert!((30..=98).contains(&limited), "{limited}");
     assert_eq!(client.get("/v1/agents/kite", &kite.token).await.status, 200);
+    let admin = installation.administrator_token("default").await;
+    let elsewhere = [("x-forwarded-for", "10.1.2.3")];
+    let mut scraped = 0;
+    for _ in 0..100 {
+        let answer = client.send("GET", "/metrics", &admin, &elsewhere, b"");
+        scraped += usize::from(answer.await.status == 200);
+    }
+    assert!((1..=70).contains(&scraped), "{scraped}");
     assert!(ServiceOptions::default().requests_per_second >= 2_000);
 }
 
