@@ -51,6 +51,13 @@ pub(crate) struct Shares {
 pub(crate) struct PartyShares(Mutex<HashMap<Party, Arc<Semaphore>>>);
 
 impl PartyShares {
+    /// Whether a further request of the party waits.
+    pub(crate) fn is_full(&self, party: Party) -> bool {
+        let shares = self.0.lock();
+        let share = shares.get(&party);
+        share.is_some_and(|share| share.available_permits() == 0)
+    }
+
     /// Waits until the party has fewer than `most`, and gives it one more.
     ///
     /// # Errors
@@ -459,8 +466,10 @@ mod tests {
         let time = Duration::from_secs(30);
         let mut held = Vec::new();
         for _ in 0..AT_ONCE {
+            assert!(!shares.requests.is_full(one));
             held.push(shares.requests.take(one, AT_ONCE, time).await.unwrap());
         }
+        assert!(shares.requests.is_full(one));
         let refused = shares.requests.take(one, AT_ONCE, time).await.unwrap_err();
         assert_eq!(refused.into_parts().0, StatusCode::SERVICE_UNAVAILABLE);
         drop(shares.requests.take(other, AT_ONCE, time).await.unwrap());

@@ -1,7 +1,7 @@
 //! The common steps of every request under `/v1`: the token, the rate, the body, and the idempotency key.
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
     extract::{MatchedPath, Request, State},
     http::{header, request::Parts},
     middleware::Next,
@@ -27,9 +27,10 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     // After the token, whose rate it is, and before the body, which costs most.
     caller.count_request()?;
     check_parameters(&parts)?;
+    let waits = service.shares.requests.is_full(caller.party()) || !body.is_end_stream();
     let (body, turn) = caller.take_turn(&parts.headers, body).await?;
-    if !parts.method.is_safe() {
-        // The token may have been revoked while a slow body came, and a change can be another token.
+    if waits || !parts.method.is_safe() {
+        // The token may have been revoked behind earlier requests or a slow body, and a change can be another token.
         Caller::of(service, &parts).await?;
     }
     parts.extensions.insert(caller.clone());

@@ -309,11 +309,11 @@ async fn spec_5_5_a_request_whose_token_is_revoked_while_its_body_comes_is_not_c
     let (installation, wren) = usual().await;
     let grants = wren.agent.grants();
     let body = br#"{"content": "One."}"#;
-    for path in [PATH, "/mcp"] {
+    for (method, path) in [("POST", PATH), ("POST", "/mcp"), ("GET", PATH)] {
         let made = grants.create_token(Provision::Any, None, &owner()).await;
         let made = made.unwrap();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {}\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {}\r\n\
              content-length: {}\r\nexpect: 100-continue\r\n\r\n",
             made.secret.expose(),
             body.len()
