@@ -448,15 +448,15 @@ impl Memories<'_> {
         let loaded = self.load_idle(Selection::None).await?;
         let (mut imports, _) = self.imports().await?;
         let extent = imports.pop().ok_or(Error::NoImport)?;
-        let cleanups = RecordFilter {
+        let since = RecordFilter {
             from_seq: extent.seq,
-            ..RecordFilter::of_actions([Action::MemoryDeduplicated])
+            ..RecordFilter::of_actions([Action::MemoryDeduplicated, Action::MemoryDiscarded])
         };
-        let room = self.room_for_records(&cleanups).await?;
-        let cleanups = self.memoir.store.records(self.scope, &cleanups).await?;
-        let cleanups = codec::records(None, cleanups)?;
+        let room = self.room_for_records(&since).await?;
+        let since = self.memoir.store.records(self.scope, &since).await?;
+        let since = codec::records(None, since)?;
         drop(room);
-        let mut survey = UndoSurvey::new(&extent, &cleanups);
+        let mut survey = UndoSurvey::new(&extent, &since);
         for numbers in batches(&loaded.agent) {
             let batch = self.load_memories(Selection::Numbers(numbers)).await?;
             batch.memories.iter().for_each(|memory| survey.add(memory));

@@ -1,15 +1,20 @@
 //! A file of an agent's memories, exported and imported.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use memoir_app::{AgentHandle, MemoryInput, import};
+use memoir_app::{AgentHandle, Handling, MemoryInput, import};
 use memoir_domain::{
-    Timestamp, agent::Field, audit::ActorKind, memory::Kind, origin::SavedBy, session::Mode,
+    Timestamp,
+    agent::Field,
+    audit::ActorKind,
+    memory::{Kind, Number},
+    origin::SavedBy,
+    session::Mode,
 };
-use memoir_testkit::input;
+use memoir_testkit::{input, journal};
 use serde_json::json;
 
-use crate::installation::{OWNER, new_folder, own};
+use crate::installation::{OWNER, TestAgent, new_folder, own};
 
 const SUMMARY: &str = r#"{"content": "Tea days", "number": 3, "is_summary": true}"#;
 const SOURCE: &str = r#"{"content": "Tea on Monday", "number": 1, "kind": "archival", "under": 3, "origin": "external"}"#;
@@ -203,4 +208,30 @@ fn a_line_that_was_cut_out_of_a_list_or_begins_a_joined_file_is_read() {
     let joined = "\u{feff}{\"content\": \"a\"}\r\n\u{feff}{\"content\": \"b\"}";
     let joined = of(&[joined]);
     assert_eq!((joined.bad.len(), joined.len()), (0, 2));
+}
+
+#[tokio::test]
+async fn spec_4_3_what_was_discarded_after_an_import_stays_so_when_it_is_undone() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let entries = ["Tea", "Rain", "Bees"].map(journal);
+    let saved = wren.agent.memories().save(&entries, &OWNER).await;
+    assert_eq!(saved.unwrap().len(), 3);
+    let edits = ["Tea.", "Rain.", "Bees."].map(journal);
+    let edits = (1..).map(|number| Some(Number(number))).zip(edits);
+    let edited = wren.agent.memories().take_edits(edits.collect(), &OWNER);
+    edited.await.unwrap();
+    // By their times these come before the import.
+    wren.clock.put_back(Duration::from_secs(3_600));
+    wren.handle(Number(2), Handling::Restore).await;
+    wren.handle(Number(2), Handling::Discard).await;
+    wren.handle(Number(3), Handling::Discard).await;
+    let undone = wren.agent.memories().undo_import(&OWNER, false).await;
+    assert_eq!(undone.unwrap().discarded, 3);
+    let mut active = Vec::new();
+    for number in 1..=6 {
+        let discarded_at = wren.facts(number).await.discarded_at;
+        active.extend(discarded_at.is_none().then_some(number));
+    }
+    assert_eq!(active, [1], "discarded by the import alone");
 }

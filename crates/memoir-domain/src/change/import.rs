@@ -61,8 +61,6 @@ wire_names! {
 pub struct Extent {
     /// The record that reports it.
     pub seq: u64,
-    /// When it ended.
-    pub at: Timestamp,
     /// The number of its first memory.
     pub first: Number,
     /// That of its last one.
@@ -147,7 +145,6 @@ pub fn kept_and_undone(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
         let count = |name| record.facts.count_of(name);
         Some(Extent {
             seq: record.seq,
-            at: record.recorded_at,
             first: Number(count(FIRST)?),
             last: Number(count(LAST)?),
             replaced: record.facts.places_of(REPLACED).map(Number).collect(),
@@ -179,6 +176,8 @@ pub struct UndoPlan {
     pub copies: BTreeMap<Number, (Timestamp, Place)>,
     /// Copies of elsewhere that a cleanup moved to the archive, under a core memory of the import with another case.
     pub joined: BTreeSet<Number>,
+    /// Memories with a recorded discard since the import: that outlasts the undo (SPEC 4.3).
+    pub discarded: BTreeSet<Number>,
 }
 
 impl UndoPlan {
@@ -221,17 +220,24 @@ struct Standing {
 }
 
 impl<'a> UndoSurvey<'a> {
-    /// For the undoing of that import. `cleanups` are the records of the cleanups since.
-    pub fn new(extent: &'a Extent, cleanups: &'a [Record]) -> Self {
+    /// For the undoing of that import. `since` are the records of discards and of cleanups since.
+    pub fn new(extent: &'a Extent, since: &'a [Record]) -> Self {
         let mut by_survivor: HashMap<Number, Vec<&'a Record>> = HashMap::new();
-        for record in cleanups {
-            if let Some(survivor) = record.memory.filter(|number| extent.holds(*number)) {
-                by_survivor.entry(survivor).or_default().push(record);
+        let mut plan = UndoPlan::default();
+        for record in since {
+            match record.memory {
+                Some(number) if record.action == Action::MemoryDiscarded => {
+                    plan.discarded.insert(number);
+                }
+                Some(survivor) if extent.holds(survivor) => {
+                    by_survivor.entry(survivor).or_default().push(record);
+                }
+                _ => {}
             }
         }
         Self {
             extent,
-            plan: UndoPlan::default(),
+            plan,
             active: HashMap::new(),
             joined: Vec::new(),
             under: BTreeMap::new(),
@@ -363,7 +369,7 @@ pub fn undo(
         let goes = extent.holds(number) || plan.summaries.contains(&number);
         let (after, action) = if memory.is_active() && goes {
             (memory.discarded(now), Action::MemoryDiscarded)
-        } else if let Some(before) = put_back(extent, &memory, draft.agent().next_seq) {
+        } else if let Some(before) = put_back(extent, plan, &memory, draft.agent().next_seq) {
             (before, Action::MemoryRestored)
         } else if let Some(copy) = plan.returning(&memory, draft.agent().next_seq) {
             (copy, Action::MemoryRestored)
@@ -378,14 +384,15 @@ pub fn undo(
 }
 
 /// A memory in whose place the import put another one, as it was before; `None` of others, and where it was brought
-/// back, shredded or discarded since: an administrator's discard outlasts the undo (SPEC 4.3).
-fn put_back(extent: &Extent, memory: &Memory, seq: u64) -> Option<Memory> {
+/// back, shredded or discarded since.
+fn put_back(extent: &Extent, plan: &UndoPlan, memory: &Memory, seq: u64) -> Option<Memory> {
     if !extent.replaced.contains(&memory.number) || memory.shredded_at.is_some() {
         return None;
     }
-    if let Some(discarded_at) = memory.discarded_at {
-        // The import discarded journal entries only, and did so before its report: others were discarded since.
-        let is_by_import = memory.kind() == Kind::Journal && discarded_at <= extent.at;
+    if !memory.is_active() {
+        // The import discarded journal entries only.
+        let is_by_import =
+            memory.kind() == Kind::Journal && !plan.discarded.contains(&memory.number);
         return is_by_import.then(|| Memory {
             discarded_at: None,
             ..memory.clone()
@@ -418,7 +425,6 @@ mod tests {
     fn extent(replaced: &[u64]) -> Extent {
         Extent {
             seq: 10,
-            at: test_memory(1, "tea").created_at.plus_days(2),
             first: Number(3),
             last: Number(5),
             replaced: replaced.iter().copied().map(Number).collect(),
@@ -498,7 +504,7 @@ mod tests {
         let plan = survey.finish();
         assert_eq!((plan.conflicts.len(), plan.given), (0, 2));
         let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
-        let (owner, now) = (Actor::owner(), extent.at.plus_days(9));
+        let (owner, now) = (Actor::owner(), memories[0].created_at.plus_days(9));
         let undone = undo(agent, &extent, &plan, memories, &owner, now);
         let after = undone.changes.iter().map(Change::after);
         let after = after.map(|memory| (memory.number.0, memory.is_active(), memory.kind()));
@@ -535,24 +541,5 @@ mod tests {
         let after: Vec<Memory> = undone.changes.iter().map(Change::after).collect();
         assert!(!after[0].is_active());
         assert_eq!(after[1], old);
-    }
-
-    #[test]
-    fn spec_4_3_what_was_discarded_after_an_import_stays_discarded_when_it_is_undone() {
-        let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
-        let extent = extent(&[1]);
-        let put_back_if_discarded = |at: Timestamp| {
-            let entry = Memory {
-                place: Place::Journal,
-                ..test_memory(1, "tea")
-            };
-            let memories = vec![entry.discarded(at)];
-            let (plan, now) = (UndoPlan::default(), extent.at.plus_days(9));
-            let (agent, owner) = (agent.clone(), Actor::owner());
-            let undone = undo(agent, &extent, &plan, memories, &owner, now);
-            !undone.changes.is_empty()
-        };
-        assert!(put_back_if_discarded(extent.at), "by the import itself");
-        assert!(!put_back_if_discarded(extent.at.plus_seconds(1)));
     }
 }
