@@ -218,7 +218,11 @@ pub(crate) fn without_reasoning(answer: &str) -> String {
     let mut said = String::with_capacity(rest.len());
     while let Some(character) = rest.chars().next() {
         let mut marks = REASONING.iter();
-        if let Some((inside, close)) =
+        if let Some(after) = without_mark(rest, FINAL_CHANNEL) {
+            // The last one counts: earlier reasoning may quote the mark.
+            said.clear();
+            rest = after.split_once("<|message|>").map_or("", |(_, last)| last);
+        } else if let Some((inside, close)) =
             marks.find_map(|(open, close)| Some((without_mark(rest, open)?, close)))
         {
             rest = find(inside, close).map_or("", |at| &inside[at + close.len()..]);
@@ -258,26 +262,21 @@ fn find(text: &str, mark: &str) -> Option<usize> {
     starts.find(|at| without_mark(&text[*at..], mark).is_some())
 }
 
-/// The last channel of a response that still has the marks of channels in it.
+/// The begin of a response's last channel.
+const FINAL_CHANNEL: &str = "<|channel|>final";
+
+/// A response without the channels before its last one, where it begins with the marks of channels, or with their
+/// remains where a server removes special tokens. Empty where it was cut off before its last channel.
 fn of_channel(answer: &str) -> &str {
-    const FINAL: &str = "<|channel|>final";
-    const MESSAGE: &str = "<|message|>";
-    // Complete marks, and their remains where a server removes special tokens. The last one: earlier reasoning may
-    // quote the mark.
-    if let Some(at) = answer.rfind(FINAL) {
-        let after = &answer[at + FINAL.len()..];
-        return after.split_once(MESSAGE).map_or("", |(_, said)| said);
-    }
     if answer.starts_with("analysis")
         && let Some((_, said)) = answer.rsplit_once("assistantfinal")
     {
         return said;
     }
-    // Only reasoning: the response was cut off before its last channel.
-    if answer.starts_with("<|channel|>") {
-        return "";
+    match answer.starts_with("<|channel|>") {
+        true => find(answer, FINAL_CHANNEL).map_or("", |at| &answer[at..]),
+        false => answer,
     }
-    answer
 }
 
 #[cfg(test)]
@@ -312,6 +311,8 @@ mod tests {
             "{not json} {\"promote\": [3, 4]}",
             "{\"promote\": [3, 4]}\n\nOnce more: {\"promote\":[3,4]}",
             "{\"promote\": [3, 4], \"why\": \"<think> and </think>\"}",
+            "{\"promote\": [3, 4], \"why\": \"<|channel|>final<|message|> ends it\"}",
+            "<|channel|>analysis<|message|>In <|channel|>final, hm.<|end|><|channel|>final<|message|>{\"promote\": [3, 4], \"why\": \"<|channel|>final\"}",
             "{\"promote\": [3, 4], \"why\": \"half \\ud83d\"}",
             "{\"promote\": [3, 4]} <think>Was that right? {\"promote\": [9]}",
             "\u{feff}{\"promote\": [3, 4]}",
