@@ -19,6 +19,9 @@ use crate::{
 pub const WEEK_LIMIT: u32 = 10;
 /// The days over which replacements are counted.
 pub const WEEK_DAYS: i64 = 7;
+/// The most numbers that one response of a model names for replacing.
+// Those that are not replaced are listed in a record, and need not exist.
+pub const NAMED_LIMIT: usize = 1_000;
 /// The fact of a `memory_replaced` record: the memory that replaces.
 pub const REPLACED_BY: &str = "replaced_by";
 

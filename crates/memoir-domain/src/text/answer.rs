@@ -49,6 +49,14 @@ impl Unreadable {
             problem: problem.into(),
         }
     }
+
+    pub(crate) fn check_count(what: &str, count: usize, limit: usize) -> Result<(), Self> {
+        if count <= limit {
+            return Ok(());
+        }
+        let problem = format!("there are {count} {what}, and the limit is {limit}");
+        Err(Self::new("too_many", problem))
+    }
 }
 
 /// The JSON object in `answer` that has one of `keys`, outside of reasoning. It may be repeated, be the text of a string, or have

@@ -1,6 +1,6 @@
 //! SPEC 2.5 and 2.6: journal entries that become core memories, and what is noted of conversations.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use memoir_domain::{
     Timestamp,
@@ -166,6 +166,13 @@ fn spec_2_5_without_entries_of_the_week_nothing_is_asked() {
 #[test]
 fn spec_2_5_an_answer_names_entries_of_the_list() {
     let entries = BTreeSet::from([Number(3), Number(4)]);
+    let (most, more): (Vec<u64>, Vec<u64>) = ((1..=1_000).collect(), (1..=1_001).collect());
+    let promotes = |replaces: &[u64]| {
+        let entry = json!({"number": 3, "replaces": replaces});
+        reflection::read(&json!({"promote": [entry]}).to_string(), &entries)
+    };
+    assert_eq!(promotes(&most).unwrap()[&Number(3)].len(), 1_000);
+    assert_eq!(promotes(&more).unwrap_err().code, "too_many");
     let read = |answer: &str| {
         let read = reflection::read(answer, &entries);
         read.map(|promotions| {
@@ -337,10 +344,17 @@ fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
     assert_eq!((core.kind, core.created_at), (Kind::Core, Some(at)));
     assert_eq!(core.saved_by.origin, Origin::Conversation);
     assert!(read(json!({"journal": []})).unwrap().is_empty());
+    let named = |numbers: RangeInclusive<u64>| {
+        let numbers: Vec<u64> = numbers.collect();
+        json!({"content": "x", "replaces": numbers})
+    };
+    let most = read(json!({"core": [named(1..=600), named(401..=800)]}));
+    assert_eq!(most.unwrap().len(), 2);
     for (answer, code) in [
         (json!({"journal": ["fine", ""]}), "bad_entry"),
         (json!({"journal": ["x".repeat(10_001)]}), "bad_entry"),
         (json!({"journal": vec!["x"; NOTES_LIMIT + 1]}), "too_many"),
+        (json!({"core": [named(1..=600), named(401..=801)]}), "too_many"),
         (json!({"journal": "x"}), "wrong_form"),
         (json!({"cores": ["x"]}), "no_json"),
     ] {

@@ -8,7 +8,7 @@ use crate::{
     change::{
         draft::{Decision, Draft},
         manage::{self, Saved, Saving},
-        replace::Replacing,
+        replace::{NAMED_LIMIT, Replacing},
     },
     log::audit::{Action, Actor, Facts},
     memory::{
@@ -299,7 +299,8 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
 /// The entries of a response, as memories dated `at` and added by `added_by`.
 ///
 /// # Errors
-/// It cannot be read, has too many entries, or one that is no memory's text. It is saved whole or not at all.
+/// It cannot be read, has too many entries, names too many memories, or has an entry that is no memory's text. It is
+/// saved whole or not at all.
 pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Saving>, Unreadable> {
     /// A text, alone or as entries for core are written.
     #[derive(Deserialize)]
@@ -334,13 +335,7 @@ pub fn noted(
     at: Timestamp,
     added_by: ActorKind,
 ) -> Result<Vec<Saving>, Unreadable> {
-    let count = journal.len() + core.len();
-    if count > NOTES_LIMIT {
-        return Err(Unreadable::new(
-            "too_many",
-            format!("there are {count} entries, and the limit is {NOTES_LIMIT}"),
-        ));
-    }
+    Unreadable::check_count("entries", journal.len() + core.len(), NOTES_LIMIT)?;
     let note = |kind: Kind, text: &PrivateText, replaces: Vec<Number>| {
         let content = parse_content(text.expose()).map_err(|invalid| {
             Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
@@ -378,7 +373,10 @@ pub fn noted(
             note(Kind::Core, content, numbers)
         }
     });
-    journal.chain(core).collect()
+    let notes = journal.chain(core).collect::<Result<Vec<Saving>, _>>()?;
+    let named = notes.iter().map(|note| note.replaces.len()).sum();
+    Unreadable::check_count("numbers in `replaces`", named, NAMED_LIMIT)?;
+    Ok(notes)
 }
 
 /// Saves the entries noted of `messages` messages, replaces the memories that they name, and records it.

@@ -10,7 +10,7 @@ use crate::{
     change::{
         draft::{Decision, Draft},
         manage::PROMOTED_FROM,
-        replace::{Replacements, Replacing},
+        replace::{NAMED_LIMIT, Replacements, Replacing},
     },
     log::audit::{Action, Actor, Facts},
     memory::{Kind, Memory, Number, tokens},
@@ -157,7 +157,7 @@ pub type Promotions = BTreeMap<Number, Vec<Number>>;
 /// Reads the entries that a response names.
 ///
 /// # Errors
-/// It cannot be read, or names an entry that was not in the list.
+/// It cannot be read, names too many memories, or an entry that was not in the list.
 pub fn read(
     answer: &str,
     entries: &std::collections::BTreeSet<Number>,
@@ -209,6 +209,8 @@ pub fn read(
         }
         promotions.entry(number).or_default().extend(replaces);
     }
+    let named = promotions.values().map(Vec::len).sum();
+    Unreadable::check_count("numbers in `replaces`", named, NAMED_LIMIT)?;
     Ok(promotions)
 }
 
