@@ -11,7 +11,7 @@ use memoir_domain::{
     },
     agent::Agent,
     answer::Unreadable,
-    audit::ActorKind,
+    audit::{Action, ActorKind},
     draft::Decision,
     manage::Saving,
     memory::Invalid,
@@ -20,7 +20,8 @@ use memoir_domain::{
 };
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{
-    AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow, Waiting,
+    AgentQuery, MessageOutcome, MessageRow, RecordFilter, Reviving, Selection, TranscriptRow,
+    Waiting,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -57,6 +58,8 @@ const SHRINKING: u32 = 2;
 /// The agent's memories take at most this fraction of the room for memories and messages.
 // Two thirds stay for the conversation, which the question is about.
 const KNOWN_SHARE: u64 = 3;
+/// Of the memories saved since a conversation came, the latest so many are read for the notes of earlier chunks.
+const NOTES_READ: u32 = 1_000;
 /// How much longer a lease lasts than a question may take; each chunk renews it.
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first failed attempt; each further attempt waits twice as long.
@@ -199,7 +202,7 @@ struct Chunk {
 
 enum ChunkOutcome {
     Absorbed {
-        notes: Vec<Saving>,
+        saved: u64,
         replaced: u64,
         not_replaced: u64,
     },
@@ -228,8 +231,8 @@ struct AbsorptionUnderWay<'a> {
     /// How much smaller than usual chunks are, as a power of two: after one that was too large for the model, the next
     /// one probably is too.
     shrunk: u32,
-    /// The notes of the chunks before.
-    noted: Vec<Saving>,
+    /// When the first message was handed over: since then the chunks before were read, in earlier attempts too.
+    since: Option<Timestamp>,
     absorbed: Absorbed,
 }
 
@@ -478,7 +481,7 @@ impl Life<'_> {
             claim,
             failures: row.failures,
             shrunk: row.failures,
-            noted: Vec::new(),
+            since: None,
             absorbed: Absorbed {
                 pending: row.pending,
                 ..Absorbed::default()
@@ -529,16 +532,15 @@ impl Life<'_> {
             let absorbed = &mut reading.absorbed;
             match self.read_chunk(reading.model, &chunk, stop).await? {
                 ChunkOutcome::Absorbed {
-                    notes,
+                    saved,
                     replaced,
                     not_replaced,
                 } => {
                     reading.failures = 0;
                     absorbed.messages += count;
-                    absorbed.saved += notes.len() as u64;
+                    absorbed.saved += saved;
                     absorbed.replaced += replaced;
                     absorbed.not_replaced += not_replaced;
-                    reading.noted.extend(notes);
                     absorbed.chunks += 1;
                 }
                 ChunkOutcome::Lost => {}
@@ -598,7 +600,22 @@ impl Life<'_> {
     }
 
     /// The next messages to read; `None` where none waits.
-    async fn next_chunk(self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
+    async fn next_chunk(self, reading: &mut AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
+        let store = &self.memoir.store;
+        let first = store.pending_messages(self.scope, 0).await?;
+        let Some(first) = first.first() else {
+            return Ok(None);
+        };
+        let saved = RecordFilter {
+            since: Some(*reading.since.get_or_insert(first.received_at)),
+            last: Some(NOTES_READ),
+            ..RecordFilter::of_actions([Action::MemorySaved])
+        };
+        let room_of_records = self.room_for_records(&saved).await?;
+        let saved = codec::records(None, store.records(self.scope, &saved).await?)?;
+        drop(room_of_records);
+        let saved = saved.iter().filter_map(|record| record.memory).collect();
+        let noted = self.load_memories(Selection::Numbers(saved)).await?;
         let query = AgentQuery::of_memories(Selection::ActiveCore).with_prompts();
         let loaded = self.load(&query).await?;
         let own = [
@@ -608,12 +625,12 @@ impl Life<'_> {
         let context_tokens = self.sessions().context_of(reading.model.context_tokens());
         let room = room(context_tokens, own);
         let (agent, core) = (&loaded.agent, &loaded.memories);
-        let known = Known::new(agent, core, &reading.noted, room / KNOWN_SHARE);
+        let noted = absorption::notes_among(&noted.memories);
+        let known = Known::new(agent, core, &noted, room / KNOWN_SHARE);
         let budget = room.saturating_sub(known.tokens()).min(CHUNK_TOKENS);
         let smaller = reading.shrunk.saturating_mul(SHRINKING);
         // At 0 the store returns one message, the least for a question.
         let budget = budget.checked_shr(smaller).unwrap_or(0);
-        let store = &self.memoir.store;
         let rows = store.pending_messages(self.scope, budget).await?;
         let places = rows.iter().map(MessagePlace::of).collect();
         let messages = opened(&loaded, &rows)?;
@@ -686,7 +703,7 @@ impl Life<'_> {
             .await?;
         Ok(match resolved {
             Some((replaced, not_replaced)) => ChunkOutcome::Absorbed {
-                notes,
+                saved: notes.len() as u64,
                 replaced,
                 not_replaced,
             },

@@ -419,8 +419,24 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
     assert_eq!((absorbed.chunks, absorbed.messages), (1, 1));
     assert!(absorbed.failure.is_some());
     assert_eq!(absorbed.pending, 2);
-    let absorbed = absorb(&wren, [notes(&["Two."], &[]), notes(&["Three."], &[])]).await;
+    let shown = |request: &memoir_model::ModelRequest| {
+        let ModelMessage::User(question) = &request.messages[0] else {
+            panic!("the first message is the question");
+        };
+        ["\"One.\"", "\"Two.\""].map(|note| question.expose().contains(note))
+    };
+    let script = wren.script([notes(&["Two."], &[]), notes(&["Three."], &[])]);
+    let absorbed = wren.absorb().await;
     assert_eq!((absorbed.saved, absorbed.pending), (2, 0));
+    let asked: Vec<[bool; 2]> = script.requests().iter().map(shown).collect();
+    assert_eq!(asked, [[true, false], [true, true]]);
+    // What was noted of another conversation is none of its earlier parts.
+    wren.clock.advance(DAY);
+    let another = vec![message("d", "Hello again.")];
+    wren.hand_over(another, true, ActorKind::Agent).await;
+    let script = wren.script([notes(&["Four."], &[])]);
+    assert_eq!(wren.absorb().await.saved, 1);
+    assert_eq!(shown(&script.requests()[0]), [false, false]);
     wren.check().await;
 }
 

@@ -354,7 +354,10 @@ fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
         (json!({"journal": ["fine", ""]}), "bad_entry"),
         (json!({"journal": ["x".repeat(10_001)]}), "bad_entry"),
         (json!({"journal": vec!["x"; NOTES_LIMIT + 1]}), "too_many"),
-        (json!({"core": [named(1..=600), named(401..=801)]}), "too_many"),
+        (
+            json!({"core": [named(1..=600), named(401..=801)]}),
+            "too_many",
+        ),
         (json!({"journal": "x"}), "wrong_form"),
         (json!({"cores": ["x"]}), "no_json"),
     ] {
@@ -445,10 +448,15 @@ fn nothing_known(world: &World) -> absorption::Known {
 
 #[test]
 fn spec_2_6_a_question_shows_core_memories_and_what_was_noted_before() {
-    let world = World::with(&["I like rain.", "~a day"]);
+    let mut world = World::with(&["I like rain.", "~a day"]);
     let memories: Vec<Memory> = world.memories.values().cloned().collect();
     let answer = r#"{"journal": ["Ada planted \"kale\".", "Ada watered it."], "core": ["Ada has a garden."]}"#;
-    let noted = absorption::read(answer, world.now, ActorKind::Agent).unwrap();
+    let notes = absorption::read(answer, world.now, ActorKind::Agent).unwrap();
+    let agent = world.agent.clone();
+    let (decision, _) = absorption::absorb(agent, notes, &mut world.replacing(), 1, world.now);
+    world.apply(decision);
+    let all: Vec<Memory> = world.memories.values().cloned().collect();
+    let noted = absorption::notes_among(&all);
     let ask = |budget| {
         let known = absorption::Known::new(&world.agent, &memories, &noted, budget);
         assert!(known.tokens() <= budget.max(80), "{}", known.tokens());

@@ -116,7 +116,7 @@ impl Known {
     pub fn new<'a>(
         agent: &Agent,
         memories: impl IntoIterator<Item = &'a Memory>,
-        noted: &[Saving],
+        noted: &[&Memory],
         budget: u64,
     ) -> Self {
         // At most a third for notes: a long conversation makes many, which must not displace the core memories. Core
@@ -151,11 +151,21 @@ impl Known {
     }
 }
 
-/// The latest of the noted journal entries, in their order. Core memories are among the others.
-fn notes(noted: &[Saving], budget: u64) -> String {
-    let entries = noted.iter().map(|note| &note.memory);
-    let entries = entries.filter(|note| note.kind == Kind::Journal);
-    let lines: Vec<String> = entries
+/// The active journal entries among `memories` that were noted of conversations, in their order.
+pub fn notes_among<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Vec<&'a Memory> {
+    let is_note = |memory: &&Memory| {
+        let is_entry = memory.kind() == Kind::Journal && memory.is_active();
+        is_entry && memory.origin() == Origin::Conversation
+    };
+    let mut noted: Vec<&Memory> = memories.into_iter().filter(is_note).collect();
+    noted.sort_by_key(|memory| memory.number);
+    noted
+}
+
+/// The latest of the noted journal entries, in their order.
+fn notes(noted: &[&Memory], budget: u64) -> String {
+    let lines: Vec<String> = noted
+        .iter()
         .map(|note| format!("{}\n", quote(note.content.expose())))
         .collect();
     // Where not all notes fit, the latest are shown, since the next part of the conversation goes on from them.
