@@ -211,27 +211,31 @@ fn a_line_that_was_cut_out_of_a_list_or_begins_a_joined_file_is_read() {
 }
 
 #[tokio::test]
-async fn spec_4_3_what_was_discarded_after_an_import_stays_so_when_it_is_undone() {
+async fn spec_4_3_an_undone_import_brings_back_what_it_replaced_and_nothing_discarded_since() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    let entries = ["Tea", "Rain", "Bees"].map(journal);
+    let [tea, rain, bees] = ["Tea", "Rain", "Bees"].map(journal);
+    let entries = [tea, rain, bees, input("Ines keeps bees")];
     let saved = wren.agent.memories().save(&entries, &OWNER).await;
-    assert_eq!(saved.unwrap().len(), 3);
-    let edits = ["Tea.", "Rain.", "Bees."].map(journal);
+    assert_eq!(saved.unwrap().len(), 4);
+    let core = wren.seen().memory(Number(4)).await.unwrap();
+    let edits = ["Coffee", "Snow", "Wasps", "Ines keeps hens"].map(input);
     let edits = (1..).map(|number| Some(Number(number))).zip(edits);
     let edited = wren.agent.memories().take_edits(edits.collect(), &OWNER);
     edited.await.unwrap();
+    assert_eq!(wren.facts(4).await.under, Some(Number(8)));
     // By their times these come before the import.
     wren.clock.put_back(Duration::from_secs(3_600));
     wren.handle(Number(2), Handling::Restore).await;
     wren.handle(Number(2), Handling::Discard).await;
     wren.handle(Number(3), Handling::Discard).await;
     let undone = wren.agent.memories().undo_import(&OWNER, false).await;
-    assert_eq!(undone.unwrap().discarded, 3);
+    assert_eq!(undone.unwrap().discarded, 4);
     let mut active = Vec::new();
-    for number in 1..=6 {
+    for number in 1..=8 {
         let discarded_at = wren.facts(number).await.discarded_at;
         active.extend(discarded_at.is_none().then_some(number));
     }
-    assert_eq!(active, [1], "discarded by the import alone");
+    assert_eq!(active, [1, 4], "1 was discarded by the import alone");
+    assert_eq!(wren.seen().memory(Number(4)).await.unwrap(), core);
 }

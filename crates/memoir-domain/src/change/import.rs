@@ -517,29 +517,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn spec_2_4_an_undone_import_brings_back_what_it_stood_in_the_place_of() {
-        let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
-        let owner = Actor::owner();
-        let old = test_memory(1, "Tea at four");
-        let new = NewMemory::new(Kind::Core, "Tea at five".into(), old.saved_by);
-        let agent = Agent {
-            next_number: Number(3),
-            ..agent
-        };
-        let now = old.created_at.plus_days(1);
-        let decision = take_edits(agent, vec![(new, old.clone())], &owner, now);
-        let after: Vec<Memory> = decision.changes.iter().map(Change::after).collect();
-        assert_eq!(
-            (after[0].number, after[1].under()),
-            (Number(3), Some(Number(3)))
-        );
-        let extent = extent(&[1]);
-        let plan = UndoPlan::default();
-        let undone = undo(decision.agent, &extent, &plan, after, &owner, now);
-        let after: Vec<Memory> = undone.changes.iter().map(Change::after).collect();
-        assert!(!after[0].is_active());
-        assert_eq!(after[1], old);
-    }
 }
