@@ -273,21 +273,43 @@ impl AgentLens<'_> {
         .await
     }
 
-    /// One page of memories, by number.
+    /// One page of the memories that are wanted, by number, and whether others follow it.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
-        let agent_query = &AgentQuery::of_memories(Selection::Page(page.clone()));
-        self.look(agent_query, covers_memories, |mut look| async move {
-            let memories = look.load(agent_query).await?.memories;
-            let links = look.agent.views().links_of(memories.iter()).await?;
-            let seen = memories
-                .copies()
-                .map(|memory| ShownMemory::seen(memory, &links, look.access_level));
-            let mut seen: Vec<_> = seen.collect();
-            seen.sort_by_key(|memory| memory.facts.number);
-            Ok(seen)
+    pub async fn memory_page(
+        &self,
+        page: &MemoryPage,
+        is_wanted: impl Fn(&MemoryFacts) -> bool + Sync,
+    ) -> Result<(Vec<ShownMemory>, bool)> {
+        let (most, is_wanted) = (page.limit as usize, &is_wanted);
+        let first = &MemoryPage {
+            limit: page.limit.saturating_add(1),
+            ..page.clone()
+        };
+        let agent_query = AgentQuery::of_memories(Selection::Page(first.clone()));
+        self.look(&agent_query, covers_memories, |mut look| async move {
+            let (mut page, mut found) = (first.clone(), Vec::new());
+            // The store does not know origins, for instance, which are sealed: rows are read until the page is full.
+            loop {
+                let query = AgentQuery::of_memories(Selection::Page(page.clone()));
+                let memories = look.load(&query).await?.memories;
+                let links = look.agent.views().links_of(memories.iter()).await?;
+                let seen = memories
+                    .copies()
+                    .map(|memory| ShownMemory::seen(memory, &links, look.access_level));
+                let mut seen: Vec<ShownMemory> = seen.collect();
+                seen.sort_by_key(|memory| memory.facts.number);
+                let is_last = seen.len() < page.limit as usize;
+                page.after = seen.last().map_or(page.after, |last| last.facts.number.0);
+                found.extend(seen.into_iter().filter(|memory| is_wanted(&memory.facts)));
+                if is_last || found.len() > most {
+                    break;
+                }
+            }
+            let has_more = found.len() > most;
+            found.truncate(most);
+            Ok((found, has_more))
         })
         .await
     }

@@ -265,6 +265,13 @@ impl<T: ShowsWords> ShowsWords for Vec<T> {
     }
 }
 
+/// A page, and whether others follow it.
+impl<T: ShowsWords> ShowsWords for (T, bool) {
+    fn words_shown(&self) -> ShownAmount {
+        self.0.words_shown()
+    }
+}
+
 impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
     fn words_shown(&self) -> ShownAmount {
         total(self.iter().map(|(_, memory)| memory.words_shown()))

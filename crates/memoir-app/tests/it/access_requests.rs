@@ -144,7 +144,8 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
         limit: 10,
         ..MemoryPage::default()
     };
-    let page = lens_of(&wren).memory_page(&page).await.unwrap();
+    let page = lens_of(&wren).memory_page(&page, |_| true).await;
+    let (page, _) = page.unwrap();
     assert_eq!(page.len(), 4);
     let read = now(&wren, request.id).await;
     assert_eq!((read.reads, read.memories_read), (2, 5));
@@ -427,7 +428,8 @@ async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let page = lens_of(&wren).memory_page(&page).await.unwrap();
+    let page = lens_of(&wren).memory_page(&page, |_| true).await;
+    let (page, _) = page.unwrap();
     assert!(page.iter().all(|memory| memory.words.is_none()));
     assert_eq!(words_of_records(&wren).await, 0);
     assert!(!summary(&wren, session).await);
@@ -534,7 +536,7 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
         limit: 5,
         ..MemoryPage::default()
     };
-    lens.memory_page(&page).await.unwrap_err();
+    lens.memory_page(&page, |_| true).await.unwrap_err();
     let query = RecallQuery::default();
     lens.recall_page(&query, None, false).await.unwrap_err();
     let query = RecordFilter::default();

@@ -123,9 +123,9 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
         let seen = agent
             .views()
             .seen_by(viewer.clone())
-            .memory_page(&page)
+            .memory_page(&page, |_| true)
             .await;
-        let seen = seen.unwrap();
+        let (seen, _) = seen.unwrap();
         assert!(seen.len() == 50 && seen.iter().all(|memory| memory.words.is_some()));
         assert_eq!(
             proxy.counted(),

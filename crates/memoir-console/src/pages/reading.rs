@@ -227,20 +227,12 @@ pub(crate) async fn memories(
 ) -> EarlyResult {
     let look = AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await?;
     let page = query.page(look.shown_request.request.scope)?;
-    let mut memories = look.lens().memory_page(&page).await?;
-    // The one that follows is read without text, which would count as read and is not shown.
-    let following = MemoryPage {
-        after: memories.last().map_or(page.after, |last| last.number.0),
-        limit: 1,
-        ..page
-    };
-    let agent = &look.shown_request.agent;
-    let following = agent.views().memory_page(&following).await?;
+    let (mut memories, has_more) = look.lens().memory_page(&page, |_| true).await?;
+    let path = format!("{}/memories", look.shown_request.path());
+    let last = memories.last().filter(|_| has_more);
+    let next = last.map(|last| query.address(&path, last.number.0));
     // Memories outside of the grant come without text, and are not shown.
     memories.retain(|memory| memory.words.is_some());
-    let path = format!("{}/memories", look.shown_request.path());
-    let next = following.first();
-    let next = next.map(|next| query.address(&path, next.number.0 - 1));
     let first = query.address(&path, 0);
     let read = html! {
         @if look.shown_request.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }

@@ -301,12 +301,11 @@ async fn by_number(
     parameters: &PageParameters,
     selected: &Selected,
 ) -> Result<Page<ShownMemory>, Problem> {
-    let limit = parameters.limit()?;
     let after: u64 = parameters.after()?.unwrap_or(0);
-    let mut page = MemoryPage {
+    let page = MemoryPage {
         // A cursor comes back from the client.
         after: after.min(i64::MAX as u64),
-        limit: limit + 1,
+        limit: parameters.limit()?,
         kind: selected.query.kind,
         since: selected.query.since,
         until: selected.query.until,
@@ -318,19 +317,9 @@ async fn by_number(
         under: selected.under,
     };
     let origin = selected.query.origin;
-    let mut found: Vec<ShownMemory> = Vec::new();
-    // The store does not know origins, which are sealed: pages are read until the response is full.
-    loop {
-        let mut memories = reached.lens().memory_page(&page).await?;
-        let is_last = memories.len() < page.limit as usize;
-        page.after = memories.last().map_or(page.after, |last| last.number.0);
-        memories.retain(|memory| origin.is_none_or(|origin| memory.origin == origin));
-        found.extend(memories);
-        if is_last || found.len() > limit as usize {
-            break;
-        }
-    }
-    Ok(Page::of(found, limit, |memory| memory.number))
+    let is_wanted = |memory: &MemoryFacts| origin.is_none_or(|origin| memory.origin == origin);
+    let (found, has_more) = reached.lens().memory_page(&page, is_wanted).await?;
+    Ok(Page::cut(found, has_more, |memory| memory.number))
 }
 
 /// Matches by rank: a cursor holds the number of those seen, and the last of them.

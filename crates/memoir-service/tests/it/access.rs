@@ -222,6 +222,21 @@ async fn spec_5_2_a_clock_that_is_set_back_extends_no_access() {
 }
 
 #[tokio::test]
+async fn spec_5_2_what_a_page_does_not_return_does_not_count_as_read() {
+    let scene = Scene::new().await;
+    let request = scene.granted(&scene.ada, "core", 10).await;
+    let read = async || scene.show(&request, &scene.ada).await["memories_read"].clone();
+    let path = "/v1/agents/wren/memories?kind=core&limit=1";
+    let page = scene.ada.shown(path).await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+    assert!(page["next_cursor"].is_string(), "{page}");
+    assert_eq!(read().await, 1);
+    let none = scene.ada.shown(&format!("{path}&origin=import")).await;
+    none.has(json!({"items": [], "next_cursor": null}));
+    assert_eq!(read().await, 1);
+}
+
+#[tokio::test]
 async fn spec_5_2_the_scope_is_what_is_shown() {
     let scene = Scene::new().await;
     scene.granted(&scene.ada, "core", 10).await;

@@ -47,7 +47,8 @@ impl Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
-    let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
+    let page = arguments.page(&agent);
+    let (mut memories, _) = lens.memory_page(&page, |_| true).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
         return output::document(&List::whole(memories));

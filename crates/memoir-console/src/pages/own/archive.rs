@@ -14,9 +14,7 @@ use crate::{
 };
 
 /// Memories with others under them on a page.
-const AT_ONCE: usize = 25;
-/// Core memories that are read at a time.
-const PAGE: u32 = 200;
+const AT_ONCE: u32 = 25;
 /// Memories that are shown under one; the rest is on its own page.
 const SOURCES: usize = 20;
 
@@ -33,9 +31,17 @@ pub(crate) async fn show(
 ) -> PageResult {
     let path = agent_path(agent.scope().agent);
     let archive = format!("{path}/archive");
-    // Numbers are kept as signed ones, and an address may hold any.
-    let mut above = with_sources(&agent, query.after.min(i64::MAX as u64)).await?;
-    let next = form::cut(&mut above, AT_ONCE);
+    let page = MemoryPage {
+        // Numbers are kept as signed ones, and an address may hold any.
+        after: query.after.min(i64::MAX as u64),
+        limit: AT_ONCE,
+        kind: Some(Kind::Core),
+        ..MemoryPage::default()
+    };
+    let lens = agent.lens();
+    let above = lens.memory_page(&page, |memory| !memory.sources.is_empty());
+    let (above, has_more) = above.await?;
+    let next = above.last().filter(|_| has_more);
     let next = next.map(|last| form::address(&archive, &[("after", &form::after(last.number.0))]));
     let counts = agent.views().show().await?.counts;
     let all = form::address(&path, &[("kind", "archival")]);
@@ -61,29 +67,6 @@ pub(crate) async fn show(
     Ok(own_page(&title).show(content))
 }
 
-/// The core memories behind that number with others under them; one more than a page has, where there is another.
-async fn with_sources(agent: &OwnAgent, after: u64) -> Result<Vec<ShownMemory>, PageFailure> {
-    let mut page = MemoryPage {
-        after,
-        limit: PAGE,
-        kind: Some(Kind::Core),
-        ..MemoryPage::default()
-    };
-    let mut found = Vec::new();
-    loop {
-        let memories = agent.lens().memory_page(&page).await?;
-        let is_last = memories.len() < PAGE as usize;
-        page.after = memories.last().map_or(page.after, |last| last.number.0);
-        let above = memories
-            .into_iter()
-            .filter(|memory| !memory.sources.is_empty());
-        found.extend(above);
-        if is_last || found.len() > AT_ONCE {
-            return Ok(found);
-        }
-    }
-}
-
 /// A memory, with those under it.
 async fn article(
     agent: &OwnAgent,
@@ -95,7 +78,7 @@ async fn article(
         under: Some(memory.number),
         ..MemoryPage::default()
     };
-    let sources = agent.lens().memory_page(&page).await?;
+    let (sources, _) = agent.lens().memory_page(&page, |_| true).await?;
     let count = memory.sources.len() as u64;
     let Number(number) = memory.number;
     Ok(html! {
