@@ -149,6 +149,7 @@ mod tests {
                 "remember", "wren", CANARY, "--tag", CANARY, "--source", CANARY,
             ][..],
             &["recall", "wren", CANARY, "--tag", CANARY],
+            &["--database", CANARY, "move", "--to", CANARY],
             &["agent", "set", "wren", "system_prompt", CANARY],
             &["shred", "wren", "1", "--reason", CANARY],
             &["access", "ask", "wren", "--purpose", CANARY],

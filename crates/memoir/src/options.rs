@@ -14,7 +14,7 @@ pub(crate) fn agent_in_environment() -> Option<String> {
 }
 
 /// What every command takes, before or after its name.
-#[derive(Debug, Clone, Args)]
+#[derive(derive_more::Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The database: `sqlite:PATH`, a path or `postgres://USER@HOST/DATABASE` [default: a file in your data
@@ -27,6 +27,7 @@ pub(crate) struct Global {
         env = "MEMOIR_DATABASE",
         hide_env_values = true
     )]
+    #[debug(skip)]
     pub(crate) database: Option<String>,
 
     /// The account that the command is about

@@ -35,10 +35,11 @@ const ROWS: u32 = 1_000;
 /// service before: while any other program has the source open, nothing is moved, since what it wrote afterwards would
 /// stay behind. Use the target afterwards. A repeated command resumes an interrupted move. At the end every row
 /// of the source is compared with that of the target, and every log is verified there.
-#[derive(Debug, clap::Args)]
+#[derive(derive_more::Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The target database, empty or missing: `postgres://USER@HOST/DATABASE`, `sqlite:PATH` or a path
     #[arg(long, value_name = "URL")]
+    #[debug(skip)]
     to: String,
 }
 
