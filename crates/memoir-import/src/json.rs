@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memoir_transcripts::{
     Error as ScanError, FilePosition,
-    raw::{BrokenJson, Raw, Undecodable, first_keys, skip_space},
+    raw::{BrokenJson, Raw, Undecodable, first_entries, first_keys, skip_space},
     source::{FileSource, PieceRead},
 };
 
@@ -352,12 +352,15 @@ fn is_object_around(head: &[u8], lists: &Lists) -> bool {
     if !is_object(head) {
         return false;
     }
-    let keys = first_keys(text_of(head));
     if lists.is_any {
-        return !listed::has_text(&keys);
+        return !listed::has_text(&first_keys(text_of(head)));
     }
-    let mut names = lists.named.iter().chain(lists.within);
-    names.any(|name| keys.contains(&name.as_bytes()))
+    // A text under such a name is an element's own.
+    let mut entries = first_entries(text_of(head)).into_iter();
+    entries.any(|(key, value)| {
+        let mut names = lists.named.iter().chain(lists.within);
+        names.any(|name| name.as_bytes() == key) && !value.starts_with(b"\"")
+    })
 }
 
 /// Walks through the elements of a field of the entry at `place`; a missing field has none. After a broken element the

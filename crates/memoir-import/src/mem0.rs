@@ -25,7 +25,7 @@ use crate::{
 };
 
 const LISTS: Lists = Lists {
-    within: &["result", "data"],
+    within: &["result", "results", "memories", "points", "data"],
     ..Lists::named(&["results", "memories", "points", "data"])
 };
 /// The numbers of rows that mem0 returns by default.

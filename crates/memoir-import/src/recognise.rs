@@ -2,7 +2,7 @@
 
 use memoir_transcripts::{
     form_of, kind_of,
-    raw::{first_keys, first_keys_of_elements, skip_space},
+    raw::{first_entries, first_keys_of_elements, skip_space},
 };
 
 use crate::{
@@ -120,8 +120,8 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
 const WRAPPED: usize = 3;
 
 fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
-    let keys = first_keys(head);
-    let has = |name: &str| keys.contains(&name.as_bytes());
+    let entries = first_entries(head);
+    let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| *key).collect();
     let signs = [
         (&["agents", "blocks"][..], ImportFormat::Letta),
         (&["core_memory", "agent_type"], ImportFormat::Letta),
@@ -135,8 +135,11 @@ fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
     for list in [
         "results", "memories", "result", "points", "data", "entities",
     ] {
-        if has(list) {
-            let inside = inside(head, list)?;
+        // A text under such a name is an element's own, as in the payloads of mem0.
+        let is_such = |(key, value): &&(&[u8], &[u8])| {
+            *key == list.as_bytes() && matches!(value.first(), Some(b'[' | b'{'))
+        };
+        if let Some(&(_, inside)) = entries.iter().find(is_such) {
             if inside.first() == Some(&b'{') {
                 return (wrapped < WRAPPED)
                     .then(|| of_object(inside, wrapped + 1))
@@ -150,16 +153,6 @@ fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
         }
     }
     of_elements("", &keys)
-}
-
-/// The text behind the key `name` of the object at the beginning of `head`.
-fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let quoted = format!("\"{name}\"");
-    let at = head
-        .windows(quoted.len())
-        .position(|bytes| bytes == quoted.as_bytes())?;
-    let rest = skip_space(head.get(at + quoted.len()..)?);
-    Some(skip_space(rest.strip_prefix(b":")?))
 }
 
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {

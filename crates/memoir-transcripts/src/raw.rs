@@ -287,21 +287,27 @@ impl<'a> Raw<'a> {
 
 /// The first keys of the object at the beginning of `bytes`, undecoded; `bytes` may end in the middle of it.
 pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
-    let mut keys = Vec::new();
+    let entries = first_entries(bytes).into_iter();
+    entries.map(|(key, _)| key).collect()
+}
+
+/// The same keys, each with the bytes from its value on.
+pub fn first_entries(bytes: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut all = Vec::new();
     let mut cursor = Cursor {
         bytes: bytes.get(1..).unwrap_or_default(),
         at: 1,
     };
     loop {
         // The beginning of a file may end anywhere: the keys until there are enough.
-        let Ok(key) = cursor.value() else { return keys };
+        let Ok(key) = cursor.value() else { return all };
         if !key.is_string() || cursor.peek() != Some(b':') {
-            return keys;
+            return all;
         }
-        keys.push(key.inside());
         cursor.advance(1);
+        all.push((key.inside(), skip_space(cursor.bytes)));
         if cursor.value().is_err() || cursor.peek() != Some(b',') {
-            return keys;
+            return all;
         }
         cursor.advance(1);
     }

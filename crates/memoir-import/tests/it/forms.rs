@@ -29,6 +29,14 @@ fn mem0_is_read_in_all_its_lists() {
         ),
         (format!("{row}\n{row}"), "memory, hash"),
         (json!([payload]).to_string(), "id, payload"),
+        (
+            json!({"object": "results", "results": [row]}).to_string(),
+            "results[].memory, hash",
+        ),
+        (
+            json!({"memories": {"results": [row]}}).to_string(),
+            "results[].memory, hash",
+        ),
     ] {
         let found = read(&file);
         assert_eq!(
@@ -40,6 +48,24 @@ fn mem0_is_read_in_all_its_lists() {
         assert_eq!(memory.source.expose(), "mem0:8a1f");
         assert_eq!(memory.created_at, Some(time("2026-03-01T10:00:00Z")));
         assert_eq!(memory.kind, Some(Kind::Core));
+    }
+}
+
+#[test]
+fn payloads_of_mem0_on_lines_of_their_own_are_read() {
+    // Their text has the name of a list.
+    let payload = |text: &str| json!({"data": text, "hash": "0c5", "user_id": "kai"});
+    let (tea, sails) = (payload("Prefers tea."), payload("Kai sails."));
+    for (file, texts) in [
+        (tea.to_string(), vec!["Prefers tea."]),
+        (
+            format!("{tea}\n{sails}\n"),
+            vec!["Prefers tea.", "Kai sails."],
+        ),
+    ] {
+        let found = read(&file);
+        assert_eq!(found.format, ImportFormat::Mem0);
+        assert_eq!((found.by.as_str(), found.texts()), ("data, hash", texts));
     }
 }
 
