@@ -63,7 +63,7 @@ fn projects(files: &mut Files, out: &mut Out<'_>) -> BTreeMap<String, String> {
         let Ok(bytes) = files.bytes(index, out.options.limits.entry_bytes) else {
             continue;
         };
-        let Ok(raw) = Raw::whole(&bytes) else {
+        let Ok(raw) = Raw::whole(json::text_of(&bytes)) else {
             continue;
         };
         let elements = raw.elements().into_iter().flatten().flatten();
@@ -169,10 +169,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
     if file == "MEMORY.md" {
         let (index_lines, rest) = markdown::without_links(body);
         out.leave_out(NoMemoryReason::Index, index_lines);
-        if rest
-            .lines()
-            .all(|line| line.trim().is_empty() || line.starts_with('#'))
-        {
+        if markdown::is_bare(&rest) {
             return Ok(());
         }
         return out.entry(FoundEntry {

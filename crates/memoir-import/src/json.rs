@@ -348,7 +348,7 @@ pub(crate) fn text_of(head: &[u8]) -> &[u8] {
 }
 
 /// Whether a file begins with an object that has one of the lists, as far as its first bytes show.
-fn is_object_around(head: &[u8], lists: &Lists) -> bool {
+pub(crate) fn is_object_around(head: &[u8], lists: &Lists) -> bool {
     if !is_object(head) {
         return false;
     }

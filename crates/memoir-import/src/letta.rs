@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::memory::Kind;
-use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
+use memoir_transcripts::raw::{BrokenJson, Raw};
 
 use crate::{
     EntryPosition, ForeignGone, NoMemoryReason, ReadResult, date,
@@ -40,11 +40,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 
 fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let head = files.head(index);
-    let begin = head.iter().copied().find(|byte| !is_space(*byte));
-    // Only at the beginning: further down the word may occur in any text.
-    let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
-        .contains("\"passages\"");
-    if begin == Some(b'[') || is_around {
+    if json::text_of(&head).starts_with(b"[") || json::is_object_around(&head, &PASSAGES) {
         return json::elements(files, index, &PASSAGES, out, |raw, place, out| {
             out.found(place, passage(raw))
         });
@@ -59,8 +55,10 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             return Ok(());
         }
     };
+    let before = bytes.len() - json::text_of(&bytes).len();
+    bytes.drain(..before);
     let mut first = EntryPosition {
-        byte: Some(0),
+        byte: Some(before as u64),
         ..place.clone()
     };
     // `recognise` accepts a file that is a text of JSON. Each layer is a copy, and a file of thousands would take
@@ -79,10 +77,9 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         }
     }
     let Ok(raw) = Raw::whole(&bytes) else {
-        let reason = if bytes.iter().all(|byte| is_space(*byte)) {
-            NoMemoryReason::Empty
-        } else {
-            NoMemoryReason::Truncated
+        let reason = match json::text_of(&bytes).is_empty() {
+            true => NoMemoryReason::Empty,
+            false => NoMemoryReason::Truncated,
         };
         out.break_off(place, reason);
         return Ok(());

@@ -237,7 +237,7 @@ fn is_special(file: &str) -> bool {
 }
 
 /// Whether only headings remain.
-fn is_bare(text: &str) -> bool {
+pub(crate) fn is_bare(text: &str) -> bool {
     text.lines()
         .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }

@@ -6,7 +6,7 @@
 
 use memoir_domain::memory::Kind;
 use memoir_transcripts::{
-    raw::{Raw, Scan, ScanStep, is_space},
+    raw::{Raw, Scan, ScanStep, first_keys, is_space},
     source::PieceRead,
 };
 
@@ -19,9 +19,11 @@ use crate::{
 };
 
 const LISTS: Lists = Lists {
-    within: &["graph", "data"],
+    within: &["graph", "data", "result"],
     ..Lists::named(&["entities", "relations", "observations"])
 };
+/// The first keys of the whole graph in the server's response.
+const AROUND: [&[u8]; 5] = [b"entities", b"relations", b"graph", b"data", b"result"];
 /// The beginning of every object of a file.
 // The server writes the type first. After a truncation only this distinguishes an object's beginning from a brace
 // within a text.
@@ -33,14 +35,9 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             continue;
         }
         let head = files.head(index);
-        // Compared without white space, which does not identify the program.
-        let begin = head.iter().copied().filter(|byte| !is_space(*byte));
-        let begin: Vec<u8> = begin.take(16).collect();
-        // The whole graph in the server's response, or a list.
-        if begin.starts_with(b"[")
-            || begin.starts_with(b"{\"entities\"")
-            || begin.starts_with(b"{\"relations\"")
-        {
+        let begin = json::text_of(&head);
+        let is_around = |key: &&[u8]| AROUND.contains(key);
+        if begin.starts_with(b"[") || first_keys(begin).first().is_some_and(is_around) {
             json::elements(&mut files, index, &LISTS, out, line)?;
         } else {
             lines(&mut files, index, out)?;

@@ -5,7 +5,7 @@ use std::{io, ops::ControlFlow};
 use memoir_import::{Error, Import, ImportFormat, ImportLimits, Input, NoMemoryClass};
 use serde_json::json;
 
-use crate::{archive, folder, options, read, read_as, read_path, refused, stream, try_read};
+use crate::{archive, folder, options, read, read_as, read_path, refused, stream, tags, try_read};
 
 #[test]
 fn a_bomb_of_nesting_costs_nothing_but_itself() {
@@ -290,6 +290,52 @@ fn spec_2_1_bytes_that_are_no_text_are_mended_and_a_file_that_is_none_is_reporte
     let wide: Vec<u8> = "[]".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let wide = [vec![0xFF, 0xFE], wide].concat();
     assert!(matches!(refused(&wide), Error::Utf16));
+}
+
+#[test]
+fn spec_2_1_neither_a_mark_nor_an_object_around_hides_a_form() {
+    let entity = r#"{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}"#;
+    let passage = r#"[{"id": "p1", "archive_id": "a1", "text": "Ann: likes tea"}]"#;
+    let block = r#"{"id": "b1", "label": "human", "value": "Ann: likes tea"}"#;
+    for (format, file) in [
+        (ImportFormat::McpMemory, format!("[\n{entity}\n]")),
+        (
+            ImportFormat::McpMemory,
+            format!("{{\n\"entities\": [\n{entity}\n]\n}}"),
+        ),
+        (
+            ImportFormat::McpMemory,
+            format!("{{\"data\": {{\n\"entities\": [{entity}]}}}}"),
+        ),
+        (
+            ImportFormat::McpMemory,
+            format!("{{\"result\": {{\n\"entities\": [{entity}]}}}}"),
+        ),
+        (ImportFormat::Letta, passage.to_owned()),
+        (ImportFormat::Letta, format!("{{\"data\": {passage}}}")),
+        (
+            ImportFormat::Letta,
+            format!("\n{{\"agents\": [], \"blocks\": [{block}]}}"),
+        ),
+    ] {
+        for mark in ["", "\u{FEFF}"] {
+            let found = read(&format!("{mark}{file}"));
+            assert_eq!(found.format, format, "{file}");
+            assert_eq!(found.texts(), ["Ann: likes tea"], "{mark:?} {file}");
+            assert_eq!(found.passed(), [], "{mark:?} {file}");
+        }
+    }
+    let (_home, root) = folder(&[
+        (
+            "memories.json",
+            r#"[{"project_memories": {"p1": "Builds boats."}}]"#,
+        ),
+        (
+            "projects.json",
+            "\u{FEFF}[{\"uuid\": \"p1\", \"name\": \"Boats\"}]",
+        ),
+    ]);
+    assert_eq!(tags(read_path(&root).of("boats")), ["project", "Boats"]);
 }
 
 #[test]
