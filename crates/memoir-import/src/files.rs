@@ -425,15 +425,23 @@ pub fn is_archive(head: &[u8]) -> bool {
 /// The files of conversations in the ZIP archive of an export, as temporary files without a name.
 ///
 /// # Errors
-/// The archive cannot be read, inflates to more than the limits allow, or has none.
+/// The archive or one of them cannot be read, it inflates to more than the limits allow, or has none.
 pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Error> {
     let mut archive = Archive::open(file, limits)?;
     let mut files = Vec::new();
     for index in 0..archive.len() {
         let name = archive.name(index);
-        let is_such = is_of_conversations(name) || is_of_gemini(name);
-        if !is_such || archive.refusal(index).is_some() {
+        if !is_of_conversations(name) && !is_of_gemini(name) {
             continue;
+        }
+        match archive.refusal(index) {
+            None => {}
+            // Without one of its files, the export would pass for read.
+            Some(NoMemoryReason::Unreadable) => {
+                let problem = "a file in it is encrypted, or packed in another way";
+                return Err(Error::Archive(problem));
+            }
+            Some(_) => continue,
         }
         let mut copy = tempfile::tempfile()?;
         io::copy(&mut archive.reader(index)?, &mut copy)?;

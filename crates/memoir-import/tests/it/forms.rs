@@ -926,4 +926,17 @@ fn the_conversations_of_an_export_are_found_in_its_archive() {
     assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]", "[5]"]);
     std::fs::write(&path, archive(&[("users.json", b"[4]")])).unwrap();
     assert!(memoir_import::conversations(open(&path), &options().limits).is_err());
+    // One of them is encrypted, or packed in a way that is not read.
+    let zip = archive(&[
+        ("conversations-000.json", b"[1]"),
+        ("conversations-001.json", b"[2]"),
+    ]);
+    let last = zip.windows(4).rposition(|sign| sign == b"PK\x01\x02");
+    for (field, value) in [(8, 1), (10, 9)] {
+        let mut zip = zip.clone();
+        zip[last.unwrap() + field] = value;
+        std::fs::write(&path, &zip).unwrap();
+        let refused = memoir_import::conversations(open(&path), &options().limits);
+        assert!(matches!(refused, Err(Error::Archive(_))), "{refused:?}");
+    }
 }
