@@ -35,7 +35,11 @@ pub(crate) fn read(
     gathered: &mut Gathered,
 ) -> Result<(), ConversationBreak> {
     let raw = Raw::whole(element.bytes)?;
-    let [mapping, current] = raw.fields(["mapping", "current_node"])?;
+    let names = ["mapping", "current_node", "is_do_not_remember"];
+    let [mapping, current, forget] = raw.fields(names)?;
+    if forget.is_some_and(Raw::is_true) {
+        return Err((raw.at, NoMessageReason::NotToRemember));
+    }
     let mapping = mapping.filter(|mapping| !mapping.is_null());
     let mapping = mapping.ok_or((raw.at, NoMessageReason::MissingField("mapping")))?;
     let (entries, end) = up_to_break(mapping.entries()?);

@@ -177,6 +177,9 @@ pub enum NoMessageReason {
     /// The model's thinking, or a summary of it.
     #[display("thinking")]
     Thinking,
+    /// It is a conversation whose program was told not to remember it.
+    #[display("conversations that are not to be remembered")]
+    NotToRemember,
     /// It is on a branch that the conversation did not continue.
     #[display("on a branch that was left")]
     OtherBranch,

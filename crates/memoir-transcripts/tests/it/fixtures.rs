@@ -34,6 +34,19 @@ fn chatgpt_gives_the_path_that_was_gone_on_with() {
 }
 
 #[test]
+fn spec_2_6_a_conversation_that_is_not_to_be_remembered_gives_no_message() {
+    let conversation = |forget: bool| {
+        let content = r#"{"content_type": "text", "parts": ["I sail."]}"#;
+        let message = format!(r#"{{"author": {{"role": "user"}}, "content": {content}}}"#);
+        let rest = format!(r#""current_node": "a", "mapping": {{"a": {{"message": {message}}}}}"#);
+        format!(r#"{{"is_do_not_remember": {forget}, {rest}}}"#)
+    };
+    let file = format!("[{},\n{}]", conversation(true), conversation(false));
+    let expected = ["1:- 1 NotToRemember", "2:a 2|-|user|I sail."];
+    expect(file.as_bytes(), TranscriptFormat::ChatGpt, &expected);
+}
+
+#[test]
 fn chatgpt_with_broken_trees_ends_and_reports_each_node() {
     expect(
         include_bytes!("../fixtures/chatgpt_hostile.json"),
