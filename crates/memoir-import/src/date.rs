@@ -71,11 +71,8 @@ pub(crate) fn of_value(value: Option<Raw<'_>>) -> FoundDate {
 
 pub(crate) fn of_text(text: &str) -> FoundDate {
     let text = text.trim();
-    // As YAML, SQL and programs print a missing value, the last two of them as their first possible time.
-    let is_first = ["0001-01-01", "1970-01-01T00:00:00"]
-        .iter()
-        .any(|first| text.starts_with(first));
-    if matches!(text, "" | "null" | "None" | "NULL") || is_first {
+    // As YAML, SQL and programs print a missing value, some of these as their first possible time.
+    if matches!(text, "" | "null" | "None" | "NULL") || text.starts_with("0001-01-01") {
         return FoundDate::default();
     }
     if let Ok(number) = text.parse() {

@@ -84,15 +84,10 @@ impl From<StatementFault> for Error {
     }
 }
 
-/// The classes of codes with which a server refuses what it may do the next time: it lacks resources (53), an
-/// administrator or a limit of time stopped it, or it starts or ends (57), or its system failed (58).
-const RETRYABLE_CLASSES: [&str; 3] = ["53", "57", "58"];
-/// The same, of other classes.
-const RETRYABLE: [SqlState; 3] = [
-    SqlState::LOCK_NOT_AVAILABLE,
-    SqlState::T_R_DEADLOCK_DETECTED,
-    SqlState::T_R_SERIALIZATION_FAILURE,
-];
+/// The codes, or their classes, with which a server refuses what it may do the next time: others write the same rows
+/// (40001, 40P01) or lock them (55P03), it lacks resources (53), an administrator or a limit of time stopped it, or it
+/// starts or ends (57), or its system failed (58).
+const RETRYABLE: [&str; 6] = ["40001", "40P01", "53", "55P03", "57", "58"];
 
 fn refused(refusal: &DbError) -> Error {
     let code = refusal.code();
@@ -100,7 +95,7 @@ fn refused(refusal: &DbError) -> Error {
         Error::ReadOnly
     } else if *code == SqlState::DISK_FULL {
         Error::Full
-    } else if RETRYABLE.contains(code) || is_of(&RETRYABLE_CLASSES, code) {
+    } else if is_of(&RETRYABLE, code) {
         Error::Busy
     } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
         let table = TABLES
@@ -115,9 +110,9 @@ fn refused(refusal: &DbError) -> Error {
     }
 }
 
-/// Whether a code is of one of these classes, its first two characters.
-fn is_of(classes: &[&str], code: &SqlState) -> bool {
-    classes.iter().any(|class| code.code().starts_with(class))
+/// Whether a code is one of these, or of one of these classes, its first two characters.
+fn is_of(codes: &[&str], code: &SqlState) -> bool {
+    codes.iter().any(|one| code.code().starts_with(one))
 }
 
 fn is_end(refusal: &DbError) -> bool {

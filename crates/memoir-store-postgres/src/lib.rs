@@ -312,13 +312,9 @@ pub struct DatabaseRole {
 impl DatabaseRole {
     /// What makes it unsafe for a service; `None` if it cannot change the policies.
     pub fn danger(&self) -> Option<String> {
-        let danger = match self {
-            Self {
-                passes_walls: true, ..
-            } => "bypasses the policies between accounts (row-level security)",
-            Self {
-                owns_tables: true, ..
-            } => {
+        let danger = match (self.passes_walls, self.owns_tables) {
+            (true, _) => "bypasses the policies between accounts (row-level security)",
+            (_, true) => {
                 "owns the tables, or may make some, and could remove the policies between accounts"
             }
             _ => return None,
