@@ -81,10 +81,8 @@ pub(crate) async fn pending(
     }
     let last = "SELECT coalesce(max(number), 0) FROM memoir_migrations";
     let rows = connections.rows(Reach::Fleet, last, values![]).await?;
-    let last = rows.first().and_then(|row| row.try_get(0).ok());
-    let done = last
-        .and_then(|last: i64| usize::try_from(last).ok())
-        .unwrap_or(0);
+    let last: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
+    let done = last.map_or(0, |last| usize::try_from(last).unwrap_or(0));
     // Additions of a newer version do no harm.
     Ok(migrations.get(done..).unwrap_or_default())
 }
@@ -130,11 +128,13 @@ fn passes(error: &Error) -> bool {
 
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
     let mut connection = connections.take().await?;
+    // Building an index of a large table is slow.
+    connection.wait_without_limit();
     // The files have several statements each, and come without values.
     let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
     // The statements and the row that says that they were run are one transaction, which PostgreSQL
     // keeps for changes of tables too: a process that dies leaves the format before.
-    let opening = format!("{opening}; {MADE}; {}", migration.sql);
+    let opening = opening + "; SET LOCAL statement_timeout = 0; " + MADE + "; " + migration.sql;
     // A server that does not understand one of the statements refuses them all, with the `BEGIN` before them. Then this
     // one runs by itself, and must not enter what was not run: there is no reach.
     let enter = Statement::new(

@@ -46,6 +46,22 @@ async fn spec_6_2_a_migration_that_the_server_does_not_understand_is_not_entered
     assert_eq!(last, MIGRATIONS.len().to_string());
 }
 
+#[tokio::test]
+async fn spec_6_2_a_migration_may_take_as_long_as_its_table_needs() {
+    let database = or_skip!(common::database());
+    let store = common::migrated(&database.url).await;
+    let slow = Migration {
+        number: MIGRATIONS.len() as i64 + 1,
+        name: "slow",
+        sql: "CREATE TABLE slow AS SELECT current_setting('statement_timeout') AS runs, \
+                 current_setting('lock_timeout') AS waits",
+    };
+    let all = [MIGRATIONS, std::slice::from_ref(&slow)].concat().leak();
+    assert_eq!(store.migrate_to(all).await.unwrap(), ["slow"]);
+    let limits = database.query("SELECT runs || ', ' || waits FROM slow");
+    assert_eq!(limits, "0, 5s");
+}
+
 /// The names of the indexes that these migrations make.
 fn indexes(sql: &str) -> BTreeSet<&str> {
     let lines = sql.lines().filter_map(|line| line.strip_prefix("CREATE "));
