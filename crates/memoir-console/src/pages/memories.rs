@@ -36,7 +36,7 @@ pub(crate) struct MemoryListQuery {
     #[serde(default)]
     after: u64,
     kind: Option<String>,
-    /// `yes` for discarded ones too.
+    /// `yes` for discarded ones too, which are in no prompt.
     discarded: Option<String>,
     /// `protected`, `faded` or `shown`.
     only: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct MemoryListQuery {
 
 impl MemoryListQuery {
     fn with_discarded(&self) -> bool {
-        self.discarded.as_deref() == Some("yes")
+        self.discarded.as_deref() == Some("yes") && self.only.as_deref() != Some("shown")
     }
 
     /// Whether the list has the memory, on one of its pages.

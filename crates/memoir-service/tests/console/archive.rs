@@ -73,12 +73,14 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
         .filter(|number| row(&archive, *number).is_some())
         .collect();
     assert_eq!(shown, [3, 5, 7]);
-    // What is in the prompt has no archival memory.
-    let in_prompt = browser.page(&format!("{memories}?only=shown")).await;
-    let shown: Vec<u64> = (1..=9)
-        .filter(|number| row(&in_prompt, *number).is_some())
-        .collect();
-    assert_eq!(shown, [1, 4, 6, 8, 9]);
+    // What is in the prompt has no archival memory, and no discarded one.
+    for query in ["only=shown", "only=shown&discarded=yes"] {
+        let in_prompt = browser.page(&format!("{memories}?{query}")).await;
+        let shown: Vec<u64> = (1..=9)
+            .filter(|number| row(&in_prompt, *number).is_some())
+            .collect();
+        assert_eq!(shown, [1, 4, 6, 8, 9], "{query}");
+    }
 
     // The session and the overview count it.
     let of_session = format!("/sessions/{}", session.id);
