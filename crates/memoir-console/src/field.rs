@@ -3,9 +3,11 @@
 //! All faults are reported together, each beside its field: the application checks settings one by one
 //! (`check_settings`) before it changes any.
 
+use axum::http::StatusCode;
 use maud::{Markup, PreEscaped, html};
+use memoir_app::Error;
 
-use crate::words;
+use crate::{answer::PageFailure, words};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Vec<FieldFault>);
@@ -25,6 +27,33 @@ impl Faults {
             label: label.to_owned(),
             problem: words::sentence(problem),
         });
+    }
+
+    /// Adds why the act of a form failed, so that its page keeps what was typed: the fault of that field, or else the
+    /// failure, with `failed` in place of the label. Returns the status of the page.
+    ///
+    /// # Errors
+    /// The act may have been carried out all the same.
+    pub(crate) fn add_error(
+        &mut self,
+        (id, label): (&str, &str),
+        failed: &str,
+        error: Error,
+    ) -> Result<StatusCode, PageFailure> {
+        let is_unknown = error.code() == "outcome_unknown";
+        let of_field = match &error {
+            Error::Invalid(invalid) => Some(invalid.problem.clone()),
+            _ => None,
+        };
+        let failure = PageFailure::from(error);
+        if is_unknown || failure.status() == StatusCode::INTERNAL_SERVER_ERROR {
+            return Err(failure);
+        }
+        match of_field {
+            Some(problem) => self.add(id, label, &problem),
+            None => self.add(id, failed, failure.message()),
+        }
+        Ok(failure.status())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

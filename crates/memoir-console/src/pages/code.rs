@@ -43,9 +43,14 @@ pub(super) fn ask(
     next: &str,
 ) -> Result<Response, PageFailure> {
     let cookie = browser::set_passage(console, Some(passage.expose()))?;
-    let next = if next == "/" { "" } else { next };
-    let path = form::address(PATH, &[("next", next)]);
+    let path = returning(PATH, ("recovery", ""), next);
     Ok(([(header::SET_COOKIE, cookie)], see_other(&path)).into_response())
+}
+
+/// An address with the page to return to, unless that is the first one.
+fn returning(path: &str, other: (&str, &str), next: &str) -> String {
+    let next = if next == "/" { "" } else { next };
+    form::address(path, &[("next", next), other])
 }
 
 pub(crate) async fn show(
@@ -53,10 +58,10 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<CodePageQuery>,
     request: Request,
 ) -> PageResult {
-    let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
-        return start_over(&console);
-    };
     let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
+    let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
+        return start_over(&console, next);
+    };
     let by_recovery = query.recovery.is_some();
     Ok(page(content(&half.name, next, by_recovery, None)))
 }
@@ -68,7 +73,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
     let Some(half) = browser::half_signed_in(&console, &head.headers).await? else {
-        return start_over(&console);
+        return start_over(&console, next);
     };
     let code = PrivateText::from(given.field(CODE));
     let made = console.sign_in_with_code(&head, &half, &code, LONGEST_SECONDS);
@@ -95,16 +100,15 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
 }
 
 /// The browser's proof is not valid: it expired, or all sign-ins were ended.
-fn start_over(console: &Console) -> PageResult {
+fn start_over(console: &Console, next: &str) -> PageResult {
     let cookie = browser::set_passage(console, None)?;
-    let path = "/sign-in?done=start-over";
-    Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
+    let path = returning("/sign-in", ("done", "start-over"), next);
+    Ok(([(header::SET_COOKIE, cookie)], see_other(&path)).into_response())
 }
 
 fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRefusal>) -> Markup {
     let recovery = if by_recovery { "" } else { "yes" };
-    let wanted = if next == "/" { "" } else { next };
-    let other = form::address(PATH, &[("next", wanted), ("recovery", recovery)]);
+    let other = returning(PATH, ("recovery", recovery), next);
     // With 403 the way to the service is not safe, so the page has no form that would send a code over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     let content = html! {
@@ -131,7 +135,7 @@ fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRef
                 @else { "The device is not at hand: use a recovery code" }
             } }
         }
-        p { a href="/sign-in" { "Start over" } }
+        p { a href=(returning("/sign-in", ("done", ""), next)) { "Start over" } }
     };
     parts::bare("Sign in: the code", content)
 }

@@ -23,7 +23,6 @@ use crate::{
     field::{Faults, LabelledField},
     form::{self, SentForm},
     parts::{self, ConsoleSection, FramedPage},
-    words,
 };
 
 pub(crate) const PATH: &str = "/oauth/authorize";
@@ -133,7 +132,8 @@ pub(crate) async fn decide(
         Ok(agent) => agent,
         Err(Error::NoAgent(_)) => {
             faults.add(AGENT.0, AGENT.1, "There is no such agent");
-            return page(&visitor, &question, ("", form.field(AGENT.0)), &faults).await;
+            let shown = page(&visitor, &question, ("", form.field(AGENT.0)), &faults).await?;
+            return Ok(page_of(StatusCode::BAD_REQUEST, shown));
         }
         Err(error) => return Err(error.into()),
     };
@@ -151,15 +151,13 @@ pub(crate) async fn decide(
             let client = question.wish.shown_client();
             let actor = visitor.actor();
             let requested = agent.grants().request_connection(&client, &purpose, &actor);
-            let (label, problem) = match requested.await {
+            let status = match requested.await {
                 // The browser returns to this page, which reloads until the agent has answered.
                 Ok(_) => return Ok(see_other(&question.path(&id))),
-                Err(Error::Invalid(invalid)) => (PURPOSE.1, invalid.problem),
-                Err(error @ Error::Access(_)) => ("Not asked", words::message(&error)),
-                Err(error) => return Err(error.into()),
+                Err(error) => faults.add_error(PURPOSE, "Not asked", error)?,
             };
-            faults.add(PURPOSE.0, label, &problem);
-            page(&visitor, &question, (&id, purpose.expose()), &faults).await
+            let shown = page(&visitor, &question, (&id, purpose.expose()), &faults).await?;
+            Ok(page_of(status, shown))
         }
         // The page's buttons send no other value.
         _ => Err(PageFailure::invalid("The form cannot be read.")),

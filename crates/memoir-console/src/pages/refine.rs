@@ -219,10 +219,8 @@ pub(crate) async fn refine(
                 return Ok(see_other(&format!("/sessions/{}", session.id)));
             }
             Err(error) => {
-                // In the form, which keeps what was typed.
-                let failure = PageFailure::from(error);
-                status = failure.status();
-                faults.add(PLACE, "No session was begun", failure.message());
+                let failed = "No session was begun";
+                status = faults.add_error((PLACE, failed), failed, error)?;
             }
         }
     }

@@ -526,7 +526,9 @@ async fn spec_5_2_a_purpose_that_is_not_accepted_stays_in_the_form() {
     };
     // With the name of the program in front of it, it is too long.
     let long = "x".repeat(2_000);
-    let again = ask(&long).await.document();
+    let again = ask(&long).await;
+    assert_eq!(again.status, 400, "{}", again.text);
+    let again = again.document();
     again.check(PATH);
     assert_eq!(again.by_id("purpose").text, long);
     // The agent refuses, and must not be asked again so soon.
@@ -536,6 +538,7 @@ async fn spec_5_2_a_purpose_that_is_not_accepted_stays_in_the_form() {
     let refused = grants.answer_access(open[0].id, false, None, &own);
     refused.await.unwrap();
     let again = ask("To write").await;
+    assert_eq!(again.status, 409, "{}", again.text);
     again.text.tells("Not asked");
     assert_eq!(again.document().by_id("purpose").text, "To write");
 }
@@ -549,6 +552,7 @@ async fn the_name_of_no_agent_stays_in_the_form() {
     let question = Connector::registered(&installation).await.question(&[]);
     let fields = [("agent", "agnet 7 <b>"), ("decision", "connect")];
     let again = ada.fill_in(&question, PATH, &fields).await;
+    assert_eq!(again.status, 400, "{}", again.text);
     again.text.tells("There is no such agent");
     let document = again.document();
     document.check(PATH);

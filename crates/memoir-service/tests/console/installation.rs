@@ -1,6 +1,12 @@
 //! A service in memory, agents with a past, and a browser.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use memoir_app::{
     Account, AgentHandle, Handling, InstallationSettings, MemoryInput, OwnAgent, RecordFacts,
@@ -9,8 +15,12 @@ use memoir_app::{
 use memoir_domain::{AccessRequestId, agent::Field, audit::Actor, memory::Number};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
+use memoir_store::{Commit, Store};
 pub use memoir_testkit::administrator as owner;
-use memoir_testkit::{HttpAnswer, Served, TestClock, TestInstallation, empty_store, input, tagged};
+use memoir_testkit::{
+    HttpAnswer, Served, StoreWatch, TestClock, TestInstallation, WatchedStore, empty_store, input,
+    tagged,
+};
 use memoir_vault::password::Password;
 use reqwest::{Client, Method, RequestBuilder, redirect};
 
@@ -23,6 +33,20 @@ use crate::{
 pub const CANARY: &str = "kanarienvogel";
 /// Of every administrator.
 pub const PASSWORD: &str = "correct horse battery";
+
+/// Whether the disk is full: then nothing is written.
+#[derive(Default)]
+pub struct FullDisk(pub AtomicBool);
+
+#[async_trait::async_trait]
+impl StoreWatch for FullDisk {
+    async fn begin(&self, _commit: &mut Commit) -> memoir_store::Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(memoir_store::Error::Full),
+            false => Ok(()),
+        }
+    }
+}
 
 #[derive(derive_more::Deref)]
 pub struct Installation {
@@ -44,6 +68,23 @@ impl Installation {
     /// With further providers of models.
     pub async fn with_settings(
         options: ServiceOptions,
+        settings: InstallationSettings,
+        providers: BTreeMap<String, ProviderSettings>,
+    ) -> Self {
+        Self::with_store(empty_store().await, options, settings, providers).await
+    }
+
+    /// On a store whose disk is full once that is set.
+    pub async fn on_disk(disk: &Arc<FullDisk>) -> Self {
+        let watch: Arc<dyn StoreWatch> = disk.clone();
+        let store = Arc::new(WatchedStore::new(empty_store().await, watch));
+        let settings = InstallationSettings::default();
+        Self::with_store(store, ServiceOptions::default(), settings, BTreeMap::new()).await
+    }
+
+    async fn with_store(
+        store: Arc<dyn Store>,
+        options: ServiceOptions,
         mut settings: InstallationSettings,
         mut providers: BTreeMap<String, ProviderSettings>,
     ) -> Self {
@@ -55,7 +96,7 @@ impl Installation {
         providers.insert("lab".to_owned(), elsewhere);
         settings.recall.embeddings = Some("lab:small".parse().unwrap());
         let providers = Providers::with_environment(providers, |_| None).unwrap();
-        let installation = TestInstallation::on(empty_store().await)
+        let installation = TestInstallation::on(store)
             .with_clock(TestClock::ticking())
             .with_models(Arc::new(providers))
             .with_settings(settings);

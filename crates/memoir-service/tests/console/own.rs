@@ -262,6 +262,7 @@ async fn spec_6_6_memories_are_searched_filtered_and_paged() {
         let answer = browser.get(&format!("{path}?{query}")).await;
         assert_eq!(answer.status, 400, "{query}");
         answer.document().check(query);
+        answer.text.omits("No memory found");
     }
     // The days stay in the form.
     let answer = browser.get(&format!("{path}?q=tea&{reversed}")).await;

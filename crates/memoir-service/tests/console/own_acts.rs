@@ -1,6 +1,9 @@
 //! What the owner of an open installation does on the personal page (SPEC 6.6).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{Arc, atomic::Ordering},
+};
 
 use memoir_app::{OwnAgent, RecordFilter, ShownMemory};
 use memoir_domain::{
@@ -15,7 +18,7 @@ use serde_json::json;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, CANARY, Installation, owner as administrator, save},
+    installation::{Browser, CANARY, FullDisk, Installation, owner as administrator, save},
     own::{owner, path_of},
     pages::{busy_agent, check_headers},
 };
@@ -189,6 +192,54 @@ async fn spec_4_4_a_memory_is_shredded_once_its_number_is_typed() {
     assert!(memory(&agent, 1).await.shredded_at.is_some());
     assert_eq!(newest(&agent).await, own("memory_shredded"));
     assert!(agent.log().verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_6_6_what_was_typed_stays_where_an_act_fails() {
+    let disk = Arc::new(FullDisk::default());
+    let installation = Installation::on_disk(&disk).await;
+    let agent = installation.wren(&["One", "Two"]).await;
+    let waiting = format!("{}/waiting", path_of(&agent));
+    let one = format!("{}/1", path_of(&agent));
+    let (edit, shred) = (format!("{one}/edit"), format!("{one}/shred"));
+    let draft = AccessDraft {
+        kind: AccessKind::Shred {
+            number: Number(2),
+            derived: false,
+        },
+        purpose: "a pasted key".into(),
+    };
+    let administrator = administrator();
+    let requested = agent.grants().request_access(&draft, &administrator);
+    let asked = requested.await.unwrap().id;
+    let answer = format!("{waiting}/access/{asked}");
+    let reason = format!("reason-{asked}");
+    let browser = owner(&installation).await;
+    let fails = async |page: &str, form: &str, fields: &[(&str, &str)], status: u16| {
+        let refused = browser.fill_in(page, form, fields).await;
+        assert_eq!(refused.status, status, "{form}: {}", refused.text);
+        refused.text.tells("Typed text");
+        refused.document().check(form);
+        refused.text
+    };
+    let edited = [("content", "Typed text")];
+    let shredded = [("typed", "1"), ("reason", "Typed text")];
+    let answered = [("answer", "yes"), (reason.as_str(), "Typed text")];
+    disk.0.store(true, Ordering::Relaxed);
+    let shown = fails(&one, &edit, &edited, 507).await;
+    shown.tells("Not saved");
+    let shown = fails(&shred, &shred, &shredded, 507).await;
+    shown.tells("Not shredded");
+    let shown = fails(&waiting, &answer, &answered, 507).await;
+    shown.tells("Not answered");
+    disk.0.store(false, Ordering::Relaxed);
+    // Nothing is shredded during a session.
+    agent.open_own(Mode::Full).await.unwrap();
+    fails(&shred, &shred, &shredded, 409).await;
+    fails(&waiting, &answer, &answered, 409).await;
+    for number in [1, 2] {
+        assert!(memory(&agent, number).await.shredded_at.is_none());
+    }
 }
 
 #[tokio::test]

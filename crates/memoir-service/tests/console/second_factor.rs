@@ -177,6 +177,11 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     waiting.cookie = cookie(&answer, "memoir-code");
     let page = waiting.page("/sign-in/code?next=%2Faudit").await;
     page.check("/sign-in/code");
+    let links = page.links();
+    assert!(
+        links.contains(&"/sign-in?next=%2Faudit".to_owned()),
+        "{links:?}"
+    );
     let recovery = "/sign-in/code?recovery=yes";
     waiting.page(recovery).await.check(recovery);
     // What it holds is no sign-in, under its own name or another.
@@ -322,6 +327,9 @@ async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
     installation.clock.advance(Duration::from_secs(5 * 60));
     let late = waiting.get("/sign-in/code").await;
     assert_eq!(late.leads_to(), "/sign-in?done=start-over");
+    let wanted = waiting.get("/sign-in/code?next=%2Faudit").await;
+    let start_over = "/sign-in?next=%2Faudit&done=start-over";
+    assert_eq!(wanted.leads_to(), start_over);
     let told = installation.browser().get(late.leads_to()).await;
     assert!(told.text.contains("took too long"));
     let waiting = half(&installation).await;

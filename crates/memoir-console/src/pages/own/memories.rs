@@ -150,7 +150,10 @@ pub(crate) async fn show(
     let next = next.map(|(last, _)| query.address(&path, Some(last.place())));
     let first = query.address(&path, None);
     let memories: Vec<ShownMemory> = found.into_iter().map(|(_, memory)| memory).collect();
-    let stated = stated(&query, memories.len(), place.map_or(0, |place| place.seen));
+    let stated = match faults.is_empty() {
+        true => stated(&query, memories.len(), place.map_or(0, |place| place.seen)),
+        false => "Nothing was searched".to_owned(),
+    };
     let content = html! {
         (agent_head(&agent, OwnTab::Memories))
         (counts(&agent).await?)
@@ -159,7 +162,7 @@ pub(crate) async fn show(
         p.hidden #stated role="status" {}
         section #found aria-labelledby="found-heading" data-stated=(stated) {
             h2.hidden #found-heading { "Memories" }
-            @if memories.is_empty() { (nothing(&query, &path)) }
+            @if memories.is_empty() && faults.is_empty() { (nothing(&query, &path)) }
             @else { p.count { (stated) } }
             @for memory in &memories { (listed(memory, &path)) }
             (parts::further(place.map(|_| first.as_str()), next.as_deref()))

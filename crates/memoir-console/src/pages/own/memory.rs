@@ -2,7 +2,7 @@
 
 use axum::{extract::Path, http::StatusCode, response::Response};
 use maud::{Markup, html};
-use memoir_app::{Error, Handling, OwnAgent, ShownMemory, ShredWish};
+use memoir_app::{Handling, OwnAgent, ShownMemory, ShredWish};
 use memoir_domain::{
     PrivateText,
     memory::{Kind, Number},
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::{Faults, LabelledField, with_code},
+    field::{Faults, LabelledField},
     form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
@@ -42,7 +42,6 @@ pub(crate) async fn show(
 struct Draft {
     content: String,
     faults: Faults,
-    problem: Option<String>,
 }
 
 impl Draft {
@@ -50,7 +49,6 @@ impl Draft {
         Self {
             content: memory.content().to_owned(),
             faults: Faults::default(),
-            problem: None,
         }
     }
 }
@@ -68,10 +66,9 @@ async fn page(
     let content = html! {
         (agent_head(agent, OwnTab::Memories))
         (draft.faults.summary())
-        @if let Some(problem) = &draft.problem { p.problem role="alert" { (with_code(problem)) } }
         article.memory aria-labelledby={ "memory-" (number.0) } { (memory_words(memory, "h2", Some(&path))) }
         (acts(owner, memory, &path))
-        @if is_editable(memory) || draft.problem.is_some() { (edit_form(owner, memory, &path, draft)) }
+        @if is_editable(memory) || !draft.faults.is_empty() { (edit_form(owner, memory, &path, draft)) }
         section aria-labelledby="history" {
             h2 #history { "History" }
             (history::tree(&past, number, &path))
@@ -106,7 +103,7 @@ fn is_editable(memory: &ShownMemory) -> bool {
 
 fn edit_form(owner: &Owner, memory: &ShownMemory, path: &str, draft: &Draft) -> Markup {
     html! {
-        details open[!draft.faults.is_empty() || draft.problem.is_some()] {
+        details open[!draft.faults.is_empty()] {
             summary { "Edit" }
             form.stack method="post" action={ (path) "/" (memory.number.0) "/edit" } {
                 (parts::form_token(owner))
@@ -146,16 +143,7 @@ pub(crate) async fn edit(
     let status = match edited.await {
         Ok(Some(new)) => return Ok(see_other(&done(&path, new.number, "edited"))),
         Ok(None) => return Ok(see_other(&done(&path, number, "unchanged"))),
-        Err(Error::Invalid(invalid)) => {
-            draft.faults.add(CONTENT.0, CONTENT.1, &invalid.problem);
-            StatusCode::BAD_REQUEST
-        }
-        // Nothing of what was typed is lost.
-        Err(error @ (Error::Changed | Error::Change(_))) => {
-            draft.problem = Some(words::message(&error));
-            StatusCode::CONFLICT
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => draft.faults.add_error(CONTENT, "Not saved", error)?,
     };
     let shown = page(&owner, &agent, &memory, &draft, None).await?;
     Ok(page_of(status, shown))
@@ -274,20 +262,24 @@ pub(crate) async fn shred(
         reason,
         derived: form.is_ticked("derived"),
     };
-    let (mut faults, mut shredded) = (Faults::default(), None);
-    if typed == number.0.to_string() {
+    let mut faults = Faults::default();
+    let outcome = if typed == number.0.to_string() {
         match agent.memories().shred(wish, &owner.actor()).await {
-            Err(Error::Invalid(invalid)) => faults.add(REASON.0, REASON.1, &invalid.problem),
-            done => shredded = Some(done?),
+            Ok(shredded) => Ok(shredded),
+            Err(error) => Err(faults.add_error(REASON, "Not shredded", error)?),
         }
     } else {
         let problem = format!("Type {} to confirm", number.0);
         faults.add(TYPED.0, TYPED.1, &problem);
-    }
-    let Some(shredded) = shredded else {
-        let memory = agent.lens().memory(number).await?;
-        let shown = shred_page(&owner, &agent, &memory, &form, &faults);
-        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+        Err(StatusCode::BAD_REQUEST)
+    };
+    let shredded = match outcome {
+        Ok(shredded) => shredded,
+        Err(status) => {
+            let memory = agent.lens().memory(number).await?;
+            let shown = shred_page(&owner, &agent, &memory, &form, &faults);
+            return Ok(page_of(status, shown));
+        }
     };
     let path = agent_path(agent.scope().agent);
     // Named once, since nothing stores which summaries rested on it.

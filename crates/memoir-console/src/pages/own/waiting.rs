@@ -153,8 +153,8 @@ pub(crate) async fn answer(
         "yes" => answer(true).await.map(|_| "granted"),
         "no" => answer(false).await.map(|_| "refused"),
         "revoke" => {
-            let revoked = grants.revoke_access(id, &owner.actor()).await;
-            revoked.map(|_| "taken-back")
+            grants.revoke_access(id, &owner.actor()).await?;
+            Ok("taken-back")
         }
         _ => {
             return Err(PageFailure::invalid(
@@ -163,13 +163,15 @@ pub(crate) async fn answer(
         }
     };
     let done = match done {
-        Err(Error::Invalid(invalid)) => {
+        Ok(done) => done,
+        // The request has ended, and its form with it.
+        Err(error @ Error::Access(_)) => return Err(error.into()),
+        Err(error) => {
             let mut faults = Faults::default();
-            faults.add(&field, "Reason", &invalid.problem);
+            let status = faults.add_error((&field, "Reason"), "Not answered", error)?;
             let shown = page(&owner, &agent, None, (&form, &faults)).await?;
-            return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+            return Ok(page_of(status, shown));
         }
-        done => done?,
     };
     let path = agent_path(agent.scope().agent);
     Ok(see_other(&format!("{path}/waiting?done={done}")))
