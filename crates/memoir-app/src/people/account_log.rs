@@ -8,8 +8,8 @@
 //! holds the place of its latest record, which verification and sign-in compare. Changes of a row by codes (wrong ones,
 //! used ones) are not recorded, except for recovery codes.
 //!
-//! Failed sign-ins are counted in memory by user. They are recorded with the next success, and separately at the tenth,
-//! the hundredth and so on, so that guessing cannot fill the log.
+//! Failed sign-ins, and wrong passwords of a signed-in user, are counted in memory by user. They are recorded with the
+//! next success, and separately at the tenth, the hundredth and so on, so that guessing cannot fill the log.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -558,7 +558,8 @@ impl SignedInUser {
         Ok(factor.map(|factor| (factor.recovery_left(), factor.misses())))
     }
 
-    /// Checks this administrator's password, and the code where there is a second factor. The code is used up.
+    /// Checks this administrator's password, and the code where there is a second factor. The code is used up. A wrong
+    /// one counts as a failed sign-in.
     ///
     /// # Errors
     /// The store fails.
@@ -566,6 +567,7 @@ impl SignedInUser {
         let user = self.user_now().await?;
         let hash = Some(user.sealed.password_hash.clone());
         if !users::fits(password, hash).await? {
+            self.account.note_failure(user.id).await;
             return Ok(Proof::Wrong);
         }
         if user.sealed.second_factor.is_none() {

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
+use memoir_app::{Account, Memoir, Proof, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
 use memoir_store_sqlite::{CommitFault, SqliteStore};
 use memoir_testkit::{
@@ -339,6 +339,26 @@ async fn spec_5_5_guessing_fills_no_log() {
     // They count anew.
     assert!(log.signs_in(PASSWORD).await);
     assert_eq!(log.told().await.len(), before + 3);
+}
+
+#[tokio::test]
+async fn spec_5_5_wrong_passwords_of_a_signed_in_user_count_as_failed_sign_ins() {
+    let log = AccountLog::new().await;
+    let ends = log.folder.now().plus_seconds(3_600);
+    let attempt = log
+        .memoir
+        .sign_in_with_browser(None, "Ada", password(PASSWORD), ends);
+    let SignIn::In(made) = attempt.await.unwrap() else {
+        panic!("no code is needed");
+    };
+    let entered = log.memoir.enter_with_browser(made.secret.expose(), 3_600);
+    let visitor = entered.await.unwrap().unwrap();
+    let before = log.told().await.len();
+    for _ in 0..10 {
+        let proof = visitor.prove(password(OTHER), &"".into()).await;
+        assert!(matches!(proof.unwrap(), Proof::Wrong));
+    }
+    assert_eq!(log.told().await[before..], [Action::SignInFailed]);
 }
 
 #[tokio::test]
