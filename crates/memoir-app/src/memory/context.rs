@@ -36,6 +36,25 @@ pub struct ContextRequest {
     pub explain: bool,
 }
 
+impl ContextRequest {
+    /// That of the last context, within its bound as it was noted, for people.
+    fn of_last(agent: &Agent) -> Self {
+        let last = agent.last_context;
+        Self {
+            max_tokens: last.and_then(|last| last.max_tokens),
+            is_hard: last.is_some_and(|last| last.is_hard),
+            explain: true,
+        }
+    }
+
+    fn bounds(&self, agent: &Agent) -> Bounds {
+        Bounds {
+            is_hard: self.is_hard,
+            ..Bounds::of(&agent.settings, self.max_tokens)
+        }
+    }
+}
+
 view! {
     /// The text for the agent's prompt.
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -121,6 +140,16 @@ impl OwnAgent {
         self.requested_context(&request).await
     }
 
+    /// The request for what the agent was last shown, to be explained: within the bound of the last context, as it was
+    /// noted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn last_context_request(&self) -> Result<ContextRequest> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        Ok(ContextRequest::of_last(&loaded.agent))
+    }
+
     /// As [`OwnAgent::context`], by a request.
     ///
     /// # Errors
@@ -176,10 +205,6 @@ impl OwnAgent {
     async fn attempt_context(&self, request: &ContextRequest) -> Result<(Loaded, ContextText)> {
         let now = self.memoir.now();
         let journal_after = context::journal_since(now);
-        let bounds = |agent: &Agent| Bounds {
-            is_hard: request.is_hard,
-            ..Bounds::of(&agent.settings, request.max_tokens)
-        };
         let whole = AgentQuery::of_memories(Selection::Context { journal_after });
         // In one read where all of it is a short load, as nearly always, or where all of it is shown.
         if self.is_short(&whole).await? || self.is_shown_whole(request).await? {
@@ -187,13 +212,13 @@ impl OwnAgent {
             let core = loaded.memories.iter();
             let core = core.filter(|memory| memory.is_active_core());
             self.check_core(&loaded.agent, core.map(Memory::tokens))?;
-            let bounds = bounds(&loaded.agent);
+            let bounds = request.bounds(&loaded.agent);
             let context = self.memories().built_context(&loaded, now, bounds).await?;
             return Ok((loaded, context));
         }
         let (loaded, marks, room) = load_marks(self, now).await?;
         let candidates = marks.iter().map(|mark| candidate(&loaded.agent, mark));
-        let mut plan = ContextPlan::new(candidates, bounds(&loaded.agent));
+        let mut plan = ContextPlan::new(candidates, request.bounds(&loaded.agent));
         let summaries = marks.iter().filter(|mark| mark.is_summary);
         let summaries: Vec<Number> = summaries.map(|mark| mark.number).collect();
         let all = marks.len();
@@ -259,11 +284,7 @@ impl OwnAgent {
 }
 
 pub(crate) fn last_bounds(agent: &Agent) -> Bounds {
-    let last = agent.last_context;
-    Bounds {
-        is_hard: last.is_some_and(|last| last.is_hard),
-        ..Bounds::of(&agent.settings, last.and_then(|last| last.max_tokens))
-    }
+    ContextRequest::of_last(agent).bounds(agent)
 }
 
 /// The agent, and the marks of what may be in its context at `now`, with their room.

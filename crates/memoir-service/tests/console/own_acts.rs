@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use memoir_app::{OwnAgent, RecordFilter, ShownMemory};
+use memoir_app::{ContextRequest, OwnAgent, RecordFilter, ShownMemory};
 use memoir_domain::{
     SessionId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -339,6 +339,9 @@ async fn spec_6_6_what_the_agent_sees_is_shown_within_a_bound() {
     let first = context.text.expose().lines().next().unwrap();
     whole.text.tells(first);
     whole.text.omits("Left out</h2>");
+    whole
+        .text
+        .tells("The last context had no bound of the whole");
     let bound = browser.get(&format!("{path}?max=400")).await;
     let left_out = agent.context(Some(400)).await.unwrap().left_out;
     assert!(!left_out.is_empty());
@@ -348,6 +351,22 @@ async fn spec_6_6_what_the_agent_sees_is_shown_within_a_bound() {
     assert_eq!(articles, left_out.len(), "each with its text");
     assert!(bound.text.contains("Left out</h2>"));
     assert_eq!(browser.get(&format!("{path}?max=x")).await.status, 400);
+    // By itself it has the bound of the last context, which the page did not change.
+    let by_itself = browser.get(&path).await;
+    by_itself
+        .text
+        .tells("This is the bound of the last context");
+    by_itself.document().check(&path);
+    let articles = by_itself.document().all("article").count();
+    assert_eq!(articles, left_out.len());
+    let hook = ContextRequest {
+        max_tokens: Some(300),
+        is_hard: true,
+        ..ContextRequest::default()
+    };
+    agent.requested_context(&hook).await.unwrap();
+    let by_itself = browser.get(&path).await;
+    by_itself.text.tells("Within 300 tokens");
     assert_eq!(
         browser.get(&format!("{path}?max=99999999")).await.status,
         200

@@ -1,5 +1,5 @@
-//! `/memory/{agent}/prompt`: the context as the agent's model gets it, within a bound that can be chosen, and what is
-//! left out (SPEC 2.3).
+//! `/memory/{agent}/prompt`: the context as the agent's model gets it, within the bound of the last one or another that
+//! can be chosen, and what is left out (SPEC 2.3).
 
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, ContextRequest, ContextView, OwnAgent, ShownMemory};
@@ -25,7 +25,7 @@ const LEAST_BOUND: u64 = 100;
 
 #[derive(Deserialize)]
 pub(crate) struct PromptQuery {
-    /// The bound of the whole text in tokens; none where it is left out.
+    /// The bound of the whole text in tokens; that of the last context where it is left out.
     max: Option<u64>,
 }
 
@@ -34,17 +34,20 @@ pub(crate) async fn show(
     agent: OwnAgentInPath,
 ) -> PageResult {
     // Explained, so that it is not noted as the context that a model read.
-    let mut request = ContextRequest {
-        explain: true,
-        ..ContextRequest::default()
+    let last = agent.last_context_request().await?;
+    let whole = ContextRequest {
+        max_tokens: None,
+        is_hard: false,
+        ..last
     };
-    let mut context = agent.requested_context(&request).await?;
-    let size = tokens(context.text.expose());
-    let bound = query.max.filter(|bound| *bound < size);
-    if bound.is_some() {
-        request.max_tokens = bound;
-        context = agent.requested_context(&request).await?;
-    }
+    let whole_text = agent.requested_context(&whole).await?.text;
+    let size = tokens(whole_text.expose());
+    let request = query.max.map_or(last, |max| ContextRequest {
+        max_tokens: Some(max).filter(|max| *max < size),
+        ..whole
+    });
+    let bound = request.max_tokens;
+    let context = agent.requested_context(&request).await?;
     let view = agent.views().show().await?;
     let path = agent_path(agent.scope().agent);
     let content = html! {
@@ -56,6 +59,11 @@ pub(crate) async fn show(
             h2 #seen { @match bound {
                 Some(bound) => { "Within " (words::counted(bound, "token", "tokens")) },
                 None => "Without a bound of the whole",
+            } }
+            p.hint { @match (query.max, bound) {
+                (Some(_), _) => a href={ (path) "/prompt" } { "Show it within the bound of the last context" },
+                (None, Some(_)) => "This is the bound of the last context that was made for the agent.",
+                (None, None) => "The last context had no bound of the whole, or none was made yet.",
             } }
             (sizes(&context))
             @if context.text.expose().is_empty() { p.empty { "There is nothing to see: no memory is in the prompt." } }
@@ -74,8 +82,8 @@ fn slider(path: &str, bound: Option<u64>, size: u64) -> Markup {
         @if size > LEAST_BOUND {
             form method="get" action=(path) data-live="found" {
                 label for="max" { "At most so many tokens" }
-                input #max name="max" type="range" min=(LEAST_BOUND) max=(size) step="1" value=(bound.unwrap_or(size))
-                    aria-describedby="ends";
+                input #max name="max" type="range" min=(LEAST_BOUND) max=(size) step="1"
+                    value=(bound.map_or(size, |bound| bound.min(size))) aria-describedby="ends";
                 p #ends .ends { span { (words::number(LEAST_BOUND)) }
                     span { "all " (words::counted(size, "token", "tokens")) } }
                 button.quiet type="submit" { "Show" }
@@ -132,7 +140,7 @@ async fn left_out(
     Ok(html! {
         h2 { "Left out" }
         p { "Whole memories are left out for want of room, journal entries before core memories; constitutional ones \
-            stay. The journal has room for "
+            stay, except beyond a client’s own limit. The journal has room for "
             (words::counted(view.effective_context_journal_tokens, "token", "tokens"))
             @if let Some(core) = core { ", core for " (words::counted(core, "token", "tokens")) }
             ", by the agent’s settings. Recall finds what is left out." }
