@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     length::{TextLimit, TextUnit},
     payload::Payload,
+    state::AgentKey,
 };
 use crate::failure::Failure;
 
@@ -203,7 +204,7 @@ impl Dialect {
         }
     }
 
-    /// The text to print; `None` where it goes to a file or is not shown.
+    /// The text to print; `None` where it goes to a file or is not shown. `reader` identifies the session's agent.
     ///
     /// # Errors
     /// The file that the program reads cannot be written.
@@ -211,6 +212,7 @@ impl Dialect {
         self,
         event: HookEvent,
         payload: &Payload,
+        reader: &AgentKey,
         text: &str,
     ) -> Result<Option<String>, Failure> {
         Ok(match self.answer_for(event) {
@@ -223,7 +225,7 @@ impl Dialect {
             HookOutput::Field(field) => Some(json!({field: text}).to_string()),
             HookOutput::Text => Some(text.to_owned()),
             HookOutput::File => {
-                super::text::write_hints(text)?;
+                super::text::write_hints(reader, text)?;
                 None
             }
             HookOutput::Nothing => None,

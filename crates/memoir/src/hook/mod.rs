@@ -48,6 +48,7 @@ use payload::Payload;
 use reached::{ReachedMemory, unreached_key};
 use session::LockedSession;
 use start::StartText;
+use state::AgentKey;
 pub(crate) use text::without_hints;
 use written::ProgramMemory;
 
@@ -229,27 +230,32 @@ fn answer_event(
         return Ok(HookAnswer::default());
     }
     let is_start = arguments.event == HookEvent::SessionStart;
+    let mut is_new = false;
     if is_start {
         // Before anything slow, so that the next prompt knows of a start that came too late.
-        let is_new = session::begin(&payload, SystemClock.now()).unwrap_or_else(|problem| {
+        is_new = session::begin(&payload, SystemClock.now()).unwrap_or_else(|problem| {
             // A full disk, for instance: a memory that is shown twice is better than none.
             log.problem(&problem);
             true
         });
-        // A file may hold the memory of another agent, which no session may see where this response comes too late.
-        if is_new && dialect.is_kept(arguments.event) {
-            dialect.answer(arguments.event, &payload, "")?;
-        }
+    }
+    let chosen = session::chosen(&means.whose, &payload);
+    // Without a choice no memory is shown.
+    let reader = chosen.as_ref().map(|chosen| unreached_key(means, chosen));
+    let reader = reader.unwrap_or_else(|_| AgentKey::of("", ""));
+    // A file may hold the memory of another agent, which no session may see where this response comes too late.
+    if is_new && dialect.is_kept(arguments.event) {
+        dialect.answer(arguments.event, &payload, &reader, "")?;
     }
     let answer = on_runtime(async {
-        let chosen = session::chosen(&means.whose, &payload)?;
+        let chosen = chosen?;
         let memory = ReachedMemory::open(means, arguments, &chosen).await;
         // A mark would outlast the setting, and hand over what was said under it.
         let is_stored =
             || Config::read(means.global.config.as_deref()).map_or(true, |it| it.conversations);
         if !is_start && dialect.transcript.is_some() && is_stored() {
             let key = memory.as_ref().map(ReachedMemory::key);
-            let key = key.unwrap_or_else(|_| unreached_key(means, &chosen));
+            let key = key.unwrap_or_else(|_| reader.clone());
             let begun = transcript::begin_turn(&payload, &key, SystemClock.now());
             begun.unwrap_or_else(|problem| log.problem(&problem));
         }
@@ -262,6 +268,7 @@ fn answer_event(
             log,
             began,
             chosen,
+            reader: &reader,
         };
         if !is_start {
             return event.user_prompt().await;
@@ -276,7 +283,9 @@ fn answer_event(
         Ok(answer)
     });
     match answer {
-        Err(problem) if is_start => notice(&problem, dialect, &payload, log)?.ok_or(problem),
+        Err(problem) if is_start => {
+            notice(&problem, dialect, (&payload, &reader), log)?.ok_or(problem)
+        }
         answer => answer,
     }
 }
@@ -288,7 +297,7 @@ const RENAMED: &str = "; where it was renamed, `memoir setup PROGRAM --agent NAM
 fn notice(
     problem: &Failure,
     dialect: Dialect,
-    payload: &Payload,
+    (payload, reader): (&Payload, &AgentKey),
     log: &Log,
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
@@ -314,7 +323,7 @@ fn notice(
         return Ok(Some(HookAnswer::default()));
     }
     // The agent may be erased, or closed to readers of a file that the hooks write: its last text is removed too.
-    let text = dialect.answer(HookEvent::SessionStart, payload, &notice)?;
+    let text = dialect.answer(HookEvent::SessionStart, payload, reader, &notice)?;
     Ok(Some(HookAnswer {
         text: text.filter(|_| !notice.is_empty()),
         session: Some(session),
@@ -352,6 +361,8 @@ struct ReachedEvent<'a> {
     log: &'a Log,
     began: Instant,
     chosen: project::ChosenAgent,
+    /// The agent as it is known before it is reached.
+    reader: &'a AgentKey,
 }
 
 impl ReachedEvent<'_> {
@@ -468,7 +479,7 @@ impl ReachedEvent<'_> {
         Ok(HookAnswer {
             text: self
                 .dialect
-                .answer(self.arguments.event, self.payload, text)?,
+                .answer(self.arguments.event, self.payload, self.reader, text)?,
             session: Some(session),
             note: Some(format!("{counts}: printed {length} characters")),
         })

@@ -1,7 +1,11 @@
 //! The notices to a model, and the file that Goose reads for its model.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
+use memoir_app::{Clock, SystemClock};
+use memoir_domain::Timestamp;
+
+use super::state::{self, AgentKey, LockedState};
 use crate::{failure::Failure, private_file};
 
 /// The notice at a session's start where the memory cannot be read because it was modified outside Memoir.
@@ -20,9 +24,32 @@ const HINTS: &str = "goose/.goosehints";
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 
+/// Gives an agent's text to the session of Goose that begins: an empty one takes the last text away. While a session of
+/// another agent may still read the file, it holds the memory of neither.
+pub(super) fn write_hints(reader: &AgentKey, text: &str) -> Result<(), Failure> {
+    /// For how many seconds a session may read the file after an event of its start: it does so at once.
+    const READING_SECONDS: i64 = 10;
+    let starts = state::file("goose.json").and_then(|path| LockedState::lock(&path));
+    let mut starts: LockedState<BTreeMap<AgentKey, Timestamp>> =
+        starts.or_else(|problem| replace_hints("").and(Err(problem)))?;
+    let now = SystemClock.now();
+    let is_reading = |at: &Timestamp| now.seconds_since(*at).abs() < READING_SECONDS;
+    starts.kept.retain(|_, at| is_reading(at));
+    starts.kept.insert(reader.clone(), now);
+    if starts.kept.len() > 1 && !text.is_empty() {
+        replace_hints(&no_memory(
+            "a session of another agent began within the same ten seconds, and Goose reads one file for all of them; \
+             a new session has it",
+        ))?;
+    } else {
+        replace_hints(text)?;
+    }
+    starts.keep()
+}
+
 /// Writes the text into the file that Goose reads when a session begins, replacing the previous one; an empty text
 /// removes it.
-pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
+fn replace_hints(text: &str) -> Result<(), Failure> {
     let folder = crate::database::user_folder(etcetera::BaseStrategy::config_dir);
     let path = folder.map_err(Failure::new)?.join(HINTS);
     let problem = |error| Failure::file("write", &path, &error);

@@ -773,11 +773,12 @@ fn the_page_of_files_has_each_file_that_memoir_leaves_and_says_who_can_read_it()
             assert!(is_private || name == "config.toml", "{path}");
         }
     }
-    // `setup.rs` and `embeddings.rs` make the first two; a small memory needs no stored index.
+    // `setup.rs` and `embeddings.rs` make the first two; a small memory needs no stored index, and only Goose its file.
     let others = [
         "share/memoir/bin/",
         "share/memoir/models/",
         "state/memoir/indexes/",
+        "state/memoir/goose.json",
     ];
     let others = others.map(|folder| format!(".local/{folder}"));
     for row in rows.difference(&named) {
@@ -1054,6 +1055,34 @@ fn spec_5_1_a_late_start_leaves_no_memory_of_another_project_in_the_file_of_goos
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     log(&installation).tells("no response within 500 ms");
     assert_eq!(hints(), "");
+}
+
+#[test]
+fn spec_5_1_no_session_finds_another_agents_memory_in_the_file_of_goose() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["agent", "create", "lark"]);
+    installation.ok(&["remember", "lark", "Max plays chess."]);
+    let hints = |session: &str, agent: &str| {
+        let begun = start(session, "startup");
+        let whose = ["--agent", agent];
+        send_with(&installation, "goose", "session-start", &begun, &whose);
+        fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap()
+    };
+    hints("s-1", "wren").tells("bees");
+    hints("s-2", "wren").tells("bees");
+    // Both sessions may still read it, and each would take it for its own.
+    for agent in ["lark", "wren"] {
+        let shared = hints(&format!("s-3-{agent}"), agent);
+        shared.omits("bees");
+        shared.omits("chess");
+        shared.tells("a new session has it");
+    }
+    // As after that time.
+    installation.write(".local/state/memoir/goose.json", "{}");
+    let later = hints("s-4", "lark");
+    later.tells("chess");
+    later.omits("bees");
 }
 
 #[test]
