@@ -150,7 +150,7 @@ pub(super) fn set_entry(text: &str, mapping: &str, body: &[String]) -> Result<St
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         at += line.len();
-        if let Some(rest) = line.strip_prefix(&header) {
+        if let Some(rest) = after_key(line, mapping) {
             let rest = rest.split('#').next().unwrap_or_default().trim();
             if !rest.is_empty() {
                 return Err(format!("`{mapping}` is written on one line"));
@@ -209,12 +209,12 @@ pub(super) fn split_entry(text: &str, mapping: &str) -> (String, String) {
         let content = line.trim_start();
         let depth = line.len() - content.len();
         if is_content(line) && depth == 0 {
-            is_inside = line.starts_with(&format!("{mapping}:"));
+            is_inside = after_key(line, mapping).is_some();
             (entries, is_own) = (0, false);
         } else if is_content(line) && is_inside && (entries == 0 || depth <= entries) {
             entries = depth;
             // In any form: a mapping of YAML with two entries of one name is invalid.
-            is_own = content.starts_with(&format!("{NAME}:"));
+            is_own = after_key(content, NAME).is_some();
         }
         match is_own && is_content(line) {
             true => taken.push_str(line),
@@ -222,6 +222,15 @@ pub(super) fn split_entry(text: &str, mapping: &str) -> (String, String) {
         }
     }
     (rest, taken)
+}
+
+/// The rest of a line of YAML behind that key, which may be in quotes, and behind a byte order mark.
+fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let quotes = ['"', '\''];
+    let line = line.trim_start_matches('\u{feff}');
+    let rest = line.trim_start_matches(quotes).strip_prefix(key)?;
+    let rest = rest.trim_start_matches(quotes).trim_start();
+    rest.strip_prefix(':')
 }
 
 /// The text in quotes, for TOML and YAML alike: both accept those of JSON.
@@ -261,9 +270,15 @@ mod tests {
         for file in [
             "extensions:\n  developer:\n    enabled: true\nGOOSE_MODEL: x\n",
             "GOOSE_MODEL: x\nextensions:\n    developer:\n        enabled: true\n",
+            "\u{feff}extensions:\n  developer:\n    enabled: true\n",
+            "\"extensions\":\n  developer:\n    enabled: true\n",
+            "'extensions' :\n  developer:\n    enabled: true\n",
         ] {
             let changed = set_entry(file, "extensions", &body).unwrap();
             assert_eq!(set_entry(&changed, "extensions", &body).unwrap(), changed);
+            assert_eq!(changed.matches("extensions").count(), 1, "{changed}");
+            let quoted = changed.replace("memoir:", "\"memoir\":");
+            assert_eq!(set_entry(&quoted, "extensions", &body).unwrap(), changed);
             assert_eq!(split_entry(&changed, "extensions").0, file);
             let found = entry_body(&changed, "extensions");
             assert_eq!(found.as_deref(), Some(&body[..]));
