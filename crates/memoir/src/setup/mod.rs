@@ -432,11 +432,15 @@ fn restored(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, F
             let known = record.known(path);
             let mut change = change(path, |text| removed(text, &edit.parts, &known))?;
             let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
+            let is_link = path.is_symlink();
             match record.before(path, change.before.as_deref()) {
+                // The user put it in the place of the file, so that only Memoir's parts leave its target.
+                Some(None) if is_link => {}
                 Some(before) => change.after = before,
                 None if change.before.is_none() => change.after = None,
                 // A file that was created here, and is empty now, is removed.
-                None if (record.has_made(path) || edit.is_own())
+                None if !is_link
+                    && (record.has_made(path) || edit.is_own())
                     && change.after.as_deref().is_some_and(is_empty) =>
                 {
                     change.after = None;

@@ -291,6 +291,32 @@ fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written
     refused.tells("is written on one line");
 }
 
+#[test]
+fn spec_6_2_a_link_in_the_place_of_a_made_file_stays_and_its_target_keeps_nothing_of_memoir() {
+    for program in ["claude-code", "goose", "opencode"] {
+        let installation = Installation::with_agent();
+        let before = others(&installation);
+        installation.ok(&["setup", program, "--yes"]);
+        let mut links = Vec::new();
+        for path in others(&installation).into_keys() {
+            if before.contains_key(&path) {
+                continue;
+            }
+            let link = installation.path(path.to_str().unwrap());
+            let target = link.with_extension("target");
+            fs::rename(&link, &target).unwrap();
+            std::os::unix::fs::symlink(&target, &link).unwrap();
+            links.push((link, target));
+        }
+        assert!(!links.is_empty());
+        installation.ok(&["setup", program, "--remove", "--yes"]);
+        for (link, target) in links {
+            assert!(link.is_symlink(), "{}", link.display());
+            fs::read_to_string(&target).unwrap().omits("memoir");
+        }
+    }
+}
+
 /// A program writes its settings while a service is asked, as it can while the user is.
 #[test]
 fn spec_6_2_setup_replaces_no_file_that_was_changed_since_it_was_read() {
