@@ -304,17 +304,21 @@ async fn read(
     wait: Option<Duration>,
 ) -> Result<Vec<u8>, ModelError> {
     let mut bytes = Vec::new();
+    let is_failure = !(200..300).contains(&status);
     loop {
         match response.chunk().await {
             // Before the chunk is kept: a body that inflates without end is cut at its limit.
             Ok(Some(chunk)) if bytes.len() + chunk.len() > LARGEST_BODY_BYTES => {
+                if is_failure {
+                    return Ok(bytes);
+                }
                 let what = format!("more than {LARGEST_BODY_BYTES} bytes");
                 return Err(unusable(what, Some("check the provider's `base_url`")));
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) => return Ok(bytes),
-            // The status says more than the way in which its explanation broke off.
-            Err(_) if !(200..300).contains(&status) => return Ok(bytes),
+            // The status says more than the way in which its explanation broke off, or its length.
+            Err(_) if is_failure => return Ok(bytes),
             Err(error) => {
                 return Err(ModelError::Unavailable {
                     outage: match error.is_timeout() {

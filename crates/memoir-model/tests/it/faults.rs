@@ -457,6 +457,14 @@ async fn spec_6_3_a_huge_answer_is_given_up_before_it_is_held() {
         "the answer is not one of a model: more than 8388608 bytes"
     );
     assert!(!error.is_retryable());
+    // Of a failure, the status decides.
+    for status in [429, 503, 401] {
+        let step = ServerStep::status(status).with_body(vec![b' '; 8 * 1024 * 1024 + 1]);
+        let error = failure(step).await;
+        assert_eq!(error.is_retryable(), status != 401, "{error:?}");
+        let is_by_length = matches!(error, ModelError::BadAnswer { .. });
+        assert!(!is_by_length, "{error:?}");
+    }
 }
 
 #[tokio::test]
