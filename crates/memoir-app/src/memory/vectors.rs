@@ -161,6 +161,8 @@ struct BatchProgress {
     halved: Option<(Number, u32)>,
     /// Attempts that failed one after the other.
     failures: u32,
+    /// The waits since a memory was done.
+    waited: Duration,
     /// Whether the server has made any vector, so that a failure is due to the text.
     has_answered: bool,
 }
@@ -201,6 +203,7 @@ impl BatchProgress {
     fn go_behind(&mut self, last: Number) {
         self.after = last.0;
         self.failures = 0;
+        self.waited = Duration::ZERO;
     }
 }
 
@@ -400,7 +403,20 @@ impl Memories<'_> {
     /// # Errors
     /// The agent is gone; the store fails. A server that fails is no error.
     pub async fn make_vectors(self) -> Result<VectorsMade> {
-        let made = self.make_vectors_behind(0).await?;
+        self.make_vectors_within(Duration::MAX, &|_| {}).await
+    }
+
+    /// As [`Memories::make_vectors`], while a person waits: no longer than `patience` for any memory. `waiting` is called
+    /// before each wait, with its length.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn make_vectors_within(
+        self,
+        patience: Duration,
+        waiting: &(dyn Fn(Duration) + Sync),
+    ) -> Result<VectorsMade> {
+        let made = self.make_vectors_behind(0, patience, waiting).await?;
         let model = self.memoir.settings.recall.embedding_model();
         if let (Some(model), None) = (model, &made.problem) {
             self.forget_other_models(&model.to_string(), made.refused)
@@ -436,8 +452,13 @@ impl Memories<'_> {
         Ok(())
     }
 
-    /// As [`Memories::make_vectors`], for memories behind that number only; those of other models stay.
-    async fn make_vectors_behind(self, after: u64) -> Result<VectorsMade> {
+    /// As [`Memories::make_vectors_within`], for memories behind that number only; those of other models stay.
+    async fn make_vectors_behind(
+        self,
+        after: u64,
+        patience: Duration,
+        waiting: &(dyn Fn(Duration) + Sync),
+    ) -> Result<VectorsMade> {
         let memoir = &self.memoir;
         let mut made = VectorsMade::default();
         let Some(model) = memoir.settings.recall.embedding_model() else {
@@ -507,6 +528,12 @@ impl Memories<'_> {
             // Retries come first: a transient failure does not depend on the text. Only after the last attempt may the
             // text be the cause.
             if let Some(wait) = limits.wait_after(progress.failures, &error) {
+                progress.waited = progress.waited.saturating_add(wait);
+                if progress.waited > patience {
+                    made.problem = Some(format!("{error}; try again later"));
+                    return Ok(made);
+                }
+                waiting(wait);
                 tokio::time::sleep(wait).await;
             } else if is_too_long(&error) && progress.takes_less(count, last) {
                 progress.failures = 0;
@@ -572,7 +599,12 @@ impl Memoir {
                     Ok(VectorsMade::default())
                 }
                 _ if after == 0 => handle.memories().make_vectors().await,
-                _ => handle.memories().make_vectors_behind(after).await,
+                _ => {
+                    let memories = handle.memories();
+                    memories
+                        .make_vectors_behind(after, Duration::MAX, &|_| {})
+                        .await
+                }
             }
         };
         match made.await {

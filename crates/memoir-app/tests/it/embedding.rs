@@ -343,6 +343,27 @@ async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good
 }
 
 #[tokio::test]
+async fn spec_2_8_a_person_is_told_of_each_wait_and_waits_no_longer_than_stated() {
+    let server = ScriptedServer::start([
+        ServerStep::status(503),
+        ServerStep::status(429).retry_after("3600"),
+    ]);
+    let wren = Embedding::new(&server).await;
+    let waits = Mutex::new(Vec::new());
+    let waiting = |wait: Duration| waits.lock().unwrap().push(wait);
+    let patience = Duration::from_secs(300);
+    let memories = wren.agent.memories();
+    let made = memories.make_vectors_within(patience, &waiting).await;
+    let problem = made.unwrap().problem.unwrap();
+    assert!(
+        problem.ends_with("wait 3600 s; try again later"),
+        "{problem}"
+    );
+    assert_eq!(server.steps_left(), 0);
+    assert_eq!(*waits.lock().unwrap(), [Duration::from_millis(1)]);
+}
+
+#[tokio::test]
 async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
     let most = |text: &str| text.chars().count() <= 2_000;
     let server = ScriptedServer::always(ServerStep::respond(move |received| {

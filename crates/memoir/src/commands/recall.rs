@@ -7,6 +7,7 @@ mod sessions;
 use std::{
     io::{self, IsTerminal},
     path::PathBuf,
+    time::Duration,
 };
 
 use memoir_app::{AgentHandle, Error, RecallPage, ShownMemory};
@@ -211,7 +212,16 @@ fn in_words(meaning: SemanticStatus) -> Option<&'static str> {
 
 /// Creates the missing vectors, and prints their number.
 async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
-    let made = agent.memories().make_vectors().await?;
+    /// For how long a server may ask to wait in all.
+    const PATIENCE: Duration = Duration::from_secs(300);
+    let waiting = |wait: Duration| {
+        let seconds = wait.as_secs().max(1);
+        terminal::note(&format!(
+            "the server of embeddings failed; trying again in {seconds} s"
+        ));
+    };
+    let memories = agent.memories();
+    let made = memories.make_vectors_within(PATIENCE, &waiting).await?;
     if global.json {
         output::json(&made)?;
     } else {
