@@ -403,20 +403,33 @@ fn root(folder: &Path) -> PathBuf {
     }
 }
 
-/// The folder of the repository of a linked working tree; `None` for other folders. The file `.git` may come from an
-/// archive, and is trusted only where the repository names it too.
+/// The folder of the repository of a linked working tree, or a bare one itself; `None` for other folders. The file `.git`
+/// may come from an archive, and is trusted only where the repository names it too.
 fn repository_of(tree: &Path) -> Option<PathBuf> {
-    let git = tree.join(".git");
-    let entry = tree.join(line_of(&git)?.strip_prefix("gitdir: ")?);
-    let entry = entry.canonicalize().ok()?;
+    let entry = named_by(tree)?;
     let worktrees = entry
         .parent()
         .filter(|above| above.ends_with("worktrees"))?;
-    let repository = worktrees.parent().filter(|above| above.ends_with(".git"))?;
+    let repository = worktrees.parent()?;
     let named = entry.join(line_of(&entry.join("gitdir"))?);
     let folder = named.parent()?.canonicalize().ok()?;
-    let leads_back = named.file_name() == git.file_name() && folder == tree;
-    leads_back.then(|| repository.parent().map(Path::to_owned))?
+    if !named.ends_with(".git") || folder != tree {
+        return None;
+    }
+    let above = repository.parent()?;
+    if repository.ends_with(".git") || named_by(above).is_some_and(|git| git == repository) {
+        return Some(above.to_owned());
+    }
+    // A folder with `.git` is a project itself, whatever its files are named.
+    let is_bare = repository.join("HEAD").is_file() && !repository.join(".git").exists();
+    is_bare.then(|| repository.to_owned())
+}
+
+/// The folder that the file `.git` of a folder names.
+fn named_by(folder: &Path) -> Option<PathBuf> {
+    let line = line_of(&folder.join(".git"))?;
+    let named = folder.join(line.strip_prefix("gitdir: ")?);
+    named.canonicalize().ok()
 }
 
 /// The first line of a file. Only a regular file of its own is opened: another may be a pipe that never ends, or a link

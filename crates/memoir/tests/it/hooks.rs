@@ -1362,6 +1362,46 @@ fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
     assert!(agents(&installation).iter().any(is_other));
 }
 
+#[test]
+fn spec_5_1_all_working_trees_of_a_bare_repository_are_one_project() {
+    let installation = Installation::with_agent();
+    // Each with its working trees, and the beginning of its agent's name.
+    for (repository, trees, expected) in [
+        ("work/shop.git", ["work/next", "work/main"], "shop.git-"),
+        ("lib/.bare", ["lib/main", "lib"], "lib-"),
+    ] {
+        let before = agents(&installation).len();
+        let git = installation.path(repository);
+        installation.write(&format!("{repository}/HEAD"), "ref: refs/heads/main\n");
+        for tree in trees {
+            let name = tree.replace('/', "-");
+            let entry = match tree {
+                "lib" => git.clone(),
+                _ => git.join("worktrees").join(&name),
+            };
+            let line = format!("gitdir: {}\n", entry.display());
+            let file = installation.write(&format!("{tree}/.git"), line);
+            let back = format!("{repository}/worktrees/{name}/gitdir");
+            installation.write(&back, format!("{file}\n"));
+        }
+        for tree in trees {
+            begin_in(&installation, &installation.path(tree), tree);
+        }
+        let all = agents(&installation);
+        assert_eq!(all.len(), before + 1, "{all:?}");
+        assert!(all.iter().any(|name| name.starts_with(expected)), "{all:?}");
+    }
+    // No folder claims a project by a file within its working tree.
+    installation.write("victim/.git/HEAD", "");
+    installation.write("victim/HEAD", "");
+    let entry = installation.path("victim/worktrees/x");
+    let file = installation.write("evil/.git", format!("gitdir: {}\n", entry.display()));
+    installation.write("victim/worktrees/x/gitdir", format!("{file}\n"));
+    begin_in(&installation, &installation.path("evil"), "evil");
+    let all = agents(&installation);
+    assert!(all.iter().any(|name| name.starts_with("evil-")), "{all:?}");
+}
+
 /// A moved or renamed project is offered its memory, and adopts it by one command.
 #[test]
 fn a_moved_or_renamed_project_is_offered_its_memory() {
