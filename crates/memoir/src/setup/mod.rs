@@ -149,6 +149,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             let mut record = ProgramRecord::read(program)?;
             let edits = program.edits(&folders, &call);
             let changes = added(&edits, &record)?;
+            if let (Some(agent), None, false) = (&call.agent, &arguments.url, arguments.yes) {
+                note_new_agent(global, agent).await?;
+            }
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
@@ -340,6 +343,18 @@ async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Fa
         return Ok(FIRST_AGENT.to_owned());
     }
     Ok(installation.agent_or_only(None).await?.name().to_owned())
+}
+
+/// Reports, before the user is asked, that an agent will be created beside others, and the name that was probably meant.
+async fn note_new_agent(global: &Global, name: &str) -> Result<(), Failure> {
+    let installation = Installation::existing(global).await?;
+    let is_first = installation.account.agent_page(None, 1).await?.is_empty();
+    if let (Err(Failure::ShownFailure(missing)), false) = (installation.agent(name).await, is_first)
+    {
+        let missing = missing.one_line();
+        terminal::note(&format!("note: a new agent is created: {}", safe(&missing)));
+    }
+    Ok(())
 }
 
 /// Creates a missing agent; behind a service, checks its token and stores it. Returns the agent's identifier.
