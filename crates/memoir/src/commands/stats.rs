@@ -8,6 +8,7 @@ use std::{
 use memoir_domain::Timestamp;
 
 use crate::{
+    commands::export::check_is_new,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
@@ -37,6 +38,9 @@ pub(crate) struct Arguments {
     /// Draw the core size over time into this file, which ends in `.svg`
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Replace the file where it exists
+    #[arg(long, requires = "plot")]
+    force: bool,
     /// Columns of the chart on the terminal, 40 to 400 [default: the terminal's]
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u16>(40..=400))]
     width: Option<u16>,
@@ -46,6 +50,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The name is checked before anything is opened, since an unknown ending is a mistake of the user.
     if let Some(path) = &arguments.plot {
         check_name(path)?;
+        check_is_new(path, arguments.force)?;
     }
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let log = agent.log();

@@ -97,6 +97,23 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
     }
     svg.omits(CANARY);
     svg.omits("wren");
+    // It is replaced on request alone.
+    installation.write("mass.svg", "mine");
+    let plot = file("mass.svg");
+    let again = ["stats", "wren", "--plot", plot.as_str()];
+    installation
+        .refused(&again)
+        .tells("`--force` to replace it");
+    assert_eq!(
+        std::fs::read(installation.path("mass.svg")).unwrap(),
+        b"mine"
+    );
+    installation.ok(&[&again[..], &["--force"]].concat());
+    assert!(
+        std::fs::read_to_string(installation.path("mass.svg"))
+            .unwrap()
+            .contains("<svg")
+    );
     for name in ["mass.png", "mass"] {
         let ran = installation.run(&["stats", "wren", "--plot", &file(name)]);
         assert_eq!(ran.code, Some(1));
