@@ -257,7 +257,11 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
             }),
             || {
                 let memories = counted(preview.imported as u64, "memory", "memories");
-                format!("would import {memories}; {lines} cannot be read\n")
+                let unread = match skipped {
+                    0 => String::new(),
+                    _ => format!("; {lines} cannot be read"),
+                };
+                format!("would import {memories}{unread}\n")
             },
         )?;
         if !is_refused {

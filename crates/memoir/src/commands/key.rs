@@ -75,8 +75,9 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
     // Where neither file exists, opening the key store would create unneeded keys.
     if is_file && !keys::store_path(&database).exists() && !database.exists() {
         return Err(
-            Failure::new(format!("there is no database `{}` yet", database.display()))
-                .hint("it is created on first use, with its keys"),
+            Failure::new(format!("there is no database `{}`", database.display())).hint(
+                "there is no key to replace; a database elsewhere is named with `--database`",
+            ),
         );
     }
     let store = keys::open(global, &config).await?;

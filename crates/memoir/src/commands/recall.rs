@@ -137,7 +137,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => suggest_meaning(global)?,
     }
     if found.is_empty() {
-        terminal::note("nothing found");
+        let counts = agent.views().show().await?.counts;
+        let all = counts.core_count + counts.journal_count + counts.archival_count;
+        let name = terminal::word(agent.name());
+        terminal::note(&match all {
+            0 => format!("there is no memory yet; `memoir remember {name} TEXT` saves one"),
+            _ => "nothing found".to_owned(),
+        });
     } else {
         output::print(&show::memories::found(&found, installation.memoir.now()))?;
         if explain {

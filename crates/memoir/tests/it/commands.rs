@@ -322,6 +322,8 @@ fn about(text: &str) -> Vec<f32> {
 #[test]
 fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() {
     let installation = Installation::with_agent();
+    let empty = installation.run(&["recall", "wren", "honey"]);
+    empty.reports("there is no memory yet; `memoir remember wren TEXT` saves one");
     installation.remember(&["Rosa keeps bees", "The kiln is hot"]);
     let server = ScriptedServer::always(ServerStep::embeddings(about));
     let meaning = format!(

@@ -290,7 +290,7 @@ fn there_is_nothing_to_rotate_before_first_use() {
     let installation = Installation::new();
     let error = installation.run(&["key", "rotate"]).error();
     error.tells("there is no database");
-    error.tells("hint: it is created");
+    error.tells("hint: there is no key to replace");
     assert!(!installation.path(".config").exists());
 }
 
