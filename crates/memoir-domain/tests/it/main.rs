@@ -5,6 +5,7 @@
 
 mod access;
 mod adopt;
+mod age_rule;
 mod archive;
 mod attack;
 mod authoring;
