@@ -27,6 +27,7 @@ mod recall;
 mod replay;
 mod rewind;
 mod schedule;
+mod settings;
 mod shred;
 mod time_machine;
 mod traces;
