@@ -236,6 +236,9 @@ fn check_undoable(session: &Session) -> Result<()> {
         _ if session.undone_at.is_some() => "it was undone already",
         State::RolledBack => "it was rolled back already",
         State::Declined => "it was declined, and changed nothing",
+        State::Failed | State::Abandoned if session.pre_session_tokens.is_none() => {
+            "it was never opened, and changed nothing"
+        }
         _ => return Ok(()),
     };
     Err(Error::NotUndoable {

@@ -1,13 +1,15 @@
 //! `memoir rollback`: undoes a session.
 
-use memoir_app::RecordFilter;
+use memoir_app::{AgentLens, Error, RecordFilter};
+use memoir_domain::session::{State, Stats};
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
     show::{self, thousands},
+    terminal::{self, safe},
 };
 
 /// Undo a session's changes
@@ -25,10 +27,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (agent, id) = installation.session(&arguments.session).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let before = agent.views().show().await?.counts.core_tokens;
-    let session = agent
-        .sessions()
-        .roll_back(id, arguments.cascade, &installation.author())
-        .await?;
+    let (sessions, author) = (agent.sessions(), installation.author());
+    let session = match sessions.roll_back(id, arguments.cascade, &author).await {
+        Err(error @ Error::NotUndoable { .. }) => {
+            return Err(Failure::from(error).with_hint(undoable(&lens).await));
+        }
+        undone => undone?,
+    };
     // It is undone, whether the rest can be read or not.
     if global.json {
         return output::document(&lens.session(id).await.unwrap_or(session));
@@ -37,7 +42,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         last: Some(1),
         ..RecordFilter::default()
     };
-    let mut text = format!("undone: {}", session.stats);
+    let name = safe(agent.name());
+    let is_bare = session.stats == Stats::default();
+    let mut text = match is_bare {
+        true => format!("nothing was undone for `{name}`: session {id} made no edits"),
+        false => format!("undone for `{name}`: {}", session.stats),
+    };
     if let Ok(after) = agent.views().show().await {
         let (before, after) = (thousands(before), thousands(after.counts.core_tokens));
         text.push_str(&format!(" ({before} → {after} tokens)"));
@@ -47,5 +57,21 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         text.push_str(&show::records::timeline(&records));
     }
     output::print(&text)?;
+    if is_bare && let Some(other) = undoable(&lens).await {
+        terminal::note(&other);
+    }
     Ok(Ending::Done)
+}
+
+/// The last session whose edits can be undone.
+async fn undoable(lens: &AgentLens<'_>) -> Option<String> {
+    let sessions = lens.session_page(None, 200).await.ok()?;
+    let last = sessions.iter().find(|session| {
+        let is_undone = session.undone_at.is_some() || session.state == State::RolledBack;
+        session.stats != Stats::default() && !session.rehearsal && !is_undone
+    })?;
+    let id = last.id;
+    Some(format!(
+        "`memoir rollback {id}` undoes the last session with edits"
+    ))
 }

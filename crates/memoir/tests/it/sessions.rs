@@ -201,6 +201,48 @@ fn spec_3_19_undoing_a_session_without_edits_lists_no_undone_records() {
 }
 
 #[test]
+fn spec_4_3_an_undo_of_a_session_without_edits_names_the_last_one_with_edits() {
+    let installation = with_texts();
+    let _server = installation.scripted([script(&[waxing()]), script(&[])].concat());
+    installation.ok("refine wren --model lab:small");
+    let edited = installation.last_session();
+    installation.ok("refine wren --model lab:small");
+    let bare = installation.last_session();
+    let ran = installation.run("rollback last");
+    ran.prints(&format!(
+        "nothing was undone for `wren`: session {bare} made no edits"
+    ));
+    let other = format!("`memoir rollback {edited}` undoes the last session with edits");
+    ran.reports(&other);
+    // The act of an administrator is a record even so.
+    let last = installation.run("audit list wren --last 1 --json").lines();
+    assert_eq!(last[0]["action"], "session_undone");
+    let again = installation.refused("rollback last");
+    again.tells("it was undone already");
+    again.tells(&format!("hint: {other}"));
+    installation
+        .ok(&["rollback", &edited])
+        .begins("undone for `wren`: 1 updated");
+}
+
+#[test]
+fn spec_4_3_a_session_that_was_never_opened_has_nothing_to_undo() {
+    let installation = with_texts();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let config = format!("[providers.lab]\nbase_url = \"http://{address}/v1\"\n");
+    installation.write(".config/memoir/config.toml", config);
+    let ran = installation.run("refine wren --model lab:small");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let records = installation.run("audit list wren --json").stdout;
+    let refused = installation.refused("rollback last");
+    refused.tells("cannot be undone: it was never opened, and changed nothing");
+    let after = installation.run("audit list wren --json").stdout;
+    assert_eq!(after, records);
+}
+
+#[test]
 fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     let installation = with_texts();
     let step = || script(&[("delete_memory", json!({"id": 3}))]);
@@ -240,7 +282,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     assert_eq!(installation.core()[2], "Marta waxes thread twice.");
 
     let undone = installation.ok(&["rollback", &first, "--cascade"]);
-    assert!(undone.starts_with("undone: 1 updated"), "{undone}");
+    undone.begins("undone for `wren`: 1 updated");
     assert_eq!(installation.core(), before);
     let again = installation.refused(&["rollback", &first]);
     again.tells("it was undone already");
