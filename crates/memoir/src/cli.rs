@@ -17,8 +17,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
 )]
 #[command(
     after_help = "Start with `memoir demo`: it needs no configuration, no network and no model. `memoir setup` gives the \
-                  programs that you have a memory.\n\nSESSION is a session's identifier, its beginning, or `last`. TIME is a date, a time, or words \
-                  such as `yesterday`, `last monday`, `10 minutes ago`."
+                  programs that you have a memory.\n\nSESSION is a session's identifier, its beginning, or `last`: the \
+                  last one of MEMOIR_AGENT, or of the only agent. TIME is a date, a time, or words such as \
+                  `yesterday`, `last monday`, `10 minutes ago`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

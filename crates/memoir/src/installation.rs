@@ -164,7 +164,8 @@ impl Installation {
             }
             _ => Err(
                 Failure::new("there are several agents, and none is named").hint(format!(
-                    "name one (with `--agent NAME` where the command has it), or set {AGENT}; `memoir agent list` shows them"
+                    "name one (with `--agent NAME` where the command has it; in place of `last`, give an identifier of \
+                     `memoir sessions AGENT`), or set {AGENT}; `memoir agent list` shows them"
                 )),
             ),
         }
@@ -386,41 +387,42 @@ impl Installation {
     }
 
     /// The session of that identifier, and its agent. `id` is a whole identifier, the beginning of one of each agent's
-    /// latest sessions, or `last`.
-    pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
+    /// latest sessions, or `last`: that of `agent`, or of the agent as for [`Installation::agent_or_only`].
+    pub(crate) async fn session(
+        &self,
+        id: &str,
+        agent: Option<&str>,
+    ) -> Result<(AgentHandle, SessionId), Failure> {
         // A complete identifier is not searched for.
         const IDENTIFIER: usize = 36;
         if id.len() >= IDENTIFIER {
             return Ok(self.account.session_agent(id).await?);
         }
-        let is_last = id.eq_ignore_ascii_case("last");
-        let latest = if is_last { 1 } else { LATEST_SESSIONS };
+        if id.eq_ignore_ascii_case("last") {
+            let agent = self.agent_or_only(agent).await?;
+            let last = agent.views().session_page(None, 1).await?;
+            let problem = format!("there is no session of `{}` yet", agent.name());
+            let none = || Failure::new(problem).hint("`memoir refine AGENT` begins one");
+            let last = last.first().ok_or_else(none)?.id;
+            return Ok((agent, last));
+        }
         // Shorter beginnings are most likely mistyped.
         let begins = id.to_lowercase();
         let is_meant = |found: SessionId| id.len() >= 4 && found.to_string().starts_with(&begins);
         let mut found = Vec::new();
         for agent in self.account.agents().await? {
             let agent = self.agent(&agent.name).await?;
-            let sessions = agent.views().session_page(None, latest).await?;
-            let wanted = sessions
-                .into_iter()
-                .filter(|session| is_last || is_meant(session.id));
-            found.extend(wanted.map(|session| (session.started_at, session.id)));
+            let sessions = agent.views().session_page(None, LATEST_SESSIONS).await?;
+            let wanted = sessions.iter().filter(|session| is_meant(session.id));
+            found.extend(wanted.map(|session| session.id.to_string()));
         }
-        found.sort_unstable_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
         match found.as_slice() {
-            [(_, only)] => Ok(self.account.session_agent(&only.to_string()).await?),
-            [(_, last), ..] if is_last => Ok(self.account.session_agent(&last.to_string()).await?),
-            [] if is_last => {
-                Err(Failure::new("there is no session yet")
-                    .hint("`memoir refine AGENT` begins one"))
-            }
+            [only] => Ok(self.account.session_agent(only).await?),
             // No session was found, and this call fails with that message.
             [] => Ok(self.account.session_agent(id).await?),
             several => {
-                let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
-                let message = format!("{} sessions begin with `{}`", ids.len(), safe(id));
-                Err(Failure::new(message).hint(format!("give more of it: {}", ids.join(", "))))
+                let message = format!("{} sessions begin with `{}`", several.len(), safe(id));
+                Err(Failure::new(message).hint(format!("give more of it: {}", several.join(", "))))
             }
         }
     }

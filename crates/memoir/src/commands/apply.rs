@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let (agent, id) = installation.session(&arguments.session).await?;
+    let (agent, id) = installation.session(&arguments.session, None).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = agent.sessions();
     let mut applied = sessions.apply_rehearsal(id, &installation.author()).await?;

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let (agent, id) = installation.session(&arguments.session).await?;
+    let (agent, id) = installation.session(&arguments.session, None).await?;
     let author = installation.author();
     let session = match agent.sessions().cancel(id, &author).await {
         // The session had ended before, so the message names its end.
@@ -30,8 +30,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 fn ended(session: &SessionFacts) -> Failure {
     Failure::new(format!(
-        "session {} cannot be cancelled: it has ended as `{}`",
+        "session {} of `{}` cannot be cancelled: it has ended as `{}`",
         session.id,
+        session.agent,
         session.state.label()
     ))
     .hint(format!("`memoir session {}` shows its outcome", session.id))

@@ -451,7 +451,7 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
     assert_eq!(installation.core()[2], "Marta waxes her thread twice.");
 
     let again = installation.refused(&["cancel", &session]);
-    let ended = "cannot be cancelled: it has ended as `abandoned`";
+    let ended = "of `wren` cannot be cancelled: it has ended as `abandoned`";
     let told = format!("error: session {session} {ended}\n");
     assert!(again.starts_with(&told), "{again}");
     again.tells(&format!("hint: `memoir session {session}`"));

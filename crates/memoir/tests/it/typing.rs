@@ -35,6 +35,44 @@ fn a_session_is_named_by_its_beginning_or_as_the_last_one() {
 }
 
 #[test]
+fn the_last_session_is_that_of_one_agent() {
+    let installation = Installation::with_agent();
+    let texts = [
+        "Ines keeps bees.",
+        "ines keeps bees",
+        "Marta waxes her thread.",
+        "Paper comes on Thursdays.",
+        "Folio the cat sleeps under the press.",
+        "Joaquín takes his coffee black.",
+    ];
+    installation.remember(&texts);
+    installation.ok("refine wren");
+    let session = installation.last_session();
+    installation.create("robin", &["--model=builtin:careful"]);
+    for text in texts {
+        installation.ok(&["remember", "robin", text]);
+    }
+    installation.ok("refine robin");
+    for command in ["session", "rollback", "apply", "cancel"] {
+        let refused = installation.refused(&[command, "last"]);
+        refused.tells("several agents, and none is named");
+        refused.tells("give an identifier of `memoir sessions AGENT`");
+        refused.tells("set MEMOIR_AGENT");
+    }
+    let as_wren = |line: &str| {
+        let mut command = installation.command(line);
+        Ran::of(command.env("MEMOIR_AGENT", "wren"))
+    };
+    as_wren("session last").prints(&session);
+    as_wren("rollback last").prints("undone for `wren`: ");
+    let undone = |agent: &str| installation.items(&["sessions", agent])[0]["undone_at"].clone();
+    assert!(undone("wren").is_string() && undone("robin").is_null());
+    // Where the command has the agent, it is its last session.
+    let records = installation.run("audit list wren --session last --json");
+    assert_eq!(records.lines()[0]["session_id"], session.as_str());
+}
+
+#[test]
 fn a_mistyped_name_gets_a_suggestion() {
     let installation = Installation::with_agent();
     let near = installation.refused("context wern");
