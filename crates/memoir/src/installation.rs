@@ -139,7 +139,11 @@ impl Installation {
             Err(error @ memoir_app::Error::NoAgent(_)) => {
                 let agents = self.account.agents().await?;
                 let names = agents.iter().map(|agent| agent.name.as_str());
-                Err(Failure::from(error).with_closest(closest(name, names)))
+                let failure = Failure::from(error).with_closest(closest(name, names));
+                Err(match agents.is_empty() {
+                    true => failure.hint(NO_AGENT_HINT),
+                    false => failure,
+                })
             }
             found => Ok(found?),
         }
@@ -159,8 +163,7 @@ impl Installation {
         match agents.as_slice() {
             [only] => self.agent(&only.name).await,
             [] => {
-                Err(Failure::new("there is no agent yet")
-                    .hint("`memoir agent create NAME` makes one"))
+                Err(Failure::new("there is no agent yet").hint(NO_AGENT_HINT))
             }
             _ => Err(
                 Failure::new("there are several agents, and none is named").hint(format!(
@@ -428,6 +431,8 @@ impl Installation {
     }
 }
 
+/// Where there is no agent.
+const NO_AGENT_HINT: &str = "`memoir agent create NAME` creates one";
 /// How many sessions of each agent are searched for the beginning of an identifier.
 const LATEST_SESSIONS: u32 = 200;
 

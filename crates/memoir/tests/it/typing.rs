@@ -74,6 +74,9 @@ fn the_last_session_is_that_of_one_agent() {
 
 #[test]
 fn a_mistyped_name_gets_a_suggestion() {
+    let refused = Installation::new().refused("remember wren 'Ines keeps bees.'");
+    refused.tells("there is no agent `wren`");
+    refused.tells("hint: `memoir agent create NAME`");
     let installation = Installation::with_agent();
     let near = installation.refused("context wern");
     near.tells("hint: did you mean `wren`?");
