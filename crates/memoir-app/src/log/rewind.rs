@@ -7,7 +7,7 @@ use memoir_domain::{
     agent::Agent,
     audit::{Action, Actor, Record},
     draft::Decision,
-    memory::{Memory, Number, by_number},
+    memory::{Invalid, Memory, Number, by_number},
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
 };
@@ -48,7 +48,7 @@ impl AgentLog<'_> {
     /// the record before that of the rewind, whatever the clock said.
     ///
     /// # Errors
-    /// A session is running; the store fails.
+    /// A session is running; there is no such record; the store fails.
     pub async fn rewind(self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
         let to = to.into();
         self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Write))
@@ -73,6 +73,13 @@ impl AgentLog<'_> {
         let now = self.memoir.now();
         let past = self.everything().await?;
         let (log, memories) = (&past.log, &past.memories);
+        let last = log.last().map_or(0, |record| record.seq);
+        if let Point::Record(seq) = to
+            && seq > last
+        {
+            let problem = format!("is {seq}, and the last record of the agent is {last}");
+            return Err(Invalid::new("to_record", problem).into());
+        }
         let plan = to.plan(log);
         // Computed by one function for both, so that the preview and the result agree.
         let changes = rewind::preview(&past.agent, memories, &plan, now);

@@ -63,3 +63,14 @@ fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
     let list = installation.ok(&["audit", "list", "wren", "--last", "1"]);
     list.tells("to: 2020-02-29T00:00:00Z");
 }
+
+#[test]
+fn spec_4_3_a_record_that_does_not_exist_is_refused_with_the_number_of_the_last() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    let refused = installation.refused("rewind wren --to-record 9999");
+    refused.tells("to_record: is 9999, and the last record of the agent is 3");
+    assert_eq!(last_record(&installation)["seq"], 3);
+    let same = installation.ok("rewind wren --to-record 3");
+    same.begins("nothing differs from ");
+}
