@@ -119,6 +119,12 @@ pub(crate) fn typed_line(prompt: &str, what: &str) -> Result<Zeroizing<String>, 
     }
 }
 
+/// Whether the user answers the question with yes.
+pub(crate) fn is_agreed(question: &str) -> Result<bool, Failure> {
+    let answer = typed_line(&format!("{question} [y/N]"), "the answer")?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
 /// A secret in a variable of the environment; `None` where it is not set or empty. One that is not UTF-8 is an empty
 /// text, which every reader refuses, so that no message shows it.
 pub(crate) fn secret_variable(name: &str) -> Option<Zeroizing<String>> {

@@ -1,14 +1,16 @@
 //! `memoir rewind`: returns an agent's memories to a point in time.
 
+use std::io::{self, IsTerminal};
+
 use memoir_app::{Point, Rewound};
 use memoir_domain::Timestamp;
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
-    show::{joined, moment, thousands},
+    show::{counted, joined, moment, thousands},
     terminal,
 };
 
@@ -29,6 +31,9 @@ pub(crate) struct Arguments {
     /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Do not ask, at a terminal, before memories are discarded
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -42,6 +47,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let rewound = if arguments.dry_run {
         agent.log().preview_rewind(to, &actor).await?
     } else {
+        // Elsewhere it is not asked for: scripts rewind, and a rewind can be undone.
+        if !arguments.yes && io::stdin().is_terminal() {
+            confirm(&agent.log().preview_rewind(to, &actor).await?)?;
+        }
         agent.log().rewind(to, &actor).await?
     };
     if global.json {
@@ -57,6 +66,17 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ));
     }
     Ok(Ending::Done)
+}
+
+/// Asks where the rewind would discard memories.
+fn confirm(preview: &Rewound) -> Result<(), Failure> {
+    let discarded = preview.changes.discarded;
+    let memories = counted(discarded, "memory", "memories");
+    if discarded == 0 || parse::is_agreed(&format!("This discards {memories}. Rewind?"))? {
+        return Ok(());
+    }
+    Err(Failure::new("nothing was rewound")
+        .hint("`--dry-run` shows what would be done, and `--yes` does it without asking"))
 }
 
 fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {

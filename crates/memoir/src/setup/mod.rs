@@ -556,8 +556,7 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
                 .hint("check the differences, and give `--yes`"),
         );
     }
-    let answer = parse::typed_line("Write this? [y/N]", "the answer")?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    parse::is_agreed("Write this?")
 }
 
 /// The lines that differ, and three around each.

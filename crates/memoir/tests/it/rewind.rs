@@ -1,9 +1,14 @@
 //! Returning an agent to a point in time.
 
+#[cfg(target_os = "linux")]
+use std::{fs::File, io::Write, process::Stdio};
+
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
+#[cfg(target_os = "linux")]
+use crate::installation::Ran;
 
 /// The time of the agent's last record.
 fn now(installation: &Installation) -> String {
@@ -73,4 +78,40 @@ fn spec_4_3_a_record_that_does_not_exist_is_refused_with_the_number_of_the_last(
     assert_eq!(last_record(&installation)["seq"], 3);
     let same = installation.ok("rewind wren --to-record 3");
     same.begins("nothing differs from ");
+}
+
+/// Runs a command at a terminal, on which the answer is typed.
+#[cfg(target_os = "linux")]
+fn at_terminal(installation: &Installation, line: &str, answer: &str) -> Ran {
+    use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let controller = openpt(flags).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let terminal = ioctl_tiocgptpeer(&controller, flags).unwrap();
+    let mut controller = File::from(controller);
+    controller.write_all(answer.as_bytes()).unwrap();
+    Ran::of(installation.command(line).stdin(Stdio::from(terminal)))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn spec_4_3_at_a_terminal_a_rewind_asks_before_it_discards() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    let rewind = "rewind wren --to 2020-02-29";
+    let refused = at_terminal(&installation, rewind, "n\n");
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    refused.reports("This discards 2 memories. Rewind? [y/N]");
+    refused.reports("error: nothing was rewound");
+    assert_eq!(installation.texts(), ["one", "two"]);
+    at_terminal(&installation, rewind, "y\n").ok(rewind);
+    assert_eq!(installation.texts(), Vec::<String>::new());
+    // The way back discards nothing, and is not asked for.
+    let back = "rewind wren --to-record 3";
+    at_terminal(&installation, back, "n\n").ok(back);
+    assert_eq!(installation.texts(), ["one", "two"]);
+    let unasked = "rewind wren --to 2020-02-29 --yes";
+    at_terminal(&installation, unasked, "n\n").ok(unasked);
+    assert_eq!(installation.texts(), Vec::<String>::new());
 }
