@@ -91,6 +91,8 @@ struct KnownMemory {
     state: MemoryMark,
     /// The last record that changed it.
     touched: u64,
+    /// Whether an act outside of sessions discarded it; not the duplicate cleanup, whose copies no count includes.
+    is_taken: bool,
 }
 
 /// What sessions under `off` removed of one memory, without rolled back or restored parts.
@@ -127,7 +129,7 @@ impl RemovedOff {
     }
 }
 
-/// Where the originals are (SPEC 3.12). The total is the sum of the other four.
+/// Where the originals are (SPEC 3.12). The total is the sum of the next four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Originals {
     /// All that count.
@@ -140,6 +142,9 @@ pub struct Originals {
     pub removed_off: u64,
     /// Those that are missing, or not word for word as recorded.
     pub lost: u64,
+    /// Those that an act outside of sessions discarded, which the total leaves out.
+    #[serde(skip)]
+    pub discarded: u64,
 }
 
 impl fmt::Display for Originals {
@@ -295,9 +300,17 @@ impl Replay {
             self.tally.remove(before);
         }
         self.tally.add(&after);
+        let is_taken = match change.before().filter(|before| !before.is_active()) {
+            Some(_) => self.known(number).is_some_and(|known| known.is_taken),
+            None => matches!(
+                record.action,
+                Action::MemoryDiscarded | Action::AgentRewound | Action::ImportUndone
+            ),
+        };
         let known = KnownMemory {
             state: MemoryMark::new(&after),
             touched: seq,
+            is_taken,
         };
         // The next one, or an existing one: both were checked.
         match usize::try_from(number.0 - 1).ok() {
@@ -583,6 +596,8 @@ impl MemoryComparison {
             differs(&format!("{} not as recorded", fields.join(", ")));
         }
         self.count(&known.state, fields.is_empty());
+        let is_discarded = known.is_taken && known.state.is_discarded_original();
+        self.originals.discarded += u64::from(is_discarded);
     }
 
     /// Counts a memory by its recorded state. An original whose row differs is lost.

@@ -118,6 +118,12 @@ impl MemoryMark {
         self.place.archived().is_some() && self.discarded_at.is_none()
     }
 
+    /// Whether it is a discarded original whose text can be restored.
+    pub fn is_discarded_original(&self) -> bool {
+        let is_original = !self.is_summary && self.place != Place::Journal;
+        is_original && self.discarded_at.is_some() && self.shredded_at.is_none()
+    }
+
     /// The fields in which two states differ, by name.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
         differing!(self, other; place, content, tags, source, saved_by, is_summary, protected_seq, core_seq,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use memoir_app::{CheckpointGrowth, Mismatch, Verification};
 
-use super::{counted, moment};
+use super::{counted, moment, thousands};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent with its mismatches below it, and one for the checkpoint.
@@ -58,10 +58,16 @@ fn agent(agent: &Verification, name: &str) -> String {
     text + &originals(agent)
 }
 
-/// The locations of the originals (SPEC 3.12).
+/// The locations of the originals (SPEC 3.12), and how many were discarded.
 fn originals(agent: &Verification) -> String {
-    let originals = agent.originals.as_ref();
-    originals.map_or_else(String::new, |originals| format!("        {originals}\n"))
+    let Some(originals) = &agent.originals else {
+        return String::new();
+    };
+    let discarded = match originals.discarded {
+        0 => String::new(),
+        discarded => format!(", {} discarded (`memoir restore`)", thousands(discarded)),
+    };
+    format!("        {originals}{discarded}\n")
 }
 
 fn line(mismatch: &Mismatch) -> String {

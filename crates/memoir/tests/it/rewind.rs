@@ -80,6 +80,25 @@ fn spec_4_3_a_record_that_does_not_exist_is_refused_with_the_number_of_the_last(
     same.begins("nothing differs from ");
 }
 
+#[test]
+fn spec_3_12_what_was_discarded_is_counted_beside_the_originals() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two", "two", "three"]);
+    installation.ok("refine wren");
+    // No count includes the copy that the cleanup discarded.
+    let verified = || installation.ok("audit verify wren");
+    let all = "\n        3 originals: 3 in the prompt, 0 in the archive, 0 lost\n";
+    verified().tells(all);
+    installation.ok("discard wren 1");
+    verified().tells(
+        "\n        2 originals: 2 in the prompt, 0 in the archive, 0 lost, 1 discarded (`memoir restore`)\n",
+    );
+    installation.ok("rewind wren --to 2020-02-29");
+    verified().tells(", 0 lost, 3 discarded (`memoir restore`)\n");
+    installation.ok("restore wren 1 2 4");
+    verified().tells(all);
+}
+
 /// Runs a command at a terminal, on which the answer is typed.
 #[cfg(target_os = "linux")]
 fn at_terminal(installation: &Installation, line: &str, answer: &str) -> Ran {
