@@ -9,7 +9,7 @@ use std::{
 };
 
 use self::pages::PageLayout;
-use memoir_app::{LogExport, MemoryInput};
+use memoir_app::{LogExport, MemoryInput, OwnAgent};
 use memoir_vault::{archive::Passphrase, sync_folder_of};
 use zeroize::Zeroizing;
 
@@ -85,15 +85,13 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
     let path = path.ok_or_else(|| {
         Failure::new("pages are written to a folder").hint("name one with `--output FOLDER`")
     })?;
-    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
-    let agent = installation.own(&agent).await?;
+    let agent = opened(global, agent).await?;
     let count = pages::write(&agent, path, layout).await?;
     report(global, path, count)
 }
 
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
-    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
-    let agent = installation.own(&agent).await?;
+    let agent = opened(global, agent).await?;
     let lines = agent.export().await?;
     let Some(path) = path else {
         output::json_lines(&lines)?;
@@ -101,6 +99,20 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     };
     write(path, |file| write_lines(&lines, file), || Ok(()))?;
     report(global, path, lines.len())
+}
+
+/// The agent, with a note on its discarded memories, which only an archive holds.
+async fn opened(global: &Global, agent: &str) -> Result<OwnAgent, Failure> {
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
+    let agent = installation.own(&agent).await?;
+    let discarded = agent.views().show().await?.counts.discarded_count;
+    if discarded > 0 {
+        let left_out = counted(discarded, "discarded memory is", "discarded memories are");
+        terminal::note(&format!(
+            "{left_out} not in it; `--format archive` exports all"
+        ));
+    }
+    Ok(agent)
 }
 
 fn report(global: &Global, path: &Path, count: usize) -> Outcome {

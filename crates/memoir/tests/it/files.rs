@@ -33,6 +33,23 @@ fn what_is_exported_imports_to_the_same_memories() {
 }
 
 #[test]
+fn an_export_notes_how_many_discarded_memories_are_not_in_it() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    assert_eq!(installation.run("export wren").stderr, "");
+    installation.ok("discard wren 2");
+    for line in [
+        "export wren",
+        "export wren --output lines.jsonl",
+        "export wren --format markdown --output pages",
+    ] {
+        let ran = installation.run(line);
+        ran.reports("1 discarded memory is not in it; `--format archive` exports all");
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+    }
+}
+
+#[test]
 fn no_export_replaces_a_file_without_being_told_to() {
     let installation = Installation::with_agent();
     installation.remember(&["I am Wren."]);
