@@ -40,6 +40,7 @@ fn meant(typed: &str) -> Option<&'static str> {
         "status" => {
             "`memoir doctor` checks the installation, and `memoir stats` shows an agent's core size"
         }
+        "rename" => "`memoir agent set NAME name NEW` renames an agent",
         "version" => "`memoir --version` prints the version",
         _ => return None,
     })
@@ -59,7 +60,8 @@ pub(crate) fn with_closest(
 ) -> clap::Error {
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
         && let Some(meant) = meant(typed)
-        && is_first(typed, commands, words)
+        // No command of any level has this name.
+        && (typed == "rename" || is_first(typed, commands, words))
     {
         error.remove(ContextKind::SuggestedSubcommand);
         let meant = ContextValue::StyledStrs(vec![meant.into()]);

@@ -195,6 +195,9 @@ fn words_of_other_programs_lead_to_the_command_that_is_meant() {
     // Below a command the word is not one of the first level.
     let ran = installation.run("agent search");
     ran.stderr.omits("memoir recall");
+    let ran = installation.run("agent rename wren robin");
+    ran.reports("`memoir agent set NAME name NEW`");
+    ran.stderr.omits("erase");
 }
 
 #[test]
