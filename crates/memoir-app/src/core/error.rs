@@ -55,6 +55,8 @@ pub enum Error {
     ConsentNeeded(String),
     #[error("there is no memory {0}")]
     NoMemory(Number),
+    #[error("memory {0} is discarded")]
+    Discarded(Number),
     /// An input breaks a limit.
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -250,7 +252,8 @@ impl Error {
             | Self::NoToken(_)
             | Self::NoUser(_)
             | Self::NoAccessRequest(_)
-            | Self::NoMemory(_) => "not_found",
+            | Self::NoMemory(_)
+            | Self::Discarded(_) => "not_found",
             Self::NoAccess(_) | Self::ConsentNeeded(_) => "consent_required",
             Self::AgentOnly | Self::NotLastSession => "forbidden",
             Self::Access(refusal) => refusal.code(),

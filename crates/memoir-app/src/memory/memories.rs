@@ -520,7 +520,7 @@ impl Memories<'_> {
                 Handling::Protect => manage::protect(agent, &memory, actor, now)?,
                 Handling::Unprotect => manage::unprotect(agent, &memory, actor, now)?,
                 Handling::Restore => manage::restore(agent, &memory, actor, now)?,
-                Handling::Promote if !memory.is_active() => return Err(Error::NoMemory(number)),
+                Handling::Promote if !memory.is_active() => return Err(Error::Discarded(number)),
                 Handling::Promote => Some(manage::promote(agent, &memory, bare, actor, now)?),
             };
             let after = decision

@@ -32,6 +32,7 @@ pub(super) fn hint(error: &Error) -> Option<String> {
             "the agent makes one itself, with its token in MEMOIR_TOKEN; `memoir access ask AGENT --token --purpose TEXT` asks it for one; as the owner of this machine, open the installation with `memoir installation open`"
         }
         Error::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers",
+        Error::Discarded(_) => "`memoir restore AGENT NUMBER` brings it back",
         Error::Start(StartRefusal::SessionOpen(_)) => {
             "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses"
         }

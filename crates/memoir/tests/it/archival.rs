@@ -107,7 +107,8 @@ fn spec_2_4_promoting_brings_memories_back_into_the_prompt() {
     assert!(core.contains("#2 is not in the archive") && core.contains("memoir archive AGENT"));
     installation.ok(&["discard", "wren", "3"]);
     let discarded = installation.refused(&["promote", "wren", "3"]);
-    discarded.tells("there is no memory #3");
+    discarded.tells("memory #3 is discarded");
+    discarded.tells("hint: `memoir restore AGENT NUMBER`");
     let ran = installation.run(&["archive", "wren"]);
     assert_eq!(ran.stderr, "the archive is empty\n");
     let memory = installation.json(&["protect", "wren", "1"]);
