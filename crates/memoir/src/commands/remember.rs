@@ -130,6 +130,10 @@ fn notes(saved: &Saved) -> Vec<String> {
     if let Some(time) = saved.memory.fades_at {
         notes.push(format!("it expires from the prompt {}", when(time)));
     }
+    if saved.memory.created_at > saved.memory.updated_at {
+        let date = when(saved.memory.created_at);
+        notes.push(format!("its origin date lies in the future: {date}"));
+    }
     if let Some(number) = saved.same_as {
         notes.push(format!("{number} has the same text"));
     }

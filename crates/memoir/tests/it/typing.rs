@@ -73,6 +73,14 @@ fn the_last_session_is_that_of_one_agent() {
 }
 
 #[test]
+fn an_origin_date_in_the_future_is_noted() {
+    let installation = Installation::with_agent();
+    let saved = |at: &str| installation.run(&["remember", "wren", "Ines moves.", "--at", at]);
+    saved("in 30 days").reports("its origin date lies in the future: ");
+    saved("yesterday").stderr.omits("future");
+}
+
+#[test]
 fn a_mistyped_name_gets_a_suggestion() {
     let refused = Installation::new().refused("remember wren 'Ines keeps bees.'");
     refused.tells("there is no agent `wren`");
