@@ -167,7 +167,7 @@ impl Default for Quotas {
 /// A quota that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 #[display(
-    "the quota of {limit} {} is reached: {used} are used, and {more} more were requested; nothing was changed \
+    "the quota of {limit} {} is reached: {used} are used, and the request needs {more} more; nothing was changed \
      (`[quotas] {}` in the configuration of the installation)", quota.what(), quota.key()
 )]
 pub struct QuotaReached {

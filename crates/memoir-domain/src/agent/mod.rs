@@ -132,7 +132,7 @@ wire_names! {
     #[derive(Default)]
     pub enum Mode {
         #[default]
-        Full = "full" => "all six tools",
+        Full = "full" => "all session tools",
         /// Search, delete, protect and complete only.
         DedupOnly = "dedup_only" => "duplicates only",
     }

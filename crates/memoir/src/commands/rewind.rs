@@ -97,7 +97,10 @@ fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {
         (changes.promoted, "moved back into the prompt"),
     ];
     let named: u64 = parts.iter().map(|(count, _)| count).sum();
-    let other = (changes.changed.saturating_sub(named), "changed otherwise");
+    let other = (
+        changes.changed.saturating_sub(named),
+        "changed in tags, flag, date or place",
+    );
     let parts = parts.into_iter().chain([other]);
     let parts = parts.filter(|(count, _)| *count > 0);
     let parts = parts.map(|(count, what)| format!("{} {what}", thousands(count)));
