@@ -301,7 +301,7 @@ reasons! {
     Derived = "derived", LeftOut, "the program's own, which can be generated again";
     Secret = "secret", LeftOut, "secrets";
     Message = "message", LeftOut, "messages of conversations";
-    OtherFile = "other_file", LeftOut, "files of other kinds";
+    OtherFile = "other_file", LeftOut, "a file of another kind";
     Link = "link", NotUnderstood, "a symbolic link, which is not followed";
     OutsidePath = "outside_path", NotUnderstood, "a name that leads out of the archive";
     /// It is larger than [`ImportLimits`] allows.

@@ -9,6 +9,9 @@ use crate::{EntryPosition, NoMemoryClass, NoMemoryReason};
 /// Most positions that a report names.
 // Enough to find the cause; a wholly broken file has one for each entry.
 pub(crate) const PLACES: usize = 20;
+/// Most files of other kinds that a report names.
+// A folder of notes may have hundreds of pictures.
+const OTHER_FILES: usize = 5;
 
 /// A notice to the user about the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub struct ImportReport {
     pub passed: BTreeMap<NoMemoryReason, u64>,
     /// The first positions of parts that could not be parsed.
     pub places: Vec<(EntryPosition, NoMemoryReason)>,
+    /// The first files of other kinds.
+    pub other_files: Vec<(EntryPosition, NoMemoryReason)>,
     /// Whether the reading ended before the end of the file.
     pub is_broken: bool,
     /// Notices to the user.
@@ -77,6 +82,8 @@ impl ImportReport {
         // Junk and parts omitted by design would use up the positions, and need no correction.
         if reason.class() == NoMemoryClass::NotUnderstood && self.places.len() < PLACES {
             self.places.push((place, reason));
+        } else if reason == NoMemoryReason::OtherFile && self.other_files.len() < OTHER_FILES {
+            self.other_files.push((place, reason));
         }
     }
 

@@ -279,7 +279,26 @@ fn spec_2_1_other_files_in_a_folder_of_mem0_are_counted() {
     let found = try_read(Input::Path(root), Some(ImportFormat::Mem0), &options()).unwrap();
     assert_eq!(found.texts(), ["Prefers tea."]);
     assert_eq!(found.passed(), [("other_file", 2)]);
+    let named = found.report.other_files.iter();
+    let mut named: Vec<&str> = named
+        .map(|(place, _)| place.file.as_ref().unwrap().expose())
+        .collect();
+    named.sort_unstable();
+    assert_eq!(named, ["lock", "storage.sqlite"]);
     assert!(!found.report.is_broken);
+}
+
+#[test]
+fn several_users_of_mem0_are_reported_with_what_becomes_of_equal_texts() {
+    let row = |id: &str, user: &str| json!({"id": id, "memory": "Prefers tea.", "hash": id, "user_id": user});
+    let found = read(&json!({"results": [row("1", "kai"), row("2", "mia")]}).to_string());
+    assert_eq!(found.notices(), ["scopes"]);
+    let told = found.report.notices[0].text.expose();
+    assert!(
+        told.starts_with("the rows belong to 2 users or agents; ")
+            && told.ends_with("is imported once, with the tags of its first row"),
+        "{told}"
+    );
 }
 
 /// SPEC 2.1: a damaged database in a folder is named, and the other files are read.

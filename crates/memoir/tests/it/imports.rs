@@ -46,6 +46,20 @@ fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
 }
 
 #[test]
+fn files_of_other_kinds_are_named() {
+    let installation = Installation::with_agent();
+    let memory = json!([{"id": "a", "memory": "Marta binds on Mondays.", "hash": "x"}]);
+    installation.write("mem0/a.json", memory.to_string());
+    for at in 1..=7 {
+        installation.write(&format!("mem0/lock{at}"), "tmp lock file");
+    }
+    let table = installation.ok("import wren mem0 --format mem0");
+    table.tells("a file of another kind: 7\n");
+    table.tells("  `lock1`, the whole file: a file of another kind\n");
+    table.tells("  and 2 more\n");
+}
+
+#[test]
 fn spec_2_4_an_external_memory_stays_external_as_a_page() {
     let installation = Installation::with_agent();
     installation.write(

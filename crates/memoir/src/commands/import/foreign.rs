@@ -18,7 +18,8 @@ use memoir_domain::{
 };
 use memoir_import::{
     DateProblem, EntryPosition, Error, Import, ImportFormat, ImportLimits, ImportOptions,
-    ImportReport, ImportedMemory, Input, NoMemoryClass, Recognised, may_be_memories,
+    ImportReport, ImportedMemory, Input, NoMemoryClass, NoMemoryReason, Recognised,
+    may_be_memories,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -535,6 +536,9 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         &report.places,
         report.count(NoMemoryClass::NotUnderstood),
     ));
+    let other_files = report.passed.get(&NoMemoryReason::OtherFile);
+    let other_files = other_files.copied().unwrap_or_default();
+    text.push_str(&places(&report.other_files, other_files));
     text.push_str(&places(&report.date_places, dates));
     text.push_str(&format!(
         "\nwhat {} cannot carry:\n",
