@@ -142,7 +142,8 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         out.notice(
             "scopes",
             format!(
-                "the rows belong to {} users or agents; all of them came to one agent here, each with its tag",
+                "the rows belong to {} users or agents; all of them came to one agent here, each with its tag; a \
+                 text that several of them have is imported once, with the tags of its first row",
                 scopes.len()
             ),
         );
