@@ -12,9 +12,12 @@ use memoir_vault::KeyStore;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::core::{
-    Account, AgentHandle, Error, Memoir, Result, check_due, check_messages, quotas::NEAR_PERCENT,
-    replies::account_data, tuned::RULES_ONLY,
+use crate::{
+    core::{
+        Account, AgentHandle, Error, Memoir, Result, check_due, check_messages,
+        quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
+    },
+    log::verify::UNRECORDED_ERASURE,
 };
 
 /// The timeout of one call of a model.
@@ -271,7 +274,7 @@ impl Memoir {
     /// Whether the stored counts of each agent, with the core size, match its memories, and whether its rows match
     /// these counts (SPEC 3.12): reading an agent compares them.
     async fn examine_counts(&self, account: &Account) -> Result<Examination> {
-        let (mut miscounted, mut unread) = (Vec::new(), Vec::new());
+        let (mut miscounted, mut unread, mut erased) = (Vec::new(), Vec::new(), Vec::new());
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             let query = AgentQuery::of_memories(Selection::All).with_transcript();
@@ -284,9 +287,18 @@ impl Memoir {
                         unread.push(agent.name);
                     }
                 }
+                Err(Error::Erased { name, .. }) => erased.push(name),
                 // An agent that cannot be opened, or whose rows do not match, must not hide the others.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }
+        }
+        if let (Some(first), true) = (erased.first(), miscounted.is_empty()) {
+            return Ok(Examination::advised(
+                Severity::Warning,
+                "key",
+                format!("{UNRECORDED_ERASURE}: {}", erased.join(", ")),
+                format!("after restoring a backup, `memoir agent erase {first}` records it again"),
+            ));
         }
         if let (Some(first), true) = (unread.first(), miscounted.is_empty()) {
             return Ok(Examination::advised(
@@ -469,16 +481,22 @@ impl Memoir {
         if unknown == 0 {
             return Ok(None);
         }
-        let severity = match unknown == with_keys.len() {
-            true => Severity::Problem,
+        let (severity, advice) = match unknown == with_keys.len() {
+            true => (
+                Severity::Problem,
+                "name the right database, or restore a backup of it; to begin anew, move the key store and the master key away",
+            ),
             // One may be left of an agent that was not made.
-            false => Severity::Warning,
+            false => (
+                Severity::Warning,
+                "after restoring a backup, these are of agents made since: nothing is to be done; else name the right database",
+            ),
         };
         Ok(Some(Examination::advised(
             severity,
             "key",
             format!("the key store holds keys of agents that are not in this database: {unknown}"),
-            "name the right database, or restore a backup of it; to begin anew, move the key store and the master key away",
+            advice,
         )))
     }
 

@@ -2,11 +2,12 @@
 
 use memoir_domain::{AgentId, AgentScope, Timestamp, audit::Actor, manage};
 use memoir_store::AgentQuery;
+use memoir_vault::{KeyStore, MasterKey};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, Error, Memoir, Result, codec},
+    core::{AgentHandle, Error, Memoir, Result, again, codec},
     log::AgentLog,
     shown::MemoryCounts,
 };
@@ -32,7 +33,7 @@ impl AgentLog<'_> {
     /// records stays and still verifies.
     ///
     /// The record comes first and the key after it. If the process dies in between, another call finishes it, and so
-    /// does [`Memoir::finish`].
+    /// does [`Memoir::finish`]. Where the key is destroyed and a restored database lacks the record, it is written again.
     ///
     /// # Errors
     /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
@@ -62,7 +63,8 @@ impl AgentLog<'_> {
                 let keys = self.memoir.keys.present(vec![self.scope]).await?;
                 // Whatever the row says.
                 if keys.is_empty() {
-                    return Err(Error::Erased { name, at });
+                    let recorded = again(|| self.record_again(actor)).await?;
+                    return recorded.ok_or(Error::Erased { name, at });
                 }
                 // The row may be forged: then the key stays.
                 self.check_erased_row().await?;
@@ -91,6 +93,29 @@ impl AgentLog<'_> {
                 why: Box::new(why),
             }),
         }
+    }
+
+    /// Records the erasure of an agent whose key is destroyed, in a database that was restored from before it; `None`
+    /// where its row has it.
+    async fn record_again(self, actor: &Actor) -> Result<Option<Erased>> {
+        let row = self.snapshot(&AgentQuery::default()).await?.agent;
+        if row.columns.erased_at.is_some() {
+            return Ok(None);
+        }
+        let now = self.memoir.now();
+        // No key opens the agent's rows any more: this one makes the form of a seal, and is dropped.
+        let key = KeyStore::in_memory(&MasterKey::generate()?)?.create(self.scope, now)?;
+        let (agent, base) = codec::unopened_agent(&key, &row)?;
+        let erased = Erased {
+            id: self.scope.agent,
+            name: agent.name.clone(),
+            erased_at: now,
+            counts: MemoryCounts::new(agent.tally),
+        };
+        // A session that was running then can no longer be closed.
+        let decision = manage::erase(agent, None, actor, now)?;
+        self.commit(&base, decision).await?;
+        Ok(Some(erased))
     }
 
     /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.

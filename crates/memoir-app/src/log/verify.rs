@@ -94,6 +94,13 @@ pub struct Mismatch {
     pub problem: String,
 }
 
+impl Verification {
+    /// Whether all that does not fit is an erasure without a record, as after restoring a backup from before it.
+    pub fn lacks_erasure(&self) -> bool {
+        matches!(self.mismatches.as_slice(), [only] if only.problem == UNRECORDED_ERASURE)
+    }
+}
+
 impl Mismatch {
     pub(crate) fn new(seq: impl Into<Option<u64>>, problem: impl ToString) -> Self {
         Self {
@@ -740,10 +747,7 @@ impl Judge {
     /// For an agent whose state cannot be read: that its erasure is recorded, and that the row agrees.
     fn erasure(&mut self, erased_at: Option<Timestamp>) {
         if self.erased_at.is_none() {
-            self.note(
-                None,
-                "the agent's key was destroyed, and no record shows it: records were cut off",
-            );
+            self.note(None, UNRECORDED_ERASURE);
         }
         if erased_at != self.erased_at {
             self.note(None, "table `agents`: `erased_at` is not as recorded");
@@ -751,6 +755,7 @@ impl Judge {
     }
 }
 
+pub(super) const UNRECORDED_ERASURE: &str = "the agent's key was destroyed, and no record shows it: the database is from before the erasure, or records were cut off";
 const OTHER_LEAF: &str =
     "the log over all heads has another hash for this record, or the record is missing";
 const OTHER_VERSION: &str = "its sealed text is not of the version in the log";

@@ -17,7 +17,7 @@ use crate::{
     options::Global,
     output, parse,
     show::{self, counted, thousands},
-    terminal::{self, safe},
+    terminal::{self, safe, word},
 };
 
 /// A note with a hundred signatures is a tenth of this.
@@ -213,8 +213,8 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
 
 fn mismatch(verified: &VerifyOutput) -> Failure {
     let checked = verified.agents.len() as u64;
-    let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;
-    let problem = match (bad, checked) {
+    let bad: Vec<_> = (verified.agents.iter().filter(|agent| !agent.valid)).collect();
+    let problem = match (bad.len() as u64, checked) {
         (0, _) => "the log is not the one of the checkpoint".to_owned(),
         (_, 1) => "the agent's log does not fit".to_owned(),
         (bad, checked) => format!(
@@ -223,9 +223,15 @@ fn mismatch(verified: &VerifyOutput) -> Failure {
             counted(checked, "agent", "agents")
         ),
     };
-    Failure::new(problem).hint(
-        "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup; docs/backup.md says how to return to one",
-    )
+    let has_grown = (verified.checkpoint.as_ref()).is_none_or(|growth| growth.grew);
+    let hint = match bad.first() {
+        Some(first) if has_grown && bad.iter().all(|agent| agent.lacks_erasure()) => format!(
+            "after restoring a backup from before the erasure, `memoir agent erase {}` records it again",
+            word(&first.agent)
+        ),
+        _ => "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup; docs/backup.md says how to return to one".to_owned(),
+    };
+    Failure::new(problem).hint(hint)
 }
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {

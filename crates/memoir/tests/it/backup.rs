@@ -123,6 +123,44 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
 }
 
 #[test]
+fn spec_5_4_an_erasure_that_a_restored_backup_lacks_is_recorded_again() {
+    let installation = Installation::with_agent();
+    installation.create("robin", &[]);
+    installation.remember(&["one"]);
+    let note = installation.write("note", installation.ok("audit checkpoint"));
+    installation.ok("backup copy.db");
+    installation.ok("agent erase wren --yes");
+    installation.create("lark", &[]);
+    let today = restored(
+        &installation,
+        "copy.db",
+        ".local/share/memoir/memoir.db.keys",
+    );
+    let why = "the agent's key was destroyed, and no record shows it: \
+               the database is from before the erasure, or records were cut off";
+    let again = "`memoir agent erase wren` records it again";
+    let doctor = today.ok("doctor");
+    doctor.tells(&format!("{why}: wren\n"));
+    doctor.tells(again);
+    doctor.omits("begin anew");
+    let verify = ["audit", "verify", "--all", "--checkpoint", &note];
+    let found = today.run(&verify);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    found.stdout.tells(why);
+    found.stderr.tells(again);
+    found.stderr.omits("modified outside Memoir");
+
+    let erased = today.ok("agent erase wren --yes");
+    erased.tells("erased `wren`: its key is destroyed, and its 1 memory can");
+    today.ok(&verify).omits("invalid");
+    today.ok("doctor").omits("key was destroyed");
+    let refused = today.refused("agent erase wren --yes");
+    refused.tells("was erased on");
+    // Its name is free again.
+    today.create("wren", &[]);
+}
+
+#[test]
 fn spec_5_4_a_key_store_that_does_not_fit_is_named_as_the_user_names_it() {
     let installation = Installation::with_agent();
     let copy = installation.path("copy.db");

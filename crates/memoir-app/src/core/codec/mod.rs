@@ -285,14 +285,12 @@ pub(crate) fn agent(
 ) -> Result<(Agent, Base)> {
     // The sealed part is empty. It is opened to verify the open document and its version.
     document::open_private(key, SealedRow::Agent, &row.document)?;
-    let opened = open_agent(row)?;
-    let version = opened.prompts_version;
-    let mut agent = opened.agent;
+    let (mut agent, mut base) = unopened_agent(key, row)?;
     if let Some(prompts) = prompts {
         // Prompts are sealed under a version of their own, since most commits do not write them. The agent's row says
         // which version is valid, and its seal covers that.
         let (place, columns) = (SealedRow::Prompts, &SealedColumns::NONE);
-        let prompts: Prompts = open(key, place, version, columns, prompts)?;
+        let prompts: Prompts = open(key, place, base.prompts_version, columns, prompts)?;
         agent.settings = Settings {
             system_prompt: prompts.system_prompt,
             reflection_prompt: prompts.reflection_prompt,
@@ -300,17 +298,24 @@ pub(crate) fn agent(
             refinement_prompt: prompts.refinement_prompt,
             ..agent.settings
         };
+        base.has_prompts = true;
     }
+    Ok((agent, base))
+}
+
+/// As [`agent`], without its prompts, and with its seal unopened.
+pub(crate) fn unopened_agent(key: &AgentKey, row: &AgentRow) -> Result<(Agent, Base)> {
+    let opened = open_agent(row)?;
     let base = Base {
-        has_prompts: prompts.is_some(),
+        has_prompts: false,
         scope: row.scope,
         version: Some(row.document.version),
-        next_seq: agent.next_seq,
+        next_seq: opened.agent.next_seq,
         key: key.clone(),
-        prompts_version: version,
+        prompts_version: opened.prompts_version,
         head: RecordHash(opened.head),
     };
-    Ok((agent, base))
+    Ok((opened.agent, base))
 }
 
 fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
