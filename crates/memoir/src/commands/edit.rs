@@ -1,9 +1,14 @@
 //! `memoir edit`: the owner of an open installation replaces the text of a memory, in an editor.
 //!
 //! While the editor runs, the text is unsealed: in a private file in a private folder of its own. An editor's backup
-//! files are removed with the folder.
+//! files are removed with the folder. A typed text that could not be saved is kept in a private file.
 
-use std::{io::Write, path::Path, process::Command};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
@@ -52,12 +57,25 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // Before the user types in vain.
     agent.memories().check_edit(number).await?;
     let seen = PrivateText::from(memory.content());
-    let edited = edited(&seen).await?;
-    let memory = match edited {
-        // `seen` is sent along, so that a concurrent change of the text is not overwritten.
-        Some(text) => agent.memories().edit(number, &seen, &text, &owner).await?,
-        None => None,
+    // Not in the system's folder of temporary files, which every user can open.
+    let parent =
+        hook::state::folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
+    let problem = |error| Failure::file("write", &parent, &error);
+    let folder = folder_in(&parent).map_err(problem)?;
+    let path = folder.path().join("memory.txt");
+    write(&path, seen.expose()).map_err(problem)?;
+    let saving = async {
+        Ok::<_, Failure>(match edited(&path, &seen).await? {
+            // `seen` is sent along, so that a concurrent change of the text is not overwritten.
+            Some(text) => agent.memories().edit(number, &seen, &text, &owner).await?,
+            None => None,
+        })
     };
+    let saved = saving.await;
+    let memory = saved.map_err(|failure| keep(&parent, &path, &seen, failure))?;
+    // A failure is reported, since the memory's text is still on the disk then.
+    let closed = folder.close();
+    closed.map_err(|error| Failure::file("remove", &path, &error))?;
     if global.json {
         match memory {
             Some(memory) => output::json(&memory)?,
@@ -79,8 +97,42 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
+/// A folder for its owner only. It is removed when it is dropped, also after an error.
+fn folder_in(parent: &Path) -> io::Result<tempfile::TempDir> {
+    private_file::make_private_folder(parent)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("edit-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir_in(parent)
+}
+
+/// Adds to the failure of an edit where the typed text is kept. Nothing is kept where none was typed.
+fn keep(parent: &Path, path: &Path, seen: &PrivateText, failure: Failure) -> Failure {
+    let typed = fs::read(path).unwrap_or_default();
+    let text = typed.trim_ascii();
+    if text.is_empty() || text == seen.expose().as_bytes() {
+        return failure;
+    }
+    let keep = || -> io::Result<PathBuf> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("unsaved-").suffix(".txt");
+        // It is its owner's only from the beginning.
+        let mut file = builder.tempfile_in(parent)?;
+        file.write_all(&typed)?;
+        Ok(file.keep()?.1)
+    };
+    failure.hint(match keep() {
+        Ok(kept) => format!(
+            "what you typed is kept in `{}`, unsealed and for you alone; remove it after use",
+            kept.display()
+        ),
+        Err(error) => format!("what you typed could not be kept: {error}"),
+    })
+}
+
 /// The edited text; `None` where it is unchanged.
-async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
+async fn edited(path: &Path, text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     // Other programs read these variables in the same order.
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
         let editor = std::env::var(name).ok()?;
@@ -90,25 +142,12 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
         Failure::new("no editor is named")
             .hint("name one in VISUAL or EDITOR: `EDITOR=nano memoir edit AGENT NUMBER`")
     })?;
-    // Not in the system's folder of temporary files, which every user can open.
-    let parent =
-        hook::state::folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
-    let problem = |error| Failure::file("write", &parent, &error);
-    private_file::make_private_folder(&parent).map_err(problem)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("edit-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    // Removed when it is dropped, also after an error.
-    let folder = builder.tempdir_in(&parent).map_err(problem)?;
-    let path = folder.path().join("memory.txt");
-    write(&path, text.expose()).map_err(problem)?;
     // Ctrl-C belongs to the editor; the file must still be removed.
     let interruption = interrupt::listening().await;
     // Closing the terminal signals both processes, and the editor ends; the file must still be removed.
     #[cfg(unix)]
     let leaving = [SignalKind::hangup(), SignalKind::quit()].map(signal);
-    let mut command = command(&editor, &path);
+    let mut command = command(&editor, path);
     let editing = tokio::task::spawn_blocking(move || command.status());
     let status = editing
         .await
@@ -120,9 +159,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     if !status.success() {
         return Err(Failure::new("the editor failed, and nothing was changed"));
     }
-    let after = parse::text_file(&path, parse::MEMORY_BYTES)?;
-    // A failure is reported, since the memory's text is still on the disk then.
-    folder.close().map_err(problem)?;
+    let after = parse::text_file(path, parse::MEMORY_BYTES)?;
     let after = after.trim();
     if after.is_empty() {
         return Err(Failure::new("the text is empty, and nothing was changed")
@@ -132,7 +169,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
 }
 
 /// For its owner only from the beginning.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = private_file::create_new(path)?;
     file.write_all(text.as_bytes())?;
     // Editors expect a line break at the end; trimming removes it again.

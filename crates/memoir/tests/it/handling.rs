@@ -228,8 +228,8 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     old.has(json!({"number": 1, "content": "Mira lives in Bremen.", "under": 3, "now": 3}));
     let verified = installation.ok(&["audit", "verify", "wren"]);
     verified.tells("3 originals: 2 in the prompt, 1 in the archive, 0 lost\n");
-    // A failure changes nothing, and leaves no file.
-    edit("echo other > \"$1\"; exit 3", "3").reports("the editor failed");
+    // A failure changes nothing, and leaves no file where nothing was typed.
+    edit("exit 3", "3").reports("the editor failed");
     edit("echo > \"$1\"", "3").reports("the text is empty");
     // Nor does a closed terminal, or a key that ends programs: these signals reach the shell and its parent alike.
     for signal in ["HUP", "QUIT", "INT", "TERM"] {
@@ -249,7 +249,8 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     core.sort();
     assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
     let left = names_in(&installation.path(".local/state/memoir"));
-    assert!(!left.iter().any(|name| name.starts_with("edit-")));
+    let is_text = |name: &String| name.starts_with("edit-") || name.starts_with("unsaved-");
+    assert!(!left.iter().any(is_text), "{left:?}");
     let token = installation.ok("token create --role agent --agent wren");
     // In a closed installation only an agent changes its own texts.
     installation.write(".config/memoir/config.toml", "closed = true\n");
@@ -261,4 +262,50 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     // With that token nothing is said of another agent.
     let own = installation.with_token(&token, "edit wren 3");
     assert_eq!(own.error(), closed);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edited_text_that_is_not_saved_is_kept_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = env!("CARGO_BIN_EXE_memoir");
+    let discard = format!("'{program}' discard wren 1 > \"$HOME/told\" 2>&1");
+    let meanwhile = format!("{discard} && echo Kiel. > \"$1\"");
+    let long = "e".repeat(10_001);
+    for (rest, typed, problem) in [
+        (
+            "echo Kiel. > \"$1\"; exit 3",
+            "Kiel.\n",
+            "the editor failed",
+        ),
+        (
+            "echo Kiel. > \"$1\"; kill -INT $PPID; exit 1",
+            "Kiel.\n",
+            "the editor failed",
+        ),
+        (
+            "printf '%10001s' e > \"$1\"; sed -i 's/ /e/g' \"$1\"",
+            long.as_str(),
+            "10001",
+        ),
+        ("printf '\\377' > \"$1\"", "\u{FFFD}", "is not UTF-8"),
+        (meanwhile.as_str(), "Kiel.\n", "error: "),
+    ] {
+        let installation = Installation::with_agent();
+        installation.remember(&["Mira lives in Bremen."]);
+        let mut command = installation.command("edit wren 1");
+        command.env("EDITOR", editor(&installation, rest));
+        let told = Ran::of(&mut command).error();
+        told.tells(problem);
+        told.tells("unsealed and for you alone; remove it after use");
+        let (_, path) = told.split_once("is kept in `").unwrap();
+        let (path, _) = path.split_once('`').unwrap();
+        let kept = std::fs::read(path).unwrap();
+        assert_eq!(String::from_utf8_lossy(&kept), typed, "{rest}");
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let left = names_in(&installation.path(".local/state/memoir"));
+        assert!(!left.iter().any(|name| name.starts_with("edit-")));
+        told.omits("Kiel");
+    }
 }
