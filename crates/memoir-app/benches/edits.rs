@@ -11,7 +11,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicU64},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -118,7 +118,7 @@ async fn agent_of(memoir: &Memoir, name: &str, lines: String, guard: &str) -> Ow
     let own = Actor::agent("wren");
     handle
         .memories()
-        .import(read, false, &own, Arc::new(AtomicU64::new(0)))
+        .import(read, false, &own, Arc::default())
         .await
         .unwrap();
     handle
@@ -752,7 +752,7 @@ async fn bulk(folder: &DiskFolder) {
         let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
         let count = handle
             .memories()
-            .import(read, false, &person(), Arc::new(AtomicU64::new(0)))
+            .import(read, false, &person(), Arc::default())
             .await
             .unwrap();
         assert_eq!(count.imported, MEMORIES);

@@ -17,7 +17,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Arc, atomic::AtomicU64},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -102,8 +102,9 @@ async fn make(account: &Account, name: String, memories: usize) -> Agent {
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
-    let counted = Arc::new(AtomicU64::new(0));
-    let imported = handle.memories().import(read, false, &owner, counted);
+    let imported = handle
+        .memories()
+        .import(read, false, &owner, Arc::default());
     imported.await.unwrap();
     let token = handle.grants().create_token(Provision::Any, None, &owner);
     Agent {

@@ -15,7 +15,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -289,8 +289,7 @@ async fn print_personal(folder: &DiskFolder) {
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), None, Timestamp::MAX);
-    let counted = Arc::new(AtomicU64::new(0));
-    let imported = agent.memories().import(read, false, &owner, counted);
+    let imported = agent.memories().import(read, false, &owner, Arc::default());
     imported.await.unwrap();
     let home = format!("/memory/{}", agent.scope().agent);
     drop((agent, account, memoir));

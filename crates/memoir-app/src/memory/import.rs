@@ -6,7 +6,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     mem,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use memoir_domain::{
@@ -106,6 +109,14 @@ pub struct UnreplacedLine {
     pub number: u64,
     /// Why.
     pub reason: NotReplaced,
+}
+
+/// What an import has written, and whether its caller stops it.
+#[derive(Debug, Default)]
+#[expect(missing_docs, reason = "the type has said it")]
+pub struct ImportProgress {
+    pub written: Arc<AtomicU64>,
+    pub is_stopped: AtomicBool,
 }
 
 /// The result of an import, or a preview of it.
@@ -512,7 +523,7 @@ fn replaced_place(
 
 impl Memories<'_> {
     /// Imports the lines in one transaction; each memory is a record of its own, and one more reports the import.
-    /// `progress` counts the memories written.
+    /// Where `progress` is stopped before all is decided, nothing is imported.
     ///
     /// # Errors
     /// [`Error::BadLines`] where there are bad lines and `skip_bad` is not set; then nothing is imported.
@@ -521,7 +532,7 @@ impl Memories<'_> {
         read: Read,
         skip_bad: bool,
         actor: &Actor,
-        progress: Arc<AtomicU64>,
+        progress: Arc<ImportProgress>,
     ) -> Result<Imported> {
         if !read.bad.is_empty() && !skip_bad {
             return Err(Error::BadLines {
@@ -539,11 +550,15 @@ impl Memories<'_> {
             let texts = texts.map(|line| line.memory.content.expose().len() as u64);
             let growth = (read.lines.len() as u64, texts.sum());
             self.check_growth(&loaded.agent, growth, actor.kind).await?;
-            let (plan, imported) = self.plan_import(&loaded.agent, &read);
+            let (plan, mut imported) = self.plan_import(&loaded.agent, &read);
             let first = loaded.agent.next_number;
-            self.write_together(loaded, async |together| {
+            let is_stopped = || progress.is_stopped.load(Ordering::Relaxed);
+            let writing = self.write_together(loaded, async |together| {
                 let mut at = 0;
                 for chunk in read.lines.chunks(CHUNK) {
+                    if is_stopped() {
+                        return Ok((false, false));
+                    }
                     let incoming = chunk.iter().map(|line| {
                         let memory = plan.memory(line, at, first, actor.kind);
                         at += 1;
@@ -552,7 +567,9 @@ impl Memories<'_> {
                     let incoming = incoming.collect();
                     let (agent, now) = (together.agent.clone(), self.memoir.now());
                     let decision = taking_over::take(agent, incoming, actor, now);
-                    together.add(decision, Some(progress.clone())).await?;
+                    together
+                        .add(decision, Some(progress.written.clone()))
+                        .await?;
                 }
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let report = taking_over::Taken {
@@ -564,9 +581,12 @@ impl Memories<'_> {
                 };
                 let decision = taking_over::taken(agent, &report, actor, now);
                 together.add(decision, None).await?;
-                Ok((true, ()))
-            })
-            .await?;
+                let is_whole = !is_stopped();
+                Ok((is_whole, is_whole))
+            });
+            if !writing.await? {
+                imported.imported = 0;
+            }
             Ok(imported)
         })
         .await

@@ -1,6 +1,9 @@
 //! A file of an agent's memories, exported and imported.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use memoir_app::{AgentHandle, Handling, MemoryInput, import};
 use memoir_domain::{
@@ -125,6 +128,26 @@ async fn spec_3_4_what_a_cleanup_left_for_an_imported_copy_returns_when_that_is_
         agent.memories().undo_import(&OWNER, false).await.unwrap();
         assert_eq!(core().await, [(ines, false), (rui, false)], "{how}");
         assert!(agent.log().verify().await.unwrap().valid);
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_an_import_that_is_stopped_writes_nothing() {
+    let folder = new_folder();
+    let memoir = folder.open().memoir;
+    let account = memoir.account("default").await.unwrap();
+    account.create_agent("wren", &[], &OWNER).await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let before = agent.log().verify().await.unwrap();
+    for is_stopped in [true, false] {
+        let progress = Arc::new(import::ImportProgress::default());
+        progress.is_stopped.store(is_stopped, Ordering::Relaxed);
+        let memories = agent.memories();
+        let importing = memories.import(of(&[SOURCE, SUMMARY]), false, &OWNER, progress);
+        let imported = importing.await.unwrap().imported;
+        assert_eq!(imported, if is_stopped { 0 } else { 2 });
+        let after = agent.log().verify().await.unwrap();
+        assert_eq!(after.head == before.head, is_stopped);
     }
 }
 

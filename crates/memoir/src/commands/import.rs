@@ -26,6 +26,7 @@ use crate::{
     commands::passphrase,
     failure::{Ending, Failure, LINES_LISTED, Outcome, bad_lines},
     installation::Installation,
+    interrupt,
     options::Global,
     output, parse,
     progress::bar,
@@ -269,11 +270,18 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         }
         return Ok(Ending::Done);
     }
-    let (total, count) = (read.len() as u64, Arc::new(AtomicU64::new(0)));
+    let interruption = interrupt::listening().await;
+    let (total, progress) = (read.len() as u64, Arc::<import::ImportProgress>::default());
     let author = installation.author();
     let memories = agent.memories();
-    let work = memories.import(read, arguments.skip_bad, &author, count.clone());
-    let imported = watched(&agent, Some(total), &count, work).await?;
+    let work = memories.import(read, arguments.skip_bad, &author, progress.clone());
+    let stop = || progress.is_stopped.store(true, Ordering::Relaxed);
+    let count = &progress.written;
+    let watched = watched(&agent, Some(total), count, work, interruption, stop);
+    let (imported, is_interrupted) = watched.await?;
+    if is_interrupted && imported.imported == 0 {
+        return interrupted();
+    }
     if global.json {
         output::json(&LinesOutput {
             imported: &imported,
@@ -332,38 +340,60 @@ fn note_budget(core: &CoreAfter, is_preview: bool) {
     ));
 }
 
+/// The end of an import that was interrupted before anything was written.
+fn interrupted() -> Outcome {
+    terminal::problem("interrupted: nothing was imported");
+    Ok(Ending::Interrupted)
+}
+
 /// Runs an import, and shows its count on stderr, on a terminal only. Stores the index of words afterwards: else the
-/// first prompt among the memories would have to wait for it.
+/// first prompt among the memories would have to wait for it. An `interruption` calls `stop`, after which the import
+/// writes all that it has decided or nothing; the result says whether there was one.
 async fn watched<T>(
     agent: &AgentHandle,
     total: Option<u64>,
     count: &AtomicU64,
     work: impl Future<Output = Result<T, memoir_app::Error>>,
-) -> Result<T, Failure> {
+    interruption: impl Future<Output = ()>,
+    stop: impl Fn(),
+) -> Result<(T, bool), Failure> {
     let template = match total {
         Some(_) => "{bar:32} {human_pos} of {human_len}, {per_sec}",
         None => "{spinner} {human_pos} memories, {per_sec}",
     };
     let bar = bar(total, template, terminal::bars());
-    tokio::pin!(work);
+    tokio::pin!(work, interruption);
+    let mut is_interrupted = false;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
             // The work is polled first, so that the count is not drawn after it is done.
             biased;
             done = &mut work => break done,
+            () = &mut interruption, if !is_interrupted => {
+                is_interrupted = true;
+                stop();
+            }
             _ = tick.tick() => bar.set_position(count.load(Ordering::Relaxed)),
         }
     };
     bar.finish_and_clear();
     let done = outcome?;
-    // The memories are saved, whether their index is stored or not.
-    if let Err(error) = agent.memories().store_index().await {
-        terminal::note(&format!(
-            "the index of words was not stored ({error}); the next prompt builds it"
-        ));
+    if is_interrupted {
+        return Ok((done, true));
     }
-    Ok(done)
+    // The memories are saved, whether their index is stored or not.
+    let memories = agent.memories();
+    tokio::select! {
+        biased;
+        stored = memories.store_index() => if let Err(error) = stored {
+            terminal::note(&format!(
+                "the index of words was not stored ({error}); the next prompt builds it"
+            ));
+        },
+        () = &mut interruption => {}
+    }
+    Ok((done, false))
 }
 
 #[cfg(test)]

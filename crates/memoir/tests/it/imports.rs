@@ -199,3 +199,38 @@ fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archiv
     let refused = installation.run(&["import", "wren", &two]).error();
     refused.tells("hint: `memoir absorb AGENT FILE`");
 }
+
+#[cfg(unix)]
+#[test]
+fn spec_6_2_an_interrupted_import_writes_nothing_and_says_so() {
+    use std::{
+        io::{BufRead, BufReader, Read},
+        process::Stdio,
+    };
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let installation = Installation::with_agent();
+    let mut command = installation.command("import wren - --format mcp-memory");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // More than what is read before the import begins. Its end never comes.
+    let mut input = child.stdin.take().unwrap();
+    for number in 0..6_000 {
+        let (name, lives) = (format!("Mira {number}"), ["She lives in Bremen."]);
+        let line = json!({
+            "type": "entity", "name": name, "entityType": "person", "observations": lives,
+        });
+        writeln!(input, "{line}").unwrap();
+    }
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    stderr.read_line(&mut told).unwrap();
+    told.tells("looks like");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    stderr.read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
+    told.tells("interrupted: nothing was imported");
+    drop(input);
+    assert!(installation.texts().is_empty());
+}

@@ -28,6 +28,7 @@ use super::{Arguments, returning, watched};
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    interrupt,
     options::Global,
     output, parse,
     show::{counted, joined, thousands},
@@ -162,6 +163,7 @@ pub(super) async fn run(
         actor: installation.author(),
         progress: Arc::new(AtomicU64::new(0)),
     };
+    let interruption = interrupt::listening().await;
     if !global.json {
         terminal::note(&format!(
             "looks like {}: {}",
@@ -170,18 +172,31 @@ pub(super) async fn run(
         ));
     }
     // At most one batch waits in memory: a file of any size needs little memory.
-    let (sender, parts) = mpsc::channel(1);
+    let (sender, mut read_parts) = mpsc::channel(1);
     let shaping = Shaping::of(&arguments, recognised.format);
     let skip_bad = arguments.skip_bad;
     let reading =
         tokio::task::spawn_blocking(move || read(import, &options, &shaping, skip_bad, &sender));
+    // Ended by an interruption, also while the reading waits for a pipe: parts without a last one are not written.
+    let (passing, parts) = mpsc::channel(1);
+    let passed = tokio::spawn(async move {
+        while let Some(part) = read_parts.recv().await
+            && passing.send(part).await.is_ok()
+        {}
+    });
     let work = agent.memories().take_over(parts, &how);
-    let taken = watched(&agent, None, &how.progress, work).await;
+    let stop = || passed.abort();
+    let taken = watched(&agent, None, &how.progress, work, interruption, stop).await;
+    if let Ok((taken, true)) = &taken
+        && taken.seq.is_none()
+    {
+        return super::interrupted();
+    }
     let report = reading
         .await
         .map_err(|_| Failure::new("the file was not read to its end"))?;
     // Where both failed, the store is the cause.
-    let taken = taken?;
+    let (taken, _) = taken?;
     let report = report.map_err(failed)?;
     let is_refused = report.is_broken && !skip_bad;
     let done = Done { recognised, report };
