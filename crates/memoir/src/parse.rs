@@ -21,7 +21,9 @@ use memoir_domain::{
 use zeroize::Zeroizing;
 
 pub(crate) use crate::times::{time, until};
-use crate::{failure::Failure, show::counted, spelling::closest, terminal};
+use crate::{
+    failure::Failure, interrupt::unless_interrupted, show::counted, spelling::closest, terminal,
+};
 
 /// `core`, `journal` or `archival`.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
@@ -123,6 +125,23 @@ pub(crate) fn typed_line(prompt: &str, what: &str) -> Result<Zeroizing<String>, 
 pub(crate) fn is_agreed(question: &str) -> Result<bool, Failure> {
     let answer = typed_line(&format!("{question} [y/N]"), "the answer")?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// As [`typed_line`], for a secret: a terminal does not show it.
+///
+/// # Errors
+/// It cannot be read; an interruption.
+pub(crate) async fn typed_secret(what: &'static str) -> Result<Zeroizing<String>, Failure> {
+    // Dropped after an interruption too: else the terminal would show nothing of what is typed afterwards.
+    #[cfg(unix)]
+    let _hidden = terminal::HiddenTyping::start();
+    let is_shown = if cfg!(unix) { "hidden" } else { "shown" };
+    let prompt = format!("{what} ({is_shown} while you type):");
+    let typing = tokio::task::spawn_blocking(move || typed_line(&prompt, what));
+    match unless_interrupted(typing).await {
+        Some(Ok(line)) => line,
+        _ => Err(Failure::new(format!("{what} was not read"))),
+    }
 }
 
 /// A secret in a variable of the environment; `None` where it is not set or empty. One that is not UTF-8 is an empty

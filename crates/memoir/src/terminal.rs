@@ -8,6 +8,8 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 use indicatif::ProgressDrawTarget;
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -62,6 +64,34 @@ pub(crate) fn width() -> Option<u16> {
 
 pub(crate) fn stdout_is_watched() -> bool {
     io::stdout().is_terminal()
+}
+
+/// While it exists, the terminal shows nothing of what is typed but the end of the line.
+#[cfg(unix)]
+pub(crate) struct HiddenTyping(Option<Termios>);
+
+#[cfg(unix)]
+impl HiddenTyping {
+    pub(crate) fn start() -> Self {
+        // A pipe has no modes.
+        let before = tcgetattr(io::stdin()).ok();
+        if let Some(mut hidden) = before.clone() {
+            hidden.local_modes.remove(LocalModes::ECHO);
+            hidden.local_modes.insert(LocalModes::ECHONL);
+            // A terminal that refuses shows it.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &hidden);
+        }
+        Self(before)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for HiddenTyping {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 /// Escapes foreign text so that it cannot control a terminal, on one line.

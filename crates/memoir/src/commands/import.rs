@@ -205,7 +205,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
             "`--to` is not for archives: each memory keeps its kind",
         ));
     }
-    let passphrase = passphrase::given_or_typed(arguments.passphrase_file.as_deref())?;
+    let passphrase = passphrase::given_or_typed(arguments.passphrase_file.as_deref()).await?;
     let installation = Installation::open(global).await?;
     let name = Some(arguments.agent.as_str());
     let account = &installation.account;

@@ -83,7 +83,7 @@ async fn opener(installation: &Installation, arguments: &OpenArguments) -> Resul
     let Some(name) = &arguments.user else {
         return Ok(installation.author());
     };
-    let password = password(arguments.password_file.as_deref())?;
+    let password = password(arguments.password_file.as_deref()).await?;
     let account = &installation.account;
     let found = account.with_password(name, password).await?;
     let user = found.ok_or_else(|| {

@@ -25,7 +25,7 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
     given.map(|text| read(&text, VARIABLE)).transpose()
 }
 
-pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure> {
+pub(crate) async fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure> {
     if let Some(passphrase) = given(file)? {
         return Ok(passphrase);
     }
@@ -33,11 +33,8 @@ pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure>
         return Err(Failure::new("the archive's passphrase is not given")
             .hint(format!("set {VARIABLE}, or give `--passphrase-file FILE`")));
     }
-    let prompt = "the archive's passphrase (it shows while you type):";
-    read(
-        &parse::typed_line(prompt, "the passphrase")?,
-        "the typed text",
-    )
+    let typed = parse::typed_secret("the archive's passphrase").await?;
+    read(&typed, "the typed text")
 }
 
 fn read(text: &str, origin: &str) -> Result<Passphrase, Failure> {

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Add(arguments) => {
-            let password = password(arguments.password_file.as_deref())?;
+            let password = password(arguments.password_file.as_deref()).await?;
             let installation = Installation::open(global).await?;
             let actor = installation.author();
             let account = &installation.account;
@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         }
         Command::List => list(global).await,
         Command::Password(arguments) => {
-            let password = password(arguments.password_file.as_deref())?;
+            let password = password(arguments.password_file.as_deref()).await?;
             let installation = Installation::existing(global).await?;
             let actor = installation.author();
             let account = &installation.account;
@@ -139,7 +139,7 @@ async fn list(global: &Global) -> Outcome {
     )
 }
 
-pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
+pub(super) async fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const VARIABLE: &str = "MEMOIR_PASSWORD";
     // A password of 1,000 characters takes 4,000 bytes at most; text after its line is ignored.
     const MOST_BYTES: u64 = 8_192;
@@ -148,7 +148,7 @@ pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
     } else if let Some(text) = parse::secret_variable(VARIABLE) {
         text
     } else {
-        parse::typed_line("the password (it shows while you type):", "the password")?
+        parse::typed_secret("the password").await?
     };
     let line = text.lines().next().unwrap_or_default();
     Password::from_text(line).map_err(|error| Failure::new(error.to_string()))

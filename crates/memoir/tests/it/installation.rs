@@ -401,6 +401,38 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Runs a command on a terminal of its own, and returns all that the terminal shows. `typed` is an answer, and the
+/// question after which it is typed.
+#[cfg(target_os = "linux")]
+pub(crate) fn on_terminal(mut command: Command, mut typed: Option<(&str, &str)>) -> String {
+    use std::io::Read;
+
+    use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let controller = openpt(flags).unwrap();
+    unlockpt(&controller).unwrap();
+    let peer = ioctl_tiocgptpeer(&controller, flags).unwrap();
+    let side = || Stdio::from(peer.try_clone().unwrap());
+    command.stdin(side()).stdout(side()).stderr(side());
+    let mut child = command.spawn().unwrap();
+    // Only the child has that side now: reading ends with it.
+    drop((command, peer));
+    let mut terminal = fs::File::from(controller);
+    let (mut shown, mut part) = (Vec::new(), [0; 4_096]);
+    while let Ok(count @ 1..) = terminal.read(&mut part) {
+        shown.extend_from_slice(&part[..count]);
+        if let Some((question, answer)) = typed
+            && String::from_utf8_lossy(&shown).contains(question)
+        {
+            terminal.write_all(answer.as_bytes()).unwrap();
+            typed = None;
+        }
+    }
+    child.wait().unwrap();
+    String::from_utf8(shown).unwrap()
+}
+
 /// Waits for a condition that another process fulfils.
 pub(crate) fn wait_until(done: impl FnMut() -> bool) {
     wait_within(Duration::from_secs(60), done);

@@ -7,6 +7,8 @@ use memoir_testkit::TestedText;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::installation::on_terminal;
 use crate::{installation::Installation, serving::Running};
 
 const PASSWORD: &str = "correct horse battery";
@@ -174,4 +176,17 @@ fn the_link_is_printed_on_a_line_of_its_own() {
     let address = listening.strip_prefix("listening on ").unwrap();
     let begin = format!("First administrator: {address}/first/");
     assert!(first.starts_with(&begin), "{first}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_does_not_show_a_password_that_is_typed() {
+    let installation = Installation::with_agent();
+    let typed = format!("{PASSWORD}\n");
+    let question = "the password (hidden while you type):";
+    let command = installation.command("user add mira");
+    let shown = on_terminal(command, Some((question, &typed)));
+    shown.tells("added mira");
+    shown.omits("horse");
+    assert_eq!(names(&installation), ["mira"]);
 }
