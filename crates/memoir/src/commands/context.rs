@@ -31,7 +31,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         explain: arguments.explain,
         ..ContextRequest::default()
     };
-    let context = agent.requested_context(&request).await?;
+    let context = match terminal::stdout_is_watched() {
+        // A person reads it, so that it is not noted as the last one that the agent was shown.
+        true => agent.measured_context(&request).await?,
+        false => agent.requested_context(&request).await?,
+    };
     if global.json {
         output::json(&context)?;
     } else if arguments.explain {

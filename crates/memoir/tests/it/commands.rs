@@ -3,6 +3,8 @@
 use memoir_testkit::{ScriptedServer, ServerStep, TestedObject, TestedText};
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::installation::on_terminal;
 use crate::installation::{Installation, Ran, names_in, rows};
 
 #[test]
@@ -457,6 +459,13 @@ fn spec_2_3_the_share_that_the_last_context_showed_is_counted_and_explained() {
     assert_eq!(characters.sum::<u64>(), text.chars().count() as u64);
     // An explained one is read by no model.
     assert_eq!(share()["shown"], 40);
+    // Nor is one that a terminal shows.
+    #[cfg(target_os = "linux")]
+    {
+        let command = installation.command("--no-pager context wren --max-tokens 600");
+        on_terminal(command, None).tells("Left out for want of room");
+        assert_eq!(share()["shown"], 40);
+    }
     installation.ok(&["context", "wren", "--max-tokens", "600"]);
     // From another process, and without text.
     assert_eq!(share()["shown"], 40 - left_out);
