@@ -18,8 +18,17 @@ use crate::{
     tokens,
 };
 
+/// The agents that closing concerns, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Those that programs on this machine use.
+    with_token: Vec<String>,
+    /// The others that have memories, and no valid token.
+    without_token: Vec<String>,
+}
+
 /// Must run before an open installation is closed. Creates and stores a token of every agent, in all accounts, that a
-/// program on this machine uses. Returns the names of these agents; none where the installation is closed already.
+/// program on this machine uses. Returns no names where the installation is closed already.
 ///
 /// # Errors
 /// The store fails; the tokens cannot be stored. Then the installation must not be closed.
@@ -27,11 +36,31 @@ pub(crate) async fn keep_programs(
     memoir: &Memoir,
     global: &Global,
     is_configured_closed: bool,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Kept, Failure> {
     if is_configured_closed || memoir.is_closed().await? {
-        return Ok(Vec::new());
+        return Ok(Kept::default());
     }
-    make_tokens(memoir, global, global).await
+    let with_token = make_tokens(memoir, global, global).await?;
+    let (now, mut without_token) = (memoir.now(), Vec::new());
+    for account in memoir.accounts().await? {
+        let account = memoir.account(&account.name).await?;
+        let mut tokens = account.tokens().await?;
+        tokens.retain(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|ends_at| ends_at > now)
+        });
+        for agent in account.agents().await? {
+            let has_token = tokens.iter().any(|token| token.agent_id == Some(agent.id));
+            let counts = agent.counts;
+            let memories = counts.core_count + counts.journal_count + counts.archival_count;
+            if memories > 0 && !has_token {
+                without_token.push(agent.name);
+            }
+        }
+    }
+    Ok(Kept {
+        with_token,
+        without_token,
+    })
 }
 
 /// Gives the moved copy of an installation, which `global` names, what this machine keeps of the one that `from` names:
@@ -103,16 +132,24 @@ async fn make_tokens(
     Ok(kept.into_iter().collect())
 }
 
-/// Reports the stored tokens, once the installation is closed.
-pub(crate) fn report(kept: &[String]) -> Result<(), Failure> {
-    if kept.is_empty() {
-        return Ok(());
+/// Reports the stored tokens, and the agents without one, once the installation is closed.
+pub(crate) fn report(kept: &Kept) -> Result<(), Failure> {
+    let names =
+        |names: &[String]| joined(names.iter().map(|name| format!("`{}`", safe(name))), ", ");
+    if !kept.with_token.is_empty() {
+        terminal::note(&format!(
+            "the programs that are set up on this machine keep the memory of {}: the tokens are in `{}`",
+            names(&kept.with_token),
+            tokens::path()?.display()
+        ));
     }
-    let names = kept.iter().map(|name| format!("`{}`", safe(name)));
-    terminal::note(&format!(
-        "the programs that are set up on this machine keep the memory of {}: the tokens are in `{}`",
-        joined(names, ", "),
-        tokens::path()?.display()
-    ));
+    if !kept.without_token.is_empty() {
+        terminal::note(&format!(
+            "no token gives access to the memory of {}: `memoir access ask AGENT --token --purpose TEXT` asks the agent \
+             for one; or, as the owner of this machine, `memoir installation open`, then \
+             `memoir token create --role agent --agent AGENT`",
+            names(&kept.without_token)
+        ));
+    }
     Ok(())
 }

@@ -178,6 +178,27 @@ fn the_link_is_printed_on_a_line_of_its_own() {
     assert!(first.starts_with(&begin), "{first}");
 }
 
+#[test]
+fn spec_5_5_closing_names_the_agents_that_have_memories_and_no_token() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one"]);
+    for name in ["lark", "robin"] {
+        installation.create(name, &[]);
+    }
+    installation.ok("remember lark two");
+    installation.ok("token create --role agent --agent lark");
+    let file = password(&installation, PASSWORD);
+    let added = installation.run(&["user", "add", "mira", "--password-file", &file]);
+    added.reports("no token gives access to the memory of `wren`: `memoir access ask");
+    added.reports("`memoir installation open`, then `memoir token create");
+    // Its way out.
+    installation.ok("installation open");
+    installation.ok("token create --role agent --agent wren");
+    let closed = installation.run("installation close");
+    assert_eq!(closed.code, Some(0), "{closed:?}");
+    closed.stderr.omits("no token gives access");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_does_not_show_a_password_that_is_typed() {
