@@ -125,7 +125,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
             counted(wrapped, "key was", "keys were"),
         ))?;
         terminal::note(&format!(
-            "{place}\nthe one before, {old}, opens old copies of the key store only"
+            "{place}\nearlier copies of the key store open only with the one before, {old}: make a new backup now"
         ));
     }
     Ok(Ending::Done)

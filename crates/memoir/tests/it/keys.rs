@@ -202,6 +202,7 @@ fn a_master_key_file_is_rotated_in_its_place() {
     rotated.stdout.begins("the master key is ");
     rotated.prints("1 key was wrapped anew\n");
     rotated.reports("keep a copy of it apart from the database");
+    rotated.reports("make a new backup now");
     let new = fs::read_to_string(&file).unwrap();
     assert_ne!(old, new);
     #[cfg(unix)]
