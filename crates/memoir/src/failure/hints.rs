@@ -119,7 +119,7 @@ fn store_hint(error: &store::Error) -> Option<&'static str> {
         store::Error::Open { location, .. } if location.starts_with("postgres:") => SERVER,
         store::Error::Unreachable { .. } => SERVER,
         store::Error::Open { .. } => {
-            "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`"
+            "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`; where the disk is read-only, copy the database and its keys (docs/troubleshooting.md)"
         }
         store::Error::NotADatabase(_) => {
             "give another path with `--database sqlite:PATH`; if it was one, restore a backup"
@@ -128,7 +128,7 @@ fn store_hint(error: &store::Error) -> Option<&'static str> {
             "keep a copy of the file, and restore a backup of the database and its key store"
         }
         store::Error::ReadOnly => {
-            "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted"
+            "check the permissions of the file and of its folder, or copy the database, its key store and the master key to a folder that you may write to (docs/troubleshooting.md); a server that follows another one is read-only until it is promoted"
         }
         store::Error::Inconsistent { .. } => INCONSISTENT,
         _ => return None,

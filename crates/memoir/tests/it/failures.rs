@@ -190,12 +190,17 @@ fn a_read_only_disk_is_reported_with_a_hint() {
         echo "$?"
         "$2" --database "$1/new.db" agent create robin
         echo "$?"
+        mkdir "$HOME/copy" && cp "$1"/m.db* "$HOME/copy"
+        "$2" --database "$HOME/copy/m.db" ledger wren >/dev/null 2>&1
+        echo "$?"
     "#;
     let Some(ran) = on_small_disk(&Installation::new(), script) else {
         return;
     };
-    assert_eq!(ran.stdout, "1\n1\n", "{ran:?}");
+    assert_eq!(ran.stdout, "1\n1\n0\n", "{ran:?}");
     assert_eq!(ran.stderr.matches("\nhint: ").count(), 2, "{ran:?}");
+    // Without its log, which is a file beside it, the database cannot even be opened.
+    ran.stderr.tells("copy the database and its keys");
 }
 
 #[test]
