@@ -59,7 +59,6 @@ impl Watched {
     }
 }
 
-/// The counters of the requests to one model.
 struct Counters {
     name: ModelName,
     metrics: Arc<Metrics>,

@@ -235,7 +235,6 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The receiver has it.
     Arrived,
     /// The receiver declines further notices.
     Gone,

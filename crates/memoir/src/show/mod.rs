@@ -97,12 +97,10 @@ pub(crate) fn joined(items: impl IntoIterator<Item: ToString>, between: &str) ->
     texts.join(between)
 }
 
-/// The value, or nothing in its place.
 pub(crate) fn or_blank(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The value, or a dash in its place.
 pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
