@@ -171,7 +171,7 @@ pub(super) async fn run(
             safe(&recognised.by)
         ));
     }
-    // At most one batch waits in memory: a file of any size needs little memory.
+    // At most two batches wait in memory: a file of any size needs little memory.
     let (sender, mut read_parts) = mpsc::channel(1);
     let shaping = Shaping::of(&arguments, recognised.format);
     let skip_bad = arguments.skip_bad;
