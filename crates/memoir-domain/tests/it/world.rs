@@ -774,3 +774,11 @@ impl World {
             .collect()
     }
 }
+
+/// An active core memory, recorded by record `number`, with an origin date `number` seconds after 1970.
+pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
+    let from = Timestamp::from_microseconds(0).unwrap();
+    let at = from.plus_seconds(number as i64);
+    let memory = NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent));
+    memory.into_memory(Number(number), number, at)
+}
