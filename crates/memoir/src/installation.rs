@@ -431,7 +431,6 @@ impl Installation {
     }
 }
 
-/// Where there is no agent.
 const NO_AGENT_HINT: &str = "`memoir agent create NAME` creates one";
 /// How many sessions of each agent are searched for the beginning of an identifier.
 const LATEST_SESSIONS: u32 = 200;

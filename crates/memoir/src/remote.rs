@@ -19,7 +19,6 @@ use crate::{
 const TIME: Duration = Duration::from_secs(75);
 /// The code of a service that goes on with a request.
 const STILL_RUNNING: &str = "still_running";
-/// The time limit of connecting.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]

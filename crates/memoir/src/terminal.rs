@@ -22,7 +22,6 @@ pub(crate) const REMOVED_WORD: Style = AnsiColor::Red.on_default().bold().underl
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const ADDED_WORD: Style = AnsiColor::Green.on_default().bold().underline();
 
-/// Whether notes are omitted.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Omits notes and bars from now on.

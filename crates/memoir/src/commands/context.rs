@@ -54,9 +54,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if is_read && context.text.expose().is_empty() && context.left_out.is_empty() {
         let name = terminal::word(agent.name());
-        let problem = "no memory is in the prompt";
         terminal::note(&format!(
-            "{problem}; `memoir remember {name} TEXT` saves one"
+            "no memory is in the prompt; `memoir remember {name} TEXT` saves one"
         ));
     }
     Ok(Ending::Done)

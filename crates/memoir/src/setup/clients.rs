@@ -18,7 +18,6 @@ use crate::{
     hook::{self, HookEvent, written::ProgramCall},
 };
 
-/// The name of Memoir's entries.
 pub(super) const NAME: &str = "memoir";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -226,7 +225,6 @@ fn is_in_form(command: &str) -> bool {
         && is_one_command(rest)
 }
 
-/// Whether a program has Memoir's name.
 pub(super) fn is_named(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == NAME)
 }

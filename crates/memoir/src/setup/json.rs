@@ -151,7 +151,6 @@ struct OwnHook<'a> {
     in_group: Option<usize>,
 }
 
-/// The first hook that `is_own`.
 fn own_hook<'a>(
     elements: &'a [JsonNode<'a>],
     is_own: impl Fn(&Value) -> bool,
