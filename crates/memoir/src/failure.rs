@@ -46,6 +46,8 @@ pub(crate) enum Failure {
     ShownFailure(Box<ShownFailure>),
     /// The reader closed stdout, as with `| head`.
     PipeClosed,
+    /// By Ctrl-C or a termination signal of the system.
+    Interrupted,
 }
 
 #[derive(Debug)]
@@ -112,7 +114,7 @@ impl Failure {
         let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
         let lines = failed.into_iter().map(|(number, one)| match one {
             Self::ShownFailure(one) => format!("{number}: {}\n", safe(&one.one_line())),
-            Self::PipeClosed => String::new(),
+            Self::PipeClosed | Self::Interrupted => String::new(),
         });
         if let Self::ShownFailure(shown) = &mut failure {
             shown.details = Some(lines.collect());
@@ -142,6 +144,7 @@ impl Failure {
         let (finding, advice) = match self {
             Self::ShownFailure(failure) => failure.into_parts(),
             Self::PipeClosed => ("stdout is closed".to_owned(), None),
+            Self::Interrupted => ("it was interrupted".to_owned(), None),
         };
         Examination {
             area,

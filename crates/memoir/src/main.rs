@@ -126,7 +126,7 @@ fn main() -> ExitCode {
         Err(Failure::PipeClosed) => ExitCode::SUCCESS,
         Ok(Ending::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
-        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Ok(Ending::Interrupted) | Err(Failure::Interrupted) => ExitCode::from(130),
         Err(Failure::ShownFailure(failure)) => {
             terminal::problem(&failure.to_string());
             if is_json {

@@ -132,15 +132,18 @@ pub(crate) fn is_agreed(question: &str) -> Result<bool, Failure> {
 /// # Errors
 /// It cannot be read; an interruption.
 pub(crate) async fn typed_secret(what: &'static str) -> Result<Zeroizing<String>, Failure> {
-    // Dropped after an interruption too: else the terminal would show nothing of what is typed afterwards.
-    #[cfg(unix)]
-    let _hidden = terminal::HiddenTyping::start();
-    let is_shown = if cfg!(unix) { "hidden" } else { "shown" };
-    let prompt = format!("{what} ({is_shown} while you type):");
-    let typing = tokio::task::spawn_blocking(move || typed_line(&prompt, what));
+    let typing = async {
+        // Dropped after an interruption too: else the terminal would show nothing of what is typed afterwards.
+        #[cfg(unix)]
+        let _hidden = terminal::HiddenTyping::start();
+        let is_shown = if cfg!(unix) { "hidden" } else { "shown" };
+        let prompt = format!("{what} ({is_shown} while you type):");
+        tokio::task::spawn_blocking(move || typed_line(&prompt, what)).await
+    };
     match unless_interrupted(typing).await {
         Some(Ok(line)) => line,
-        _ => Err(Failure::new(format!("{what} was not read"))),
+        Some(Err(_)) => Err(Failure::new(format!("{what} was not read"))),
+        None => Err(Failure::Interrupted),
     }
 }
 

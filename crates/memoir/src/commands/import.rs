@@ -208,10 +208,11 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
     let passphrase = passphrase::given_or_typed(arguments.passphrase_file.as_deref()).await?;
     let installation = Installation::open(global).await?;
     let name = Some(arguments.agent.as_str());
-    let account = &installation.account;
-    let agent = account
-        .adopt(sealed, passphrase, name, &installation.author())
-        .await?;
+    let (account, author) = (&installation.account, installation.author());
+    let adopting = account.adopt(sealed, passphrase, name, &author);
+    // Once a passphrase was typed, the signal ends no process by itself.
+    let adopted = interrupt::unless_interrupted(adopting).await;
+    let agent = adopted.ok_or(Failure::Interrupted)??;
     output::show(global.json, &agent, || {
         format!(
             "created the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",

@@ -93,8 +93,8 @@ async fn pass_one(remote: &Remote, message: String) -> Option<String> {
     let id = id.and_then(|message| message.get("id").cloned());
     match remote.mcp(message).await {
         Ok(answer) => answer,
-        // This does not happen: a request prints nothing to stdout.
-        Err(Failure::PipeClosed) => None,
+        // Neither happens: a request prints nothing to stdout, and handles no signal.
+        Err(Failure::PipeClosed | Failure::Interrupted) => None,
         Err(Failure::ShownFailure(failure)) => {
             let problem = failure.one_line();
             terminal::note(&problem);

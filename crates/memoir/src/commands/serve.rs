@@ -152,7 +152,6 @@ pub(super) fn listen(
 
 /// The programs on this machine that would lose an agent's memory when the installation is closed.
 #[derive(derive_more::Debug)]
-// The name of the database may hold a password.
 #[debug("KeptPrograms")]
 struct KeptPrograms {
     memoir: Memoir,
@@ -165,7 +164,7 @@ impl BeforeClosing for KeptPrograms {
     async fn prepare(&self) -> Result<(), String> {
         let kept = closing::keep_programs(&self.memoir, &self.global, self.is_configured_closed);
         match kept.await {
-            Ok(_) | Err(Failure::PipeClosed) => Ok(()),
+            Ok(_) | Err(Failure::PipeClosed | Failure::Interrupted) => Ok(()),
             Err(Failure::ShownFailure(failure)) => Err(failure.one_line()),
         }
     }

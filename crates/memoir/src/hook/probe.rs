@@ -43,7 +43,7 @@ pub(crate) async fn report(means: &ProgramMemory) -> Result<(), Failure> {
             let (problem, hint) = failure.into_parts();
             (report.problem, report.hint) = (Some(problem), hint);
         }
-        Err(Failure::PipeClosed) => return Err(Failure::PipeClosed),
+        Err(other) => return Err(other),
     }
     output::json(&report)
 }

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
-use crate::installation::on_terminal;
+use crate::installation::{on_terminal, wait_until};
 use crate::{installation::Installation, serving::Running};
 
 const PASSWORD: &str = "correct horse battery";
@@ -210,4 +210,27 @@ fn a_terminal_does_not_show_a_password_that_is_typed() {
     shown.tells("added mira");
     shown.omits("horse");
     assert_eq!(names(&installation), ["mira"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interruption_while_a_password_is_typed_ends_with_its_status() {
+    use std::process::Stdio;
+    let installation = Installation::with_agent();
+    let mut command = installation.command("user add mira");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let input = child.stdin.take();
+    // It waits for the password from when it handles this signal, the second one.
+    let status = format!("/proc/{}/status", child.id());
+    wait_until(|| {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        u64::from_str_radix(handled.unwrap().trim(), 16).unwrap() & 0b10 != 0
+    });
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    drop(input);
+    assert!(names(&installation).is_empty());
 }
