@@ -351,8 +351,8 @@ async fn note_new_agent(global: &Global, name: &str) -> Result<(), Failure> {
     let is_first = installation.account.agent_page(None, 1).await?.is_empty();
     if let (Err(Failure::ShownFailure(missing)), false) = (installation.agent(name).await, is_first)
     {
-        let missing = missing.one_line();
-        terminal::note(&format!("note: a new agent is created: {}", safe(&missing)));
+        let missing = safe(&missing.one_line()).into_owned();
+        terminal::note(&format!("note: a new agent will be created: {missing}"));
     }
     Ok(())
 }

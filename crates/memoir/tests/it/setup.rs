@@ -662,7 +662,7 @@ fn a_new_agent_is_reported_with_the_name_that_was_probably_meant() {
     // Before the question, too.
     let asked = installation.run(&["setup", "claude-code", "--agent", "wrem"]);
     assert_eq!(asked.code, Some(1), "{asked:?}");
-    asked.reports("a new agent is created: ");
+    asked.reports("note: a new agent will be created: ");
     asked.reports("did you mean `wren`?");
     let told = made("wrem");
     told.tells("created the agent `wrem`: none had that name; did you mean `wren`?\n");
