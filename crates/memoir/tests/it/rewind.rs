@@ -103,7 +103,7 @@ fn spec_3_12_what_was_discarded_is_counted_beside_the_originals() {
 #[cfg(target_os = "linux")]
 fn at_terminal(installation: &Installation, line: &str, answer: &str) -> Ran {
     use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let controller = openpt(flags).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
