@@ -5,7 +5,7 @@ use std::io::Write;
 use memoir_testkit::{TestedObject, TestedText};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, Ran};
+use crate::installation::{Installation, Ran, wait_until};
 
 /// The newest memory with that text.
 fn of(installation: &Installation, text: &str) -> Value {
@@ -198,6 +198,34 @@ fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archiv
     // A chat holds no memories, and the way to read it is named.
     let refused = installation.run(&["import", "wren", &two]).error();
     refused.tells("hint: `memoir absorb AGENT FILE`");
+}
+
+#[test]
+fn an_import_that_is_refused_waits_for_no_end_of_its_input() {
+    use std::process::Stdio;
+    let installation = Installation::with_agent();
+    let config = "[quotas]\nagent_memories = 5\n";
+    installation.write(".config/memoir/config.toml", config);
+    let mut command = installation.command("import wren - --format mcp-memory");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // One batch, which is refused, and the beginning of another, whose end never comes.
+    let mut input = child.stdin.take().unwrap();
+    let lives = "She lives in Bremen. ".repeat(5);
+    for number in 0..3_900 {
+        let (name, lives) = (format!("Mira {number}"), [&lives]);
+        let line = json!({
+            "type": "entity", "name": name, "entityType": "person", "observations": lives,
+        });
+        // The command may have ended.
+        let _ = writeln!(input, "{line}");
+    }
+    wait_until(|| child.try_wait().unwrap().is_some());
+    let ended = child.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    String::from_utf8_lossy(&ended.stderr).tells("the quota of 5 memories of this agent");
+    assert!(installation.texts().is_empty());
 }
 
 #[cfg(unix)]

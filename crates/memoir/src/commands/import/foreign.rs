@@ -186,18 +186,16 @@ pub(super) async fn run(
     });
     let work = agent.memories().take_over(parts, &how);
     let stop = || passed.abort();
-    let taken = watched(&agent, None, &how.progress, work, interruption, stop).await;
-    if let Ok((taken, true)) = &taken
-        && taken.seq.is_none()
-    {
+    let watched = watched(&agent, None, &how.progress, work, interruption, stop);
+    // Without the end of the reading, which may wait for a pipe. Where both failed, the store is the cause.
+    let (taken, is_interrupted) = watched.await?;
+    if is_interrupted && taken.seq.is_none() {
         return super::interrupted();
     }
     let report = reading
         .await
-        .map_err(|_| Failure::new("the file was not read to its end"))?;
-    // Where both failed, the store is the cause.
-    let (taken, _) = taken?;
-    let report = report.map_err(failed)?;
+        .map_err(|_| Failure::new("the file was not read to its end"))?
+        .map_err(failed)?;
     let is_refused = report.is_broken && !skip_bad;
     let done = Done { recognised, report };
     let is_offered = done.report.system_prompt.is_some();
