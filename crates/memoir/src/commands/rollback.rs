@@ -1,6 +1,6 @@
 //! `memoir rollback`: undoes a session.
 
-use memoir_app::{AgentLens, Error, RecordFilter};
+use memoir_app::{AgentHandle, Error, RecordFilter};
 use memoir_domain::session::{State, Stats};
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (sessions, author) = (agent.sessions(), installation.author());
     let session = match sessions.roll_back(id, arguments.cascade, &author).await {
         Err(error @ Error::NotUndoable { .. }) => {
-            return Err(Failure::from(error).with_hint(undoable(&lens).await));
+            return Err(Failure::from(error).with_hint(undoable(&agent).await));
         }
         undone => undone?,
     };
@@ -57,15 +57,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         text.push_str(&show::records::timeline(&records));
     }
     output::print(&text)?;
-    if is_bare && let Some(other) = undoable(&lens).await {
+    if is_bare && let Some(other) = undoable(&agent).await {
         terminal::note(&other);
     }
     Ok(Ending::Done)
 }
 
-/// The last session whose edits can be undone.
-async fn undoable(lens: &AgentLens<'_>) -> Option<String> {
-    let sessions = lens.session_page(None, 200).await.ok()?;
+/// The last session whose edits can be undone. No text is read for it, which a grant would count as shown.
+async fn undoable(agent: &AgentHandle) -> Option<String> {
+    let sessions = agent.views().session_page(None, 200).await.ok()?;
     let last = sessions.iter().find(|session| {
         let is_undone = session.undone_at.is_some() || session.state == State::RolledBack;
         session.stats != Stats::default() && !session.rehearsal && !is_undone

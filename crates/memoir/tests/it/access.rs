@@ -107,6 +107,37 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
 }
 
 #[test]
+fn spec_5_2_the_hint_of_a_refused_undo_reads_nothing_under_a_grant() {
+    let (installation, [agent, ada, _]) = closed();
+    installation.write(".config/memoir/config.toml", "");
+    installation.remember(&[
+        "Ines keeps bees.",
+        "ines keeps bees",
+        "Marta waxes her thread.",
+        "Paper comes on Thursdays.",
+        "Folio the cat sleeps under the press.",
+    ]);
+    installation.ok("refine wren");
+    let session = installation.last_session();
+    installation.ok(&["rollback", &session]);
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    let request = ask(&installation, &ada, &["--scope", "all", "--minutes", "5"]);
+    let id = request["id"].as_str().unwrap();
+    installation.with_token(&agent, &["access", "answer", id, "yes"]);
+    let reads = || {
+        let listed = installation.with_token(&agent, &["access", "list", "wren", "--json"]);
+        json_of(&listed)["items"][0]["reads"].clone()
+    };
+    let refused = installation.with_token(&ada, &["rollback", &session]);
+    assert_eq!(refused.code, Some(1));
+    refused.reports("it was undone already");
+    assert_eq!(reads(), 0);
+    // The reports of the sessions are read here.
+    let shown = installation.with_token(&ada, &["sessions", "wren", "--json"]);
+    assert_eq!((shown.code, reads()), (Some(0), json!(1)), "{shown:?}");
+}
+
+#[test]
 fn spec_5_5_a_token_that_was_asked_for_is_made_once() {
     let (installation, [agent, ada, ben]) = closed();
     let make = ["token", "create", "--role", "agent", "--agent", "wren"];
