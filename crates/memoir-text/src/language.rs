@@ -24,7 +24,6 @@ languages! {
     Korean, Arabic,
 }
 
-/// How many languages there are.
 pub(crate) const LANGUAGES: usize = Language::ALL.len();
 
 impl Language {

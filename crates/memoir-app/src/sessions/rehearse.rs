@@ -357,6 +357,7 @@ impl Sessions<'_> {
             // A guard laxer than the rehearsal's does not count (SPEC 3.14). Where none is stored, that was `archive`.
             loss_guard: rehearsed.loss_guard.or(Some(LossGuard::Archive)),
             duplicate_match: rehearsed.duplicate_match,
+            asked_within_budget: rehearsed.asked_within_budget,
             ..session.ok_or(Error::SessionLost(applied))?
         };
         let mut opened = lifecycle::open(

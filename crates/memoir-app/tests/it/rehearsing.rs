@@ -1,9 +1,9 @@
 //! Rehearsals change nothing, and are applied in one step; edits that can no longer be applied are left out and named
 //! (SPEC 3.17).
 
-use memoir_app::{Error, sessions::RefineOptions};
+use memoir_app::{Error, MemoryInput, sessions::RefineOptions};
 use memoir_domain::{agent::Field, memory::Number, session::State};
-use memoir_testkit::Turn;
+use memoir_testkit::{Turn, input};
 use serde_json::json;
 
 use crate::installation::{TestAgent, cancel_by, complete, delete, enqueue, person, rehearsal};
@@ -243,4 +243,36 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
     assert_eq!(changed, [5], "but for the duplicate that code joins");
     assert!(wren.try_apply(driven.id).await.is_err());
     assert_eq!(wren.kept().await.len(), 6);
+}
+
+/// What it may do was stated when the agent was asked.
+#[tokio::test]
+async fn spec_3_3_a_rehearsal_requested_within_the_budget_is_applied_within_it() {
+    let texts = (1..=8).map(|shelf| format!("Shelf {shelf}: {}", "paper ".repeat(25)));
+    let texts: Vec<String> = texts.collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let wren = TestAgent::new(&texts).await;
+    let settings = [
+        (Field::LossGuard, Some("archive")),
+        (Field::CoreTokenBudget, Some("1000")),
+        (Field::RefinementThreshold, Some("0.5")),
+    ];
+    wren.configure(&settings).await;
+    let turns = [delete(8), delete(7), complete()];
+    let (driven, _) = wren.refine_with(&rehearsal(), turns).await;
+    assert_eq!((driven.state, driven.edits), (State::Completed, 2));
+    // With these gone too, one of the two may leave within the budget, and both over it.
+    let replacing = MemoryInput {
+        replaces: vec![Number(5), Number(6)],
+        ..input("The shelves by the window are empty.")
+    };
+    let long = input(&"The tide table of May. ".repeat(200));
+    wren.save(&[replacing, long]).await;
+    assert_eq!(wren.facts(6).await.kind.as_str(), "archival");
+    let applied = wren.apply(driven.id).await;
+    assert!(applied.session.pre_session_tokens > Some(1_000));
+    let refused = applied.not_applied.iter().map(|one| one.code.to_string());
+    assert_eq!(refused.collect::<Vec<_>>(), ["age_limit"]);
+    assert_eq!(applied.session.archived, 1);
+    wren.check().await;
 }

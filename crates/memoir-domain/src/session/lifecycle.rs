@@ -360,7 +360,7 @@ pub fn open(
     session.threshold = Some(settings.effective_refinement_threshold());
     session.threshold = Some(session_gauge(draft.agent(), &session).threshold);
     session.core_token_budget = Some(settings.effective_core_token_budget());
-    session.asked_within_budget = agreed.is_some_and(|agreed| agreed.over_budget() == 0);
+    session.asked_within_budget |= agreed.is_some_and(|agreed| agreed.over_budget() == 0);
     session.immutable_tags = Some(settings.effective_immutable_tags());
     let guard = session_guard(draft.agent(), session.loss_guard);
     session.loss_guard = Some(guard.max(settings.effective_loss_guard()));
