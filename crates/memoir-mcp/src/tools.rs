@@ -83,7 +83,6 @@ fn text() -> Value {
     json!({"type": "string"})
 }
 
-/// The schema of a boolean.
 fn flag() -> Value {
     json!({"type": "boolean"})
 }

@@ -112,6 +112,10 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
         assert_eq!(refused["code"], "invalid_argument");
         assert!(refused["error"].as_str().unwrap().starts_with("replaces"));
     }
+    let many = json!({"content": "Customer 1 left.", "replaces": vec![99; 1_001]});
+    let refused = save(&client, many).await["error"].to_string();
+    let told = "replaces: has 1001 numbers, and the limit is 1000";
+    assert!(refused.contains(told), "{refused}");
 }
 
 #[tokio::test]

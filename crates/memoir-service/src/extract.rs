@@ -250,7 +250,6 @@ pub(crate) fn read<T, E: std::fmt::Display>(
         .map_err(|error| Problem::invalid(format!("{field}: {error}")))
 }
 
-/// A flag in a query.
 pub(crate) fn flag(field: &str, text: Option<&str>) -> Result<Option<bool>, Problem> {
     let wrong = |_| "must be `true` or `false`";
     read(field, text, |text| text.parse::<bool>().map_err(wrong))

@@ -246,7 +246,6 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// At most so many connections.
     pub(crate) fn new(configured: Configured, most: usize) -> Result<Self, Error> {
         let Configured {
             mut config,

@@ -88,7 +88,6 @@ impl WriteOutcome {
 }
 
 impl<T> WriteOutcome<T> {
-    /// Whether something was written.
     pub(crate) fn when(is_written: bool, value: T) -> Self {
         Self { is_written, value }
     }

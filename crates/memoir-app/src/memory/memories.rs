@@ -166,7 +166,7 @@ fn list<'de, D: Deserializer<'de>, T>(
 /// text that gives one, and of such texts a body holds very many.
 const LIST_LIMIT: usize = 1_000;
 
-/// A text, a number, null, or a list of up to [`LIST_LIMIT`] items. Further items are counted and not kept.
+/// A number, null, or a list of up to [`LIST_LIMIT`] items, also as text. Further items are counted and not kept.
 struct ListVisitor<'a>(&'a dyn Expected);
 
 impl<'de> Visitor<'de> for ListVisitor<'_> {
@@ -188,15 +188,18 @@ impl<'de> Visitor<'de> for ListVisitor<'_> {
         while list.next_element::<IgnoredAny>()?.is_some() {
             given += 1;
         }
-        let most = format!("a list of at most {LIST_LIMIT}");
         match given {
             LIST_LIMIT => Ok(Value::Array(items)),
-            _ => Err(A::Error::invalid_length(given, &most.as_str())),
+            _ => Err(too_many(given)),
         }
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        // In each form, items are separated by commas, or begin with `#`.
+        match text.split(',').count().max(text.matches('#').count()) {
+            0..=LIST_LIMIT => Ok(text.into()),
+            given => Err(too_many(given)),
+        }
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
@@ -214,6 +217,10 @@ impl<'de> Visitor<'de> for ListVisitor<'_> {
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
     }
+}
+
+fn too_many<E: serde::de::Error>(given: usize) -> E {
+    E::invalid_length(given, &format!("a list of at most {LIST_LIMIT}").as_str())
 }
 
 impl MemoryInput {

@@ -225,7 +225,6 @@ pub fn request(number: u128, agent: AgentId) -> AccessRow {
     }
 }
 
-/// The same with a change.
 pub(super) fn with<Row>(mut row: Row, change: impl FnOnce(&mut Row)) -> Row {
     change(&mut row);
     row
@@ -458,7 +457,6 @@ impl Author {
         sessions.await.unwrap()
     }
 
-    /// Its log.
     pub(super) async fn records(&self) -> Vec<AuditRow> {
         let all = RecordFilter::default();
         self.store.records(self.scope(), &all).await.unwrap()

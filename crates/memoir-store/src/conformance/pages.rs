@@ -275,7 +275,6 @@ async fn walk_memories(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<u64> {
     numbers
 }
 
-/// The sessions, by pages.
 async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope, limit: u32) -> Vec<SessionRow> {
     let mut walked: Vec<SessionRow> = Vec::new();
     loop {
@@ -289,7 +288,6 @@ async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope, limit: u32) ->
     }
 }
 
-/// The agents, by pages.
 async fn walk_agents(store: &Arc<dyn Store>, account: AccountId, limit: u32) -> Vec<AgentRow> {
     let mut walked: Vec<AgentRow> = Vec::new();
     loop {

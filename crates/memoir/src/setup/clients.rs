@@ -458,7 +458,6 @@ impl Program {
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
