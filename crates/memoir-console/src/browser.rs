@@ -149,7 +149,14 @@ async fn check_visitor(
             parts.extensions.insert(visitor.clone());
             let (token, form_token) = (visitor.token, &visitor.form_token);
             let taken = take_form(console, token, form_token, &mut parts, body).await;
-            taken.map(|()| true)
+            match taken {
+                // The user may have been signed out while a slow form came.
+                Ok(()) if !parts.method.is_safe() => {
+                    let found = recognized(console, &parts.headers).await;
+                    found.map(|found| found.is_some())
+                }
+                taken => taken.map(|()| true),
+            }
         }
         Ok(None) => Ok(false),
         Err(failure) => Err(failure),

@@ -30,7 +30,6 @@ use crate::{
     streams::Listener,
 };
 
-/// The pages, beginning at `/`.
 pub(crate) fn routes(service: &Service) -> Router {
     memoir_console::router(Arc::new(service.clone()))
 }

@@ -255,7 +255,6 @@ pub(crate) fn flag(field: &str, text: Option<&str>) -> Result<Option<bool>, Prob
     read(field, text, |text| text.parse::<bool>().map_err(wrong))
 }
 
-/// The parts of a path.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Service> for Path<T> {

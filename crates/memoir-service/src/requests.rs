@@ -24,7 +24,6 @@ const SECONDS: [f64; 15] = [
 pub(crate) struct ProblemCode(pub(crate) &'static str);
 
 metric_table! {
-    /// The metrics of requests.
     struct Table {
         requests: IntCounterVec = "memoir_http_requests_total",
             "Requests answered, by method, pattern of the route and class of the status."

@@ -649,7 +649,6 @@ impl PooledConnection {
         Ok(prepared)
     }
 
-    /// Lets others have it.
     pub(crate) fn restore(&mut self) {
         drop(self.object.take());
     }

@@ -35,7 +35,6 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
 
 const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
 
-/// The file as a whole.
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     let mut statement = connection.prepare("PRAGMA quick_check(20)")?;
     let mut rows = statement.query([])?;
@@ -50,7 +49,6 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Rows that refer to others.
 fn references(connection: &Connection) -> Result<Vec<Finding>> {
     let mut statement = connection.prepare(
         "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2",

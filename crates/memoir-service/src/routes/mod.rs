@@ -96,7 +96,6 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(audit::checkpoint))
 }
 
-/// The requests without a token.
 fn open() -> OpenApiRouter<Service> {
     OpenApiRouter::new()
         .routes(routes!(meta::openapi))

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use memoir_service::ServiceOptions;
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::{
     document::ReadDocument,
@@ -217,4 +221,38 @@ async fn a_restart_ends_no_sign_in() {
     installation.serve_again().await;
     browser.address = installation.address.clone();
     assert!(is_in(&browser).await);
+}
+
+#[tokio::test]
+async fn spec_5_5_a_form_whose_user_is_signed_out_while_it_comes_is_not_carried_out() {
+    let installation = Installation::open().await;
+    let agent = installation.wren(&["One"]).await;
+    let browser = installation.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let form = format!("form_token={}", browser.form_token(&page).await);
+    let address = installation.address.strip_prefix("http://").unwrap();
+    let head = format!(
+        "POST {page}/pause HTTP/1.1\r\nhost: {address}\r\ncookie: {}\r\n\
+         sec-fetch-site: same-origin\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+         content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n",
+        browser.cookie,
+        form.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // The form is asked for once the user was admitted.
+    let mut told = [0; 25];
+    stream.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    browser.pressed("/", "/sign-out-everywhere", &[]).await;
+    stream.write_all(form.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
+    assert!(
+        answer.contains("location: /sign-in?done=start-over"),
+        "{answer}"
+    );
+    let view = agent.views().show().await.unwrap();
+    assert_ne!(view.settings.expose()["paused"], true);
 }
