@@ -241,7 +241,7 @@ mod tests {
         let device = folder.path().join("device");
         std::os::unix::net::UnixListener::bind(&device).unwrap();
         let failure = open_file(device.to_str()).err().unwrap();
-        let Failure::ShownFailure(shown_failure) = failure else {
+        let Failure::Shown(shown_failure) = failure else {
             panic!("the failure is shown")
         };
         let text = shown_failure.to_string();

@@ -43,7 +43,7 @@ pub(crate) type Outcome = Result<Ending, Failure>;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    ShownFailure(Box<ShownFailure>),
+    Shown(Box<ShownFailure>),
     /// The reader closed stdout, as with `| head`.
     PipeClosed,
     /// By Ctrl-C or a termination signal of the system.
@@ -65,7 +65,7 @@ pub(crate) const TAMPERED: &str = "tampered";
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self::ShownFailure(Box::new(ShownFailure {
+        Self::Shown(Box::new(ShownFailure {
             code: None,
             message: message.into(),
             details: None,
@@ -76,7 +76,7 @@ impl Failure {
     /// Sets the code of a service's response.
     #[must_use]
     pub(crate) fn code(mut self, code: &'static str) -> Self {
-        if let Self::ShownFailure(failure) = &mut self {
+        if let Self::Shown(failure) = &mut self {
             failure.code = Some(code);
         }
         self
@@ -90,7 +90,7 @@ impl Failure {
     /// Sets the hint, where one is given.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: Option<impl Into<String>>) -> Self {
-        if let (Self::ShownFailure(failure), Some(hint)) = (&mut self, hint) {
+        if let (Self::Shown(failure), Some(hint)) = (&mut self, hint) {
             failure.hint = Some(hint.into());
         }
         self
@@ -113,10 +113,10 @@ impl Failure {
         let memories = show::counted(all as u64, "memory", "memories");
         let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
         let lines = failed.into_iter().map(|(number, one)| match one {
-            Self::ShownFailure(one) => format!("{number}: {}\n", safe(&one.one_line())),
+            Self::Shown(one) => format!("{number}: {}\n", safe(&one.one_line())),
             Self::PipeClosed | Self::Interrupted => String::new(),
         });
-        if let Self::ShownFailure(shown) = &mut failure {
+        if let Self::Shown(shown) = &mut failure {
             shown.details = Some(lines.collect());
         }
         Err(failure)
@@ -136,13 +136,13 @@ impl Failure {
     }
 
     pub(crate) fn has_code(&self, codes: &[&'static str]) -> bool {
-        matches!(self, Self::ShownFailure(failure) if failure.code.is_some_and(|code| codes.contains(&code)))
+        matches!(self, Self::Shown(failure) if failure.code.is_some_and(|code| codes.contains(&code)))
     }
 
     /// The finding of an examination that failed; `area` is what was examined.
     pub(crate) fn into_finding(self, area: &'static str) -> Examination {
         let (finding, advice) = match self {
-            Self::ShownFailure(failure) => failure.into_parts(),
+            Self::Shown(failure) => failure.into_parts(),
             Self::PipeClosed => ("stdout is closed".to_owned(), None),
             Self::Interrupted => ("it was interrupted".to_owned(), None),
         };
@@ -189,7 +189,7 @@ impl fmt::Display for ShownFailure {
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self::ShownFailure(Box::new(ShownFailure {
+        Self::Shown(Box::new(ShownFailure {
             code: Some(error.code()),
             message: message(&error),
             details: details(&error),

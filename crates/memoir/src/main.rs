@@ -127,7 +127,7 @@ fn main() -> ExitCode {
         Ok(Ending::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
         Ok(Ending::Interrupted) | Err(Failure::Interrupted) => ExitCode::from(130),
-        Err(Failure::ShownFailure(failure)) => {
+        Err(Failure::Shown(failure)) => {
             terminal::problem(&failure.to_string());
             if is_json {
                 // Standard output holds the result only.
@@ -182,7 +182,7 @@ fn wrongly_typed(error: &clap::Error) -> ExitCode {
             _ => text.split("\n\n").next().unwrap_or_default(),
         };
         let problem = problem.strip_prefix("error: ").unwrap_or(problem);
-        if let Failure::ShownFailure(failure) = Failure::new(problem).code("wrong_usage") {
+        if let Failure::Shown(failure) = Failure::new(problem).code("wrong_usage") {
             terminal::problem(&failure.to_json().to_string());
         }
     }

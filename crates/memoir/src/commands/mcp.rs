@@ -95,7 +95,7 @@ async fn pass_one(remote: &Remote, message: String) -> Option<String> {
         Ok(answer) => answer,
         // Neither happens: a request prints nothing to stdout, and handles no signal.
         Err(Failure::PipeClosed | Failure::Interrupted) => None,
-        Err(Failure::ShownFailure(failure)) => {
+        Err(Failure::Shown(failure)) => {
             let problem = failure.one_line();
             terminal::note(&problem);
             // A notification gets no response.

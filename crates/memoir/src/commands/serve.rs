@@ -165,7 +165,7 @@ impl BeforeClosing for KeptPrograms {
         let kept = closing::keep_programs(&self.memoir, &self.global, self.is_configured_closed);
         match kept.await {
             Ok(_) | Err(Failure::PipeClosed | Failure::Interrupted) => Ok(()),
-            Err(Failure::ShownFailure(failure)) => Err(failure.one_line()),
+            Err(Failure::Shown(failure)) => Err(failure.one_line()),
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                 }
             }
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
-            Err(Failure::ShownFailure(failure)) => {
+            Err(Failure::Shown(failure)) => {
                 terminal::note(&format!("{}: {failure}", safe(agent.name())));
                 if global.json {
                     output::json(&json!({"event": "not_run", "agent": agent.name()}))?;

@@ -95,7 +95,7 @@ fn open(url: &str) -> Option<NamedTempFile> {
     match opened {
         Ok(file) => Some(file),
         Err(failure) => {
-            if let Failure::ShownFailure(failure) = failure {
+            if let Failure::Shown(failure) = failure {
                 terminal::note(&format!("{}; open the link by hand", failure.one_line()));
             }
             None

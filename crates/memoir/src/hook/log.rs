@@ -53,7 +53,7 @@ impl Log {
     }
 
     pub(super) fn problem(&self, problem: &Failure) {
-        if let Failure::ShownFailure(failure) = problem {
+        if let Failure::Shown(failure) = problem {
             self.note(&failure.one_line());
         }
     }

@@ -302,12 +302,10 @@ fn notice(
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
         // Otherwise each session would begin without memory, in silence (SPEC 5.5), until a person acts.
-        Failure::ShownFailure(failure)
-            if problem.has_code(&[CLOSED, NO_DATABASE, UNAUTHORIZED]) =>
-        {
+        Failure::Shown(failure) if problem.has_code(&[CLOSED, NO_DATABASE, UNAUTHORIZED]) => {
             text::no_memory(&failure.one_line())
         }
-        Failure::ShownFailure(failure) if problem.has_code(&["not_found"]) => {
+        Failure::Shown(failure) if problem.has_code(&["not_found"]) => {
             text::no_memory(&format!("{}{RENAMED}", failure.one_line()))
         }
         // Otherwise an agent whose memory was removed would begin as one that has none.
@@ -494,7 +492,7 @@ mod tests {
     fn spec_6_2_a_fault_of_its_own_does_not_stop_the_host() {
         assert!(matches!(caught(|| Ok(1)), Ok(1)));
         let failed = caught::<()>(|| panic!("a fault"));
-        let Err(Failure::ShownFailure(failure)) = failed else {
+        let Err(Failure::Shown(failure)) = failed else {
             panic!("the failure is shown");
         };
         assert!(failure.one_line().contains("internal error"));

@@ -39,7 +39,7 @@ pub(crate) async fn report(means: &ProgramMemory) -> Result<(), Failure> {
     };
     match reach(means).await {
         Ok((place, agent)) => (report.place, report.agent) = (Some(place), agent),
-        Err(Failure::ShownFailure(failure)) => {
+        Err(Failure::Shown(failure)) => {
             let (problem, hint) = failure.into_parts();
             (report.problem, report.hint) = (Some(problem), hint);
         }

@@ -185,7 +185,7 @@ impl LockedSession {
         };
         let locked = LockedState::lock(&folder.join(SESSIONS).join(file_name(session, None)));
         Self(locked.unwrap_or_else(|failure| {
-            if let Failure::ShownFailure(failure) = failure {
+            if let Failure::Shown(failure) = failure {
                 terminal::note(&format!(
                     "what this session is shown is not noted, and may be shown again: {}",
                     failure.one_line()

@@ -349,8 +349,7 @@ async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Fa
 async fn note_new_agent(global: &Global, name: &str) -> Result<(), Failure> {
     let installation = Installation::existing(global).await?;
     let is_first = installation.account.agent_page(None, 1).await?.is_empty();
-    if let (Err(Failure::ShownFailure(missing)), false) = (installation.agent(name).await, is_first)
-    {
+    if let (Err(Failure::Shown(missing)), false) = (installation.agent(name).await, is_first) {
         let missing = safe(&missing.one_line()).into_owned();
         terminal::note(&format!("note: a new agent will be created: {missing}"));
     }
