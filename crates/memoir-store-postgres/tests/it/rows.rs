@@ -23,6 +23,15 @@ async fn until_one(database: &TestDatabase, sql: &str) {
     }
 }
 
+/// Waits until a transaction waits for the first of two hundred tokens, and checks that it has locked none of the others.
+async fn until_first_is_awaited(database: &TestDatabase) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+         AND usename = 'memoir' AND datname = current_database()";
+    until_one(database, waiting).await;
+    let free = "SELECT count(*) FROM (SELECT 1 FROM tokens FOR UPDATE SKIP LOCKED) AS free";
+    assert_eq!(database.query(free), "199");
+}
+
 /// A client that holds the rows which the statement locks, for less time than a transaction waits for a lock.
 async fn held(database: &TestDatabase, locking: &str) -> Child {
     let mut psql = database.server.client("psql", "postgres");
@@ -55,12 +64,7 @@ async fn spec_6_1_uses_of_tokens_are_noted_in_the_order_of_the_tokens() {
         .collect();
     let noting = store.clone();
     let noting = tokio::spawn(async move { noting.note_uses(&uses).await });
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-         AND usename = 'memoir' AND datname = current_database()";
-    until_one(&database, waiting).await;
-    // It waits for the first one, and has locked none of the others.
-    let free = "SELECT count(*) FROM (SELECT 1 FROM tokens FOR UPDATE SKIP LOCKED) AS free";
-    assert_eq!(database.query(free), "199");
+    until_first_is_awaited(&database).await;
     holder.wait().unwrap();
     noting.await.unwrap().unwrap();
     let noted = "SELECT count(*) FROM tokens WHERE last_used_at IS NOT NULL";
@@ -89,12 +93,7 @@ async fn spec_6_1_a_decision_locks_its_tokens_in_the_order_of_their_uses() {
     }
     let deciding = store.clone();
     let deciding = tokio::spawn(async move { deciding.commit(later).await });
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-         AND usename = 'memoir' AND datname = current_database()";
-    until_one(&database, waiting).await;
-    // As for uses: it waits for the first one, and has locked none of the others.
-    let free = "SELECT count(*) FROM (SELECT 1 FROM tokens FOR UPDATE SKIP LOCKED) AS free";
-    assert_eq!(database.query(free), "199");
+    until_first_is_awaited(&database).await;
     holder.wait().unwrap();
     deciding.await.unwrap().unwrap();
 }
