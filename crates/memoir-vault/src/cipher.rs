@@ -7,6 +7,7 @@
 //! key is made here; the cipher is `ring`'s, which takes a fraction of the time of portable code for a row.
 
 use chacha20::{R20, hchacha};
+use memoir_domain::text::wiped::Wiped;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 
@@ -79,15 +80,11 @@ impl Cipher {
         sealed
     }
 
-    pub(crate) fn open(
-        &self,
-        place: &[u8],
-        sealed: &[u8],
-    ) -> Result<Zeroizing<Vec<u8>>, Unopenable> {
+    pub(crate) fn open(&self, place: &[u8], sealed: &[u8]) -> Result<Wiped<u8>, Unopenable> {
         let sealed = SealedText::of(sealed)?;
         // Decrypted in place in memory that is wiped: unauthenticated data never leave it.
-        let mut text = Zeroizing::new(sealed.body.to_vec());
-        self.open_in_place(place, &sealed, &mut text)?;
+        let mut text = Wiped::from(sealed.body.to_vec());
+        self.open_in_place(place, &sealed, text.as_mut_slice())?;
         Ok(text)
     }
 
@@ -157,7 +154,7 @@ mod tests {
             let sealed = cipher.seal(&nonce, &place, &plain);
             prop_assert_eq!(&sealed, &[&[VERSION], nonce.as_slice(), &expected].concat());
             let opened = cipher.open(&place, &sealed);
-            prop_assert_eq!(opened.as_deref(), Ok(&plain));
+            prop_assert_eq!(opened.as_deref(), Ok(&*plain));
             let mut broken = sealed;
             let at = changed.index(broken.len());
             broken[at] ^= 1;

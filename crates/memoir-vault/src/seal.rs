@@ -13,7 +13,9 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, memory::Number};
+use memoir_domain::{
+    AccessRequestId, AgentScope, SessionId, TokenId, UserId, memory::Number, text::wiped::Wiped,
+};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -107,7 +109,7 @@ pub struct Nonce([u8; NONCE_BYTES]);
 #[debug("Opening")]
 pub struct Opening {
     /// The text.
-    pub text: Zeroizing<Vec<u8>>,
+    pub text: Wiped<u8>,
     /// The nonce, as the sealed bytes have it.
     pub nonce: [u8; NONCE_BYTES],
     /// The key of this text.
@@ -188,7 +190,7 @@ impl AgentKey {
         place: &SealContext,
         columns: &[u8],
         sealed: &[u8],
-    ) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+    ) -> Result<Wiped<u8>, OpenError> {
         let opened = self.0.texts.open(&self.associated(place, columns), sealed);
         opened.map_err(|broken| broken.at(place))
     }

@@ -11,11 +11,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use memoir_domain::{
-    AgentScope,
-    memory::Number,
-    recall::{RecallIndex, Wiped},
-};
+use memoir_domain::{AgentScope, memory::Number, recall::RecallIndex, text::wiped::Wiped};
 use memoir_store::{AgentQuery, RecordFilter, Selection, WordIndexRow};
 use parking_lot::RwLock;
 

@@ -15,6 +15,7 @@ use memoir_domain::{
     AccountId, PrivateText, Timestamp, TokenId, UserId,
     account::Note,
     audit::{Action, Actor, Facts},
+    text::wiped::Wiped,
 };
 use memoir_store::TokenRow;
 use memoir_vault::{
@@ -293,7 +294,7 @@ impl Memoir {
         passing: Passing,
         of: (UserId, u64),
         sealed: &[u8],
-    ) -> Option<Zeroizing<Vec<u8>>> {
+    ) -> Option<Wiped<u8>> {
         let (ends_at, sealed) = sealed.split_first_chunk::<9>()?;
         let opened = key.open(&place(of), &passing.columns(ends_at), sealed);
         let opened = opened.ok()?;

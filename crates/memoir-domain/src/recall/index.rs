@@ -25,12 +25,14 @@ use super::{
     rank::{self, FoundMemory},
     replaced::{self, ChainLink, ChainLinks, FoundHistories},
     vectors::{IndexVectors, Vector},
-    wiped::{Wiped, WipedLists, WipedTable},
 };
 use crate::{
     log::audit::Change,
     memory::{Memory, Number, origin::Origin},
-    text::fold,
+    text::{
+        fold,
+        wiped::{Wiped, WipedLists, WipedTable},
+    },
 };
 
 /// How fast further repetitions of a word stop to count, of BM25.

@@ -3,7 +3,7 @@
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` parses a question, `index` holds the terms
 //! of all memories, `vectors` their vectors where a model made some, `rank` orders the matches, `replaced` places
-//! replaced memories after their successors, `wiped` is the index's storage. `probe` makes questions of memories. What
+//! replaced memories after their successors, `probe` makes questions of memories. What
 //! is stored is sealed (SPEC 5.3): vectors, and an index as a whole.
 
 mod index;
@@ -14,7 +14,6 @@ mod replaced;
 #[cfg(test)]
 mod tests;
 mod vectors;
-mod wiped;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +30,6 @@ pub use index::RecallIndex;
 pub use probe::{PROBES, Probe, probes};
 pub use replaced::ReplacedMark;
 pub use vectors::{DIMENSIONS_LIMIT, Vector};
-pub use wiped::Wiped;
 
 /// Most characters of a query of a session's search.
 pub const QUERY_LIMIT: usize = 1_000;

@@ -1,4 +1,5 @@
-use super::{wiped::WipedLists, *};
+use super::*;
+use crate::text::wiped::WipedLists;
 use crate::{
     log::audit::Change,
     memory::{ArchivedBy, Place, Tags, test_memories, test_memory},

@@ -10,7 +10,7 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use super::wiped::Wiped;
+use crate::text::wiped::Wiped;
 
 /// Most dimensions of a vector.
 pub const DIMENSIONS_LIMIT: usize = 8_192;

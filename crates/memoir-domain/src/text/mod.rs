@@ -5,6 +5,7 @@ pub mod answer;
 pub mod mend;
 pub mod private;
 pub mod quote;
+pub mod wiped;
 
 use std::{borrow::Cow, ops::Range};
 

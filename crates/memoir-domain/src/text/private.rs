@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
+use crate::text::wiped::wipe;
+
 /// Text that belongs to an agent. `Debug` and `Display` print the length in characters only.
 #[derive(
     Clone,
@@ -56,7 +58,10 @@ impl PrivateText {
 impl Zeroize for PrivateText {
     /// Empties it, and overwrites its memory.
     fn zeroize(&mut self) {
-        self.0.zeroize();
+        let mut bytes = std::mem::take(&mut self.0).into_bytes();
+        // Up to its room: a longer text may have been there before.
+        bytes.resize(bytes.capacity(), 0);
+        wipe(&mut bytes);
     }
 }
 

@@ -48,9 +48,9 @@ fn spec_5_3_a_key_is_made_once_and_found_again() {
     let sealed = key.seal(&AT, b"", b"a vow", nonce());
     for store in [&vault.store, &vault.again()] {
         let again = store.create(scope(1, 2), now()).unwrap();
-        assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
+        assert_eq!(&*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
         let again = store.key(scope(1, 2)).unwrap().unwrap();
-        assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
+        assert_eq!(&*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
         // An agent is looked up in its account only.
         assert!(store.key(scope(2, 2)).unwrap().is_none());
     }
@@ -274,7 +274,7 @@ fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
         }
         assert!(store.key(scope(1, 39)).unwrap().is_none());
         assert_eq!(
-            *store
+            &*store
                 .key(scope(1, 5))
                 .unwrap()
                 .unwrap()
@@ -287,7 +287,7 @@ fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
     }
 
     // A process that has the old one goes on with what it has in memory, and learns of destroyed keys.
-    assert_eq!(*cached.open(&AT, b"", &sealed).unwrap(), b"a vow");
+    assert_eq!(&*cached.open(&AT, b"", &sealed).unwrap(), b"a vow");
     assert!(reader.key(scope(1, 5)).unwrap().is_some());
     let stale = |answer: memoir_vault::Result<()>| {
         assert!(matches!(answer, Err(Error::WrongMasterKey { .. })));
@@ -552,7 +552,7 @@ fn a_key_store_in_memory_does_all_that_one_in_a_file_does() {
     let next = MasterKey::generate().unwrap();
     assert_eq!(store.rotate(&next).unwrap(), 2);
     let again = store.key(scope(1, 2)).unwrap().unwrap();
-    assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
+    assert_eq!(&*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
     assert!(store.cached(scope(1, 2)).unwrap().is_some());
     assert_eq!(store.log(now()).unwrap().verifier().to_string(), log);
     assert!(store.destroy(scope(1, 2), now()).unwrap());

@@ -28,7 +28,7 @@ fn spec_5_3_what_is_sealed_opens_at_its_place() {
             let sealed = key.seal(&place(row, 3), b"", text, nonce());
             assert_eq!(sealed.len(), text.len() + OVERHEAD_BYTES);
             assert_eq!(sealed[0], VERSION);
-            assert_eq!(*key.open(&place(row, 3), b"", &sealed).unwrap(), text);
+            assert_eq!(&*key.open(&place(row, 3), b"", &sealed).unwrap(), text);
         }
     }
 }
@@ -181,7 +181,7 @@ fn spec_5_3_open_columns_cannot_be_changed_beside_a_sealed_text() {
     let sealed = key.seal(&at, columns, TEXT, nonce());
     // They are bound, not held.
     assert_eq!(sealed.len(), TEXT.len() + OVERHEAD_BYTES);
-    assert_eq!(*key.open(&at, columns, &sealed).unwrap(), TEXT);
+    assert_eq!(&*key.open(&at, columns, &sealed).unwrap(), TEXT);
     let refused = Err(OpenError::NotAuthentic(at));
     for position in 0..columns.len() {
         for bit in 0..8 {

@@ -45,7 +45,7 @@ fn spec_5_3_keys_are_wiped_after_use() {
     wiped::<sha2::Sha256>();
     wiped::<blake2::Blake2bVarCore>();
     wiped::<zeroize::Zeroizing<Vec<argon2::Block>>>();
-    wiped::<zeroize::Zeroizing<Vec<u8>>>();
+    wiped::<memoir_domain::text::wiped::Wiped<u8>>();
 }
 
 #[test]

@@ -6,13 +6,13 @@
 //!
 //! A store searches by columns beside the document. Their values follow from the document and are compared at a read.
 
+use memoir_domain::text::wiped::Wiped;
 use memoir_store::{Document, StoredText};
 use memoir_vault::{
     AgentKey,
     seal::{OpenError, SealContext, SealedRow},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use zeroize::Zeroizing;
 
 use super::sealed::{Sealer, plain_json};
 use crate::core::{Error, Result};
@@ -78,7 +78,7 @@ pub(crate) fn open_private(
     key: &AgentKey,
     row: SealedRow,
     document: &Document,
-) -> Result<Zeroizing<Vec<u8>>> {
+) -> Result<Wiped<u8>> {
     let version = document.version;
     let place = SealContext { row, version };
     Ok(key.open(&place, document.open.as_bytes(), &document.sealed.0)?)

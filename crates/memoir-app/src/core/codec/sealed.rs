@@ -3,13 +3,13 @@
 
 use std::io::{self, Write};
 
+use memoir_domain::text::wiped::wipe;
 use memoir_store::StoredText;
 use memoir_vault::{
     AgentKey,
     seal::{Nonce, SealContext, SealedRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use zeroize::Zeroize;
 
 use crate::core::{Error, Result, clock::Random};
 
@@ -73,7 +73,7 @@ pub(super) struct Plain(#[deref(forward)] Vec<u8>);
 
 impl Drop for Plain {
     fn drop(&mut self) {
-        self.0.as_mut_slice().zeroize();
+        wipe(&mut self.0);
     }
 }
 

@@ -4,7 +4,7 @@
 //! of parts: a part of another index, a missing one or another order does not open. The last part is filled up, so that
 //! the parts show the size of the index to one part.
 
-use memoir_domain::recall::Wiped;
+use memoir_domain::text::wiped::Wiped;
 use memoir_store::{StoredText, WordIndexRow};
 use memoir_vault::{
     AgentKey,

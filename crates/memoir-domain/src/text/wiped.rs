@@ -2,20 +2,22 @@
 
 use std::ops::{Deref, Index};
 
-use zeroize::{DefaultIsZeroes, optimization_barrier};
+use zeroize::{DefaultIsZeroes, ZeroizeOnDrop, optimization_barrier};
 
 /// The bytes from which on a list counts as large.
 // Below it, doubling costs little room and few copies.
 const LARGE: usize = 1 << 20;
 
 /// Overwrites the places all at once: an index has millions, and `zeroize` writes one after the other.
-fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
+pub fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
     places.fill(T::default());
     // The compiler would leave out a write that is never read.
     optimization_barrier(places);
 }
 
-/// A list whose places are wiped when it grows and when it is dropped.
+/// A list whose places are wiped when it grows and when it is dropped. `Debug` prints its type only.
+#[derive(derive_more::Debug)]
+#[debug("Wiped")]
 pub struct Wiped<T: DefaultIsZeroes>(Vec<T>);
 
 impl<T: DefaultIsZeroes> Default for Wiped<T> {
@@ -26,22 +28,22 @@ impl<T: DefaultIsZeroes> Default for Wiped<T> {
 
 impl<T: DefaultIsZeroes> Wiped<T> {
     /// A list of these values, in a place of its size: one that grew would take more, and be moved several times.
-    pub(super) fn of(values: impl ExactSizeIterator<Item = T>) -> Self {
+    pub(crate) fn of(values: impl ExactSizeIterator<Item = T>) -> Self {
         Self(values.collect())
     }
 
-    pub(super) fn push(&mut self, value: T) {
+    pub(crate) fn push(&mut self, value: T) {
         self.make_room(1);
         self.0.push(value);
     }
 
-    pub(super) fn extend(&mut self, values: &[T]) {
+    pub(crate) fn extend(&mut self, values: &[T]) {
         self.make_room(values.len());
         self.0.extend_from_slice(values);
     }
 
     /// Adds so many values; `None` where one of them is missing.
-    pub(super) fn fill(&mut self, values: usize, next: impl FnMut() -> Option<T>) -> Option<()> {
+    pub(crate) fn fill(&mut self, values: usize, next: impl FnMut() -> Option<T>) -> Option<()> {
         self.make_room(values);
         let before = self.0.len();
         // The room is asked for once: at each value it would cost as much as reading the value.
@@ -52,7 +54,7 @@ impl<T: DefaultIsZeroes> Wiped<T> {
 
     /// Moves to a larger place explicitly: a reallocation would leave a copy. A large one grows by a quarter, so that
     /// little of it stays empty.
-    pub(super) fn make_room(&mut self, more: usize) {
+    pub(crate) fn make_room(&mut self, more: usize) {
         let needed = self.0.len() + more;
         if needed > self.0.capacity() {
             let grown = match self.bytes() {
@@ -66,7 +68,7 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         }
     }
 
-    pub(super) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         &self.0
     }
 
@@ -75,11 +77,11 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         &mut self.0
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<T>()
     }
 }
@@ -91,6 +93,12 @@ impl Wiped<u8> {
     }
 }
 
+impl From<Vec<u8>> for Wiped<u8> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
 impl Deref for Wiped<u8> {
     type Target = [u8];
 
@@ -98,6 +106,8 @@ impl Deref for Wiped<u8> {
         &self.0
     }
 }
+
+impl<T: DefaultIsZeroes> ZeroizeOnDrop for Wiped<T> {}
 
 impl<T: DefaultIsZeroes> Drop for Wiped<T> {
     fn drop(&mut self) {
@@ -107,7 +117,7 @@ impl<T: DefaultIsZeroes> Drop for Wiped<T> {
 
 /// Numbers by keys that are hashes already. An own table, since a map of the standard library cannot be wiped.
 #[derive(Default)]
-pub(super) struct WipedTable {
+pub(crate) struct WipedTable {
     /// 0 where the place is free.
     keys: Wiped<u64>,
     values: Wiped<u32>,
@@ -116,7 +126,7 @@ pub(super) struct WipedTable {
 
 impl WipedTable {
     /// An empty one with room for so many numbers.
-    pub(super) fn with_room(numbers: usize) -> Self {
+    pub(crate) fn with_room(numbers: usize) -> Self {
         // A power of two, since places are found with a mask.
         let room = ((numbers + 1) * 4 / 3 + 1).next_power_of_two().max(256);
         Self {
@@ -127,7 +137,7 @@ impl WipedTable {
     }
 
     /// The key of each number below `numbers`; 0 for a number without a key.
-    pub(super) fn keys_by_value(&self, numbers: usize) -> Wiped<u64> {
+    pub(crate) fn keys_by_value(&self, numbers: usize) -> Wiped<u64> {
         let mut keys = Wiped(vec![0; numbers]);
         let places = self.keys.as_slice().iter().zip(self.values.as_slice());
         for (key, number) in places.filter(|(key, _)| **key != 0) {
@@ -147,14 +157,14 @@ impl WipedTable {
         Some(at)
     }
 
-    pub(super) fn get(&self, key: u64) -> Option<u32> {
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
         // 0 says that a place is free, so that a key of 0 is kept as 1.
         let at = self.place(key.max(1))?;
         (self.keys.as_slice()[at] != 0).then(|| self.values.as_slice()[at])
     }
 
     /// The number of a key; `new` where it had none.
-    pub(super) fn get_or_put(&mut self, key: u64, new: u32) -> u32 {
+    pub(crate) fn get_or_put(&mut self, key: u64, new: u32) -> u32 {
         let key = key.max(1);
         // A place is always free, so that looking for one ends.
         if (self.used + 1) * 4 > self.keys.len() * 3 {
@@ -183,7 +193,7 @@ impl WipedTable {
         *self = larger;
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.keys.bytes() + self.values.bytes()
     }
 }
@@ -191,7 +201,7 @@ impl WipedTable {
 /// Lists of numbers in one place, which is wiped as a [`Wiped`] is. An index has a list for each of its words, most of
 /// them short: a place of its own for each would take several times as much, and leave gaps where it was.
 #[derive(Default)]
-pub(super) struct WipedLists {
+pub(crate) struct WipedLists {
     numbers: Wiped<u32>,
     runs: Vec<Run>,
     /// The numbers in all lists.
@@ -209,7 +219,7 @@ struct Run {
 
 impl WipedLists {
     /// No lists, with room for so many, and for so many numbers and some that are added later.
-    pub(super) fn with_room(lists: usize, numbers: usize) -> Self {
+    pub(crate) fn with_room(lists: usize, numbers: usize) -> Self {
         Self {
             numbers: Wiped(Vec::with_capacity(numbers + numbers / 4)),
             runs: Vec::with_capacity(lists),
@@ -217,24 +227,24 @@ impl WipedLists {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.runs.len()
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.runs.len()).map(|list| &self[list])
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.numbers.bytes() + self.runs.capacity() * size_of::<Run>()
     }
 
     /// Adds an empty list behind the others.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.runs.push(Run {
             from: self.numbers.len() as u32,
             ..Run::default()
@@ -242,7 +252,7 @@ impl WipedLists {
     }
 
     /// Adds a list of so many numbers behind the others; `None` where one of them is missing.
-    pub(super) fn add(&mut self, length: usize, next: impl FnMut() -> Option<u32>) -> Option<()> {
+    pub(crate) fn add(&mut self, length: usize, next: impl FnMut() -> Option<u32>) -> Option<()> {
         self.begin();
         self.numbers.fill(length, next)?;
         let last = self.runs.last_mut()?;
@@ -251,7 +261,7 @@ impl WipedLists {
         Some(())
     }
 
-    pub(super) fn push(&mut self, list: usize, number: u32) {
+    pub(crate) fn push(&mut self, list: usize, number: u32) {
         let Run { from, length, room } = self.runs[list];
         let end = (from + length) as usize;
         if length < room {
@@ -268,7 +278,7 @@ impl WipedLists {
         self.count += 1;
     }
 
-    pub(super) fn remove(&mut self, list: usize, at: usize) {
+    pub(crate) fn remove(&mut self, list: usize, at: usize) {
         let run = &mut self.runs[list];
         let numbers = &mut self.numbers.as_mut_slice()[run.from as usize..][..run.length as usize];
         numbers.copy_within(at + 1.., at);
