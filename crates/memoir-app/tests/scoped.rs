@@ -43,9 +43,9 @@ has_no!(dyn Fleet + 'static: snapshot, memories, records, records_at, details, s
 
 // SPEC 5.1: nothing is shown with text where no viewer is named, and what is the agent's alone is given to the agent
 // for itself.
-has_no!(AgentHandle: context, near_duplicates, history, export, archive, own_setting, setting_history, read_part);
+has_no!(AgentHandle: context, history, export, archive, own_setting, setting_history, read_part);
 has_no!(AgentHandle: open_own, rehearse_own, take_up_own, call_tool, recall, records, access_requests, access_request);
-has_no!(Memories<'_>: context, near_duplicates, export, recall);
+has_no!(Memories<'_>: context, export, recall);
 has_no!(AgentLog<'_>: history, archive, records);
 has_no!(AgentSettings<'_>: own_setting, undo_own_setting, setting_history);
 has_no!(Life<'_>: read_part);
@@ -75,7 +75,6 @@ async fn read_one(account: &Account) -> memoir_app::Result<()> {
     lens.records(&RecordFilter::default()).await?;
     let own = lens.as_agent()?;
     own.context(None).await?;
-    own.near_duplicates(1).await?;
     own.history(None).await?;
     own.export().await?;
     Ok(())

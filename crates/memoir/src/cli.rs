@@ -90,8 +90,6 @@ commands! {
     Rewind(rewind::Arguments),
     Shred(shred::Arguments),
     History(history::Arguments),
-    #[command(name = "doubles")]
-    NearDuplicates(near_duplicates::Arguments),
     Archive(archive::Arguments),
     Kept(kept::Arguments),
     Stats(stats::Arguments),

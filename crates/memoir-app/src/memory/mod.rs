@@ -7,7 +7,6 @@ pub(crate) mod context;
 pub mod import;
 pub(crate) mod indexes;
 pub(crate) mod memories;
-pub(crate) mod near_duplicates;
 mod pages;
 pub(crate) mod recall;
 pub(crate) mod replacing;

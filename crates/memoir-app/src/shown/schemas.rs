@@ -220,7 +220,6 @@ mod tests {
         audit::Actor,
         authoring::RecordedSetting,
         memory::Number,
-        near_duplicates::NearDuplicates,
         recall::{FoundAs, MatchedTerm, ReplacedMark},
         replace::{NotReplaced, Unreplaced},
     };
@@ -258,11 +257,5 @@ mod tests {
             before: serde_json::json!(1).into(),
         };
         assert_eq!(names_of(setting), ["actor", "at", "seq", "value"]);
-        let near = NearDuplicates::<Number> {
-            items: Vec::new(),
-            more: 0,
-            is_complete: true,
-        };
-        assert_eq!(names_of(near), ["is_complete", "items", "more"]);
     }
 }

@@ -28,7 +28,6 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod move_to;
-pub(crate) mod near_duplicates;
 mod passphrase;
 pub(crate) mod project;
 pub(crate) mod recall;

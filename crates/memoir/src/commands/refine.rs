@@ -196,10 +196,8 @@ fn rolled_back(session: &ShownSession) -> String {
         (Some(tokens), Some(threshold)) if is_tripped && tokens < TINY_TOKENS => format!(
             "{NOTHING_LOST}. This memory has {tokens} tokens only, and a session that leaves less than {} % of \
              what there was is undone: of so few memories almost any edit is too much. Save more, and refine \
-             then; `memoir doubles {}` lists near duplicates, and `memoir \
-             discard {} NUMBER` removes one by hand",
+             then; `memoir discard {} NUMBER` removes one by hand",
             (threshold * 100.0).round(),
-            terminal::word(&session.agent),
             terminal::word(&session.agent),
         ),
         _ => NOTHING_LOST.to_owned(),

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-const EXAMPLES: [&str; 81] = [
+const EXAMPLES: [&str; 80] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -33,7 +33,6 @@ const EXAMPLES: [&str; 81] = [
     "sessions wren",
     "session last",
     "cancel last",
-    "doubles wren",
     "rollback last",
     "restore wren 17",
     "promote wren 17",

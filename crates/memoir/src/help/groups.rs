@@ -13,10 +13,7 @@ const GROUPS: [(&str, &str); 7] = [
         "Remembering",
         "agent remember recall context ledger edit import export absorb reflect embeddings",
     ),
-    (
-        "Refining",
-        "refine apply sweep sessions session cancel doubles",
-    ),
+    ("Refining", "refine apply sweep sessions session cancel"),
     (
         "Undoing and protecting",
         "rollback rewind restore promote protect unprotect discard shred",

@@ -7,7 +7,6 @@ pub(crate) mod diff;
 pub(crate) mod examination;
 pub(crate) mod history;
 pub(crate) mod memories;
-pub(crate) mod near_duplicates;
 pub(crate) mod originals;
 pub(crate) mod plot;
 pub(crate) mod records;

@@ -136,7 +136,7 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     for told in [
         "This memory has 66 tokens only",
         "Save more",
-        "`memoir doubles wren`",
+        "`memoir discard wren NUMBER`",
     ] {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }

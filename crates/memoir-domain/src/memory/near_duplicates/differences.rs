@@ -1,32 +1,30 @@
 //! The words in which two near duplicates differ.
 
-use serde::Serialize;
-
 use super::looks::words;
 use crate::text::{gaps, is_unspaced, private::PrivateText};
 
-/// Characters of a value; the memories themselves have the rest.
-pub const VALUE_LIMIT: usize = 200;
+/// Characters of a value.
+// Enough to recognize it: both texts are in the ledger.
+pub(super) const VALUE_LIMIT: usize = 60;
 /// The most differences named of one pair.
 // Texts with more differences are similar by chance, and further ones add nothing.
-const NAMED: usize = 12;
+const NAMED: usize = 4;
 
 /// One difference between two texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
+#[derive(Debug, PartialEq)]
+pub(super) struct Difference {
     /// The words that the memory with the lower number has here, at most [`VALUE_LIMIT`] characters; `None` where it
     /// has none.
-    pub left: Option<PrivateText>,
-    /// The words that the other one has here.
-    pub right: Option<PrivateText>,
+    pub(super) left: Option<PrivateText>,
+    pub(super) right: Option<PrivateText>,
 }
 
-/// `text` cut to so many characters, with a mark that says so.
-pub(super) fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
+/// A value that is not too long, with a mark where it was cut.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(VALUE_LIMIT) {
         None => text.to_owned(),
         Some(_) => {
-            let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+            let kept: String = text.chars().take(VALUE_LIMIT - 1).collect();
             format!("{kept}…")
         }
     }
@@ -50,7 +48,7 @@ pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
     }
     let value = |pieces: &[&str]| {
         let joined = joined(pieces);
-        (!joined.is_empty()).then(|| PrivateText::new(cut(&joined, VALUE_LIMIT)))
+        (!joined.is_empty()).then(|| PrivateText::new(cut(&joined)))
     };
     let named = found.iter().take(NAMED).map(|[left, right]| Difference {
         left: value(&pieces[0][left.clone()]),

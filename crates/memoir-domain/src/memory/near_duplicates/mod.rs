@@ -1,7 +1,7 @@
 //! Near duplicates: pairs of similar memories, and how they differ.
 //!
 //! These are proposals, on which no code acts: of the pairs with a word overlap of 0.7 and more in public data, all
-//! were *different* facts (SPEC 3.4). This module decides which pairs are near duplicates, which ones are listed, and
+//! were *different* facts (SPEC 3.4). This module decides which pairs are near duplicates, which a ledger lists, and
 //! their limits; `differences` finds how they differ.
 //!
 //! Numbers count as equal and negations are ignored, so that the important pairs are found: texts that differ in
@@ -18,57 +18,42 @@ use std::{
     collections::{BinaryHeap, HashMap},
 };
 
-use serde::Serialize;
-
-pub use differences::{Difference, VALUE_LIMIT};
+use differences::Difference;
 
 use crate::{
     memory::{Memory, Number},
     text::{self, DuplicateMatch, private::PrivateText, quote::quote},
 };
 
-/// Pairs that are listed by default.
-pub const DEFAULT_PAIRS: usize = 20;
 /// Pairs in which one memory is listed: of many near duplicates, a few suffice.
-pub const PAIRS_A_MEMORY: usize = 5;
+const PAIRS_A_MEMORY: usize = 5;
 /// Pairs that a ledger lists.
 const LEDGER_PAIRS: usize = 10;
-/// Differences that a ledger names of one pair.
-const LEDGER_DIFFERENCES: usize = 4;
-/// Characters of a value in a ledger.
-// Enough to recognize it: both texts are in the ledger.
-const LEDGER_VALUE: usize = 60;
 /// Steps of the search; common texts of a few hundred thousand memories need fewer.
 const STEPS: u64 = 300_000_000;
 
-/// The result: of memories by their numbers, or as they are shown.
-// Serialized as it is: the names of the fields are part of the API.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NearDuplicates<M = Number> {
+#[derive(Debug, PartialEq)]
+struct NearDuplicates {
     /// The listed pairs, the most similar first.
-    pub items: Vec<NearDuplicate<M>>,
+    items: Vec<NearDuplicate>,
     /// Pairs that were found beyond those listed.
-    pub more: u64,
+    more: u64,
     /// Whether all pairs were searched; if not, there are more than `more`.
-    pub is_complete: bool,
+    is_complete: bool,
 }
 
 /// Two active core memories that are near duplicates.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NearDuplicate<M = Number> {
+#[derive(Debug, PartialEq)]
+struct NearDuplicate {
     /// The one with the lower number.
-    pub left: M,
-    /// The other one.
-    pub right: M,
-    /// The share of common words among all their words, over 0, up to 1, ignoring case, accents, order, numbers and
-    /// negations.
-    pub similarity: f64,
+    left: Number,
+    right: Number,
     /// Whether the cleanup of a session merges them by itself (SPEC 3.4).
-    pub exact: bool,
+    exact: bool,
     /// The differences, in the order of the texts; none for exact duplicates, and where only the white space differs.
-    pub differences: Vec<Difference>,
+    differences: Vec<Difference>,
     /// Differences beyond those named.
-    pub more_differences: usize,
+    more_differences: usize,
 }
 
 struct ComparedText<'a> {
@@ -88,7 +73,7 @@ impl ComparedText<'_> {
 
 /// Searches for pairs among the active core memories of `memories`. At most `limit` are listed, and each memory in at
 /// most [`PAIRS_A_MEMORY`] of them. The result depends on the memories only, not on their order.
-pub fn near_duplicates<'a>(
+fn near_duplicates<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     how: DuplicateMatch,
     limit: usize,
@@ -184,7 +169,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     let mut listed: HashMap<usize, usize> = HashMap::new();
     let (mut pairs, mut last) = (Vec::new(), None);
     while pairs.len() < limit
-        && let Some((exact, similarity, Reverse((left, right)))) = ranked.pop()
+        && let Some((exact, _, Reverse((left, right)))) = ranked.pop()
     {
         let times = |place: &usize| listed.get(place).copied().unwrap_or(0);
         // The order is total over the pair, so that the same pair twice comes one after the other.
@@ -195,8 +180,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
-        let pair = [&entries[left], &entries[right]];
-        pairs.push(near_duplicate_of(pair, exact, f64::from_bits(similarity)));
+        pairs.push(near_duplicate_of([&entries[left], &entries[right]], exact));
     }
     NearDuplicates {
         more: alike.found.saturating_sub(pairs.len() as u64),
@@ -205,7 +189,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     }
 }
 
-/// The share of common entries among all entries of both.
+/// The share of common words among all words of both, ignoring case, accents, order, numbers and negations.
 fn similarity(one: &[u32], other: &[u32]) -> f64 {
     if one == other {
         return 1.0;
@@ -215,7 +199,7 @@ fn similarity(one: &[u32], other: &[u32]) -> f64 {
     shared as f64 / all as f64
 }
 
-fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool, similarity: f64) -> NearDuplicate {
+fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool) -> NearDuplicate {
     let [left, right] = pair.map(|entry| entry.memory);
     let (differences, more_differences) = match exact {
         true => (Vec::new(), 0),
@@ -224,7 +208,6 @@ fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool, similarity: f64)
     NearDuplicate {
         left: left.number,
         right: right.number,
-        similarity,
         exact,
         differences,
         more_differences,
@@ -232,7 +215,7 @@ fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool, similarity: f64)
 }
 
 /// The ledger's lines on near duplicates, one a pair, with values quoted as all memory text (SPEC 3.6); `None` where
-/// there are none. `memories` are as for [`near_duplicates`].
+/// there are none. The pairs are of active core memories, whatever the order of `memories`.
 pub fn ledger_lines<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     how: DuplicateMatch,
@@ -252,16 +235,15 @@ pub fn ledger_lines<'a>(
 /// A line that begins in another way than a ledger's row.
 fn ledger_line(pair: &NearDuplicate) -> String {
     let value = |value: &Option<PrivateText>| match value {
-        Some(words) => quote(&differences::cut(words.expose(), LEDGER_VALUE)),
+        Some(words) => quote(words.expose()),
         None => "nothing".to_owned(),
     };
-    let named = pair.differences.iter().take(LEDGER_DIFFERENCES);
+    let named = pair.differences.iter();
     let mut differences: Vec<String> = named
         .map(|difference| format!("{} / {}", value(&difference.left), value(&difference.right)))
         .collect();
-    let unnamed = pair.differences.len() - differences.len() + pair.more_differences;
-    if unnamed > 0 {
-        differences.push(format!("{unnamed} more"));
+    if pair.more_differences > 0 {
+        differences.push(format!("{} more", pair.more_differences));
     }
     if differences.is_empty() {
         differences.push("nothing".to_owned());
