@@ -3,8 +3,9 @@
 //! Owns which languages list a word, and for what. What follows from that is decided elsewhere.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
+
+use foldhash::fast::FixedState;
 
 use crate::fold::{fold_into, hash};
 use crate::language::Language;
@@ -22,28 +23,8 @@ pub(crate) struct LexiconEntry {
     pub(crate) abbreviation: bool,
 }
 
-/// A map from hashes, which need not be hashed again.
-pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<HashAsKey>>;
-
-/// Takes a value that is a hash already.
-#[derive(Default)]
-pub(crate) struct HashAsKey(u64);
-
-impl Hasher for HashAsKey {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
+/// A map by the hashes of words.
+pub(crate) type ByHash<T> = HashMap<u64, T, FixedState>;
 
 /// The entries of the word with this hash.
 pub(crate) fn find(key: u64) -> Option<LexiconEntry> {
