@@ -27,7 +27,7 @@ mod terms;
 
 pub use language::Language;
 pub use relative::has_relative_time;
-pub use same::{is_same_text, same_text_key, same_text_key_ignoring_case};
+pub use same::{is_same_text, lower, same_text_key, same_text_key_ignoring_case};
 pub use stem::stem_into;
 pub use subject::unnamed_subject;
 pub use summary::{Allowed, SummarySource, unsupported};

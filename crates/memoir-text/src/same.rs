@@ -23,11 +23,15 @@ pub fn same_text_key(text: &str) -> Cow<'_, str> {
 /// [`same_text_key`] in lower case. No two letters are made equal that differ otherwise: `ß` stays apart from
 /// `ss`, and the dotless `ı` from `i`.
 pub fn same_text_key_ignoring_case(text: &str) -> String {
-    let key = same_text_key(text);
-    if key.is_ascii() {
-        return key.to_ascii_lowercase();
+    lower(&same_text_key(text))
+}
+
+/// `text` in NFC and lower case, without further folding.
+pub fn lower(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
     }
-    key.nfc()
+    text.nfc()
         .flat_map(char::to_lowercase)
         // Upper case has one sigma, lower case writes it in another form at the end of a word.
         .map(|c| if c == 'ς' { 'σ' } else { c })

@@ -10,6 +10,7 @@ pub mod wiped;
 use std::{borrow::Cow, ops::Range};
 
 use hmac::{Hmac, KeyInit, Mac};
+use memoir_text::lower;
 use sha2::Sha256;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
@@ -37,17 +38,6 @@ pub fn fold(text: &str) -> String {
         .flat_map(char::to_lowercase)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
-        .nfc()
-        .collect()
-}
-
-/// `text` in lower case, without further folding: unlike [`fold`] it keeps `ß` distinct from `ss` and the dotless `ı`
-/// from `i`, which differ between words.
-fn lower(text: &str) -> String {
-    text.nfc()
-        .flat_map(char::to_lowercase)
-        // Upper case has one sigma, lower case writes it in another form at the end of a word.
-        .map(|character| if character == 'ς' { 'σ' } else { character })
         .nfc()
         .collect()
 }
