@@ -153,23 +153,3 @@ fn now(pre_session_tokens: u64, core_tokens: u64) -> String {
         ),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spec_3_15_numbers_have_their_thousands_apart() {
-        for (number, expected) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (8_012, "8,012"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(thousands(number), expected);
-        }
-        assert_eq!(counted(1, "edit", "edits"), "1 edit");
-        assert_eq!(counted(2_000, "edit", "edits"), "2,000 edits");
-    }
-}
