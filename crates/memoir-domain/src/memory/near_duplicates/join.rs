@@ -140,38 +140,6 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
-
-    fn by_comparing_all(sets: &[&[u32]]) -> BTreeSet<(usize, usize)> {
-        let mut pairs = BTreeSet::new();
-        for (place, set) in sets.iter().enumerate() {
-            for (earlier, other) in sets[..place].iter().enumerate() {
-                if looks::shared(set, other) >= required(set.len(), other.len()) {
-                    pairs.insert((earlier, place));
-                }
-            }
-        }
-        pairs
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
-        #[test]
-        fn a_join_finds_what_comparing_all_with_all_finds(
-            sets in prop::collection::btree_set(prop::collection::btree_set(0u32..14, 1..12), 0..40),
-        ) {
-            let mut sets: Vec<Vec<u32>> = sets.into_iter().map(|set| set.into_iter().collect()).collect();
-            sets.sort_by_key(Vec::len);
-            let sets: Vec<&[u32]> = sets.iter().map(Vec::as_slice).collect();
-            let joined = join(&sets, u64::MAX);
-            prop_assert!(joined.is_complete);
-            let count = joined.pairs.len();
-            let found: BTreeSet<(usize, usize)> = joined.pairs.into_iter().collect();
-            prop_assert_eq!(found.len(), count);
-            prop_assert_eq!(found, by_comparing_all(&sets));
-        }
-    }
 
     #[test]
     fn one_word_may_differ_and_more_of_a_long_text() {

@@ -243,11 +243,12 @@ fn by_comparing_all(memories: &[Memory]) -> u64 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
     #[test]
     fn as_many_pairs_are_found_as_comparing_each_with_each_finds(
-        texts in prop::collection::vec("([ab] |not |[12] |Sam |茶|tea's ){1,7}", 1..30),
+        texts in prop::collection::vec("([ab] |not |[12] |Sam |茶|tea's ){1,11}", 1..40),
     ) {
-            let memories = test_memories(&texts);
+        let memories = test_memories(&texts);
         let found = near_duplicates(&memories, DuplicateMatch::Exact, 7);
         prop_assert!(found.is_complete && found.items.len() <= 7);
         prop_assert_eq!(found.items.len() as u64 + found.more, by_comparing_all(&memories));
