@@ -14,7 +14,7 @@ macro_rules! languages {
 
         impl Language {
             /// Every language, in the order of the tables.
-            pub(crate) const ALL: [Language; 15] = [$(Language::$language),*];
+            pub const ALL: [Language; 15] = [$(Language::$language),*];
         }
     };
 }
@@ -27,11 +27,6 @@ languages! {
 pub(crate) const LANGUAGES: usize = Language::ALL.len();
 
 impl Language {
-    /// Every language that there is a table for.
-    pub fn every() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter()
-    }
-
     pub(crate) fn bit(self) -> Languages {
         1 << self as u16
     }

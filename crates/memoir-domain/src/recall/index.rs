@@ -516,12 +516,13 @@ impl RecallIndex {
     }
 
     fn present(&self) -> impl Iterator<Item = Option<Language>> {
-        let all = Language::every().map(Some).chain([None]);
+        let all = Language::ALL.into_iter().map(Some).chain([None]);
         all.filter(|language| self.languages[language_place(*language)] > 0)
     }
 
     fn main_language(&self) -> Language {
-        let most = Language::every().max_by_key(|language| self.languages[*language as usize]);
+        let most = Language::ALL.into_iter();
+        let most = most.max_by_key(|language| self.languages[*language as usize]);
         most.filter(|language| self.languages[*language as usize] > 0)
             .unwrap_or(Language::English)
     }
@@ -845,7 +846,8 @@ impl RecallIndex {
 
     /// The words that contain a word, and for an unknown compound its parts.
     fn parts(&self, text: &str, scratch: &mut String, mut give: impl FnMut(u32)) {
-        let language = Language::every()
+        let language = Language::ALL
+            .into_iter()
             .filter(|language| has_compounds(Some(*language)))
             .max_by_key(|language| self.languages[*language as usize]);
         stem_into(text, language, scratch);
