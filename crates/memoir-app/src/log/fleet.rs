@@ -5,7 +5,6 @@ use memoir_domain::{
     Timestamp,
     agent::{self, Agent},
     breaker::Gauge,
-    lifecycle::fresh_gauge,
     session::{FailureClass, Health, Session},
     tools::session_gauge,
 };
@@ -146,8 +145,5 @@ impl Memoir {
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     // A rehearsal's counts are of a copy: the agent's core size does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    match running {
-        Some(session) => session_gauge(agent, session),
-        None => fresh_gauge(agent),
-    }
+    session_gauge(agent, running)
 }

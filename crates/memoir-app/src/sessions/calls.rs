@@ -279,7 +279,7 @@ impl Sessions<'_> {
         };
         let outcome = tools::decide(view, request, &self.as_actor(), now);
         let open = state.session.as_ref().filter(|_| state.is_open());
-        let before = open.map(|session| tools::session_gauge(&state.agent, session));
+        let before = open.map(|session| tools::session_gauge(&state.agent, Some(session)));
         (outcome, before)
     }
 
@@ -313,7 +313,7 @@ impl Sessions<'_> {
         let after = decision.sessions.first_mut().map(|session| {
             // In the same commit, so that renewing the lease needs no second write.
             self.prolong(session, self.memoir.now());
-            tools::session_gauge(&decision.agent, session)
+            tools::session_gauge(&decision.agent, Some(&*session))
         });
         let next = self.commit(&state.base, decision).await?;
         follow(memories, version, next.memories_version(), &changes);
@@ -341,7 +341,7 @@ impl Sessions<'_> {
         // Each call of a session writes its session.
         let mut session = session.ok_or(CONFLICT)?;
         let id = session.id;
-        let gauge = tools::session_gauge(&decision.agent, &session);
+        let gauge = tools::session_gauge(&decision.agent, Some(&session));
         let (decision, rehearsal) = if session.state.is_running() {
             self.prolong(&mut session, now);
             let decision = Decision::of_sessions(agent, vec![session]);

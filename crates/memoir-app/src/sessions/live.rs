@@ -307,7 +307,7 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
         agent.settings.unknown.clear();
     }
     let has_tools = session.pre_session_tokens.is_some();
-    let gauge = has_tools.then(|| session_gauge(&agent, session));
+    let gauge = has_tools.then(|| session_gauge(&agent, Some(session)));
     LiveSession {
         core_tokens,
         breaker_tokens: gauge.as_ref().map(Gauge::least_allowed),

@@ -136,16 +136,6 @@ pub fn pass_over(mut agent: Agent, for_any_model: bool, now: Timestamp) -> Decis
     Decision::of_sessions(agent, Vec::new())
 }
 
-/// The breaker's input for a session that begins now.
-pub fn fresh_gauge(agent: &Agent) -> Gauge {
-    Gauge {
-        pre_session_tokens: agent.tally.core_tokens,
-        core_tokens: agent.tally.core_tokens,
-        removed_tokens: 0,
-        threshold: agent.settings.effective_refinement_threshold(),
-    }
-}
-
 /// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
 ///
 /// `nothing` is the result of [`nothing_to_refine`].
@@ -286,7 +276,7 @@ pub fn resume(
 ) -> OpenedSession {
     let limits = SessionLimits::of(agent, session);
     let ledger = list(agent, &limits, memories, position, room);
-    let gauge = session_gauge(agent, session);
+    let gauge = session_gauge(agent, Some(session));
     let prompt = prompt::session(agent, session, &limits, &gauge, &ledger);
     OpenedSession {
         prompt,
@@ -358,7 +348,7 @@ pub fn open(
     let mut session = draft.session().cloned().unwrap_or(session);
     session.pre_session_tokens = Some(draft.core_tokens());
     session.threshold = Some(settings.effective_refinement_threshold());
-    session.threshold = Some(session_gauge(draft.agent(), &session).threshold);
+    session.threshold = Some(session_gauge(draft.agent(), Some(&session)).threshold);
     session.core_token_budget = Some(settings.effective_core_token_budget());
     session.asked_within_budget |= agreed.is_some_and(|agreed| agreed.over_budget() == 0);
     session.immutable_tags = Some(settings.effective_immutable_tags());

@@ -230,7 +230,7 @@ pub fn roll_back_running(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let gauge = session_gauge(&agent, &session);
+    let gauge = session_gauge(&agent, Some(&session));
     let draft = Draft::for_session(agent, session, now);
     let reason = EndReason::RolledBackOnRequest;
     end_session(draft, history, memories, &gauge, reason, actor).decision

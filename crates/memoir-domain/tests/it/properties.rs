@@ -346,7 +346,7 @@ fn is_tripped_edit(result: &Value) -> bool {
 
 /// SPEC 3.13, in integers: thresholds here have two decimals at most.
 fn check_core_size(world: &World) {
-    let gauge = session_gauge(&world.agent, world.last_session());
+    let gauge = session_gauge(&world.agent, Some(world.last_session()));
     let hundredths = (gauge.threshold.share() * 100.0).round() as u64;
     let least = hundredths * gauge.pre_session_tokens;
     assert!(world.agent.tally.core_tokens * 100 >= least);
@@ -388,7 +388,7 @@ fn check_edit(world: &World, before: &BTreeMap<Number, Memory>, limits: &Session
     let session = world.last_session();
     let start = session.core_token_budget.unwrap();
     let now = world.agent.settings.effective_core_token_budget();
-    let threshold = session_gauge(&world.agent, session).threshold;
+    let threshold = session_gauge(&world.agent, Some(session)).threshold;
     let is_over = session.pre_session_tokens.unwrap() > start;
     assert_eq!(limits.is_over_budget, is_over);
     let share = match is_over {

@@ -24,7 +24,6 @@ use memoir_domain::{
     agent::{self, Agent, MessageCounts, Settings},
     audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
     draft::Decision,
-    lifecycle::fresh_gauge,
     memory::{Archived, Kind, Memory, Number, Place, Tags},
     origin::{SavedBy, Side},
     recall::Vector,
@@ -32,6 +31,7 @@ use memoir_domain::{
     session::Session,
     summary::LogSummary,
     text::Digester,
+    tools::session_gauge,
     view,
 };
 use memoir_store::{
@@ -244,7 +244,7 @@ fn agent_row(
 fn ranks(agent: &Agent) -> FleetRanks {
     FleetRanks {
         budget_share: budget_share(agent),
-        removable_tokens: fresh_gauge(agent).removable_tokens(),
+        removable_tokens: session_gauge(agent, None).removable_tokens(),
         archived_share: millionths(agent.tally.archival_count, agent.tally.originals()),
     }
 }

@@ -230,19 +230,18 @@ pub(crate) fn session_guard(agent: &Agent, at_start: Option<LossGuard>) -> LossG
     current.max(at_start.unwrap_or(current))
 }
 
-/// The breaker's input in a running session, or in one that would be opened now.
-pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
+/// The breaker's input in a session that runs or waits to be opened; without one, in a session that begins now.
+pub fn session_gauge(agent: &Agent, session: Option<&Session>) -> Gauge {
     let agents = agent.settings.effective_refinement_threshold();
+    let core_tokens = agent.tally.core_tokens;
+    let at_start = session.and_then(|session| session.pre_session_tokens);
+    let fixed = session.and_then(|session| session.threshold);
     Gauge {
-        pre_session_tokens: session
-            .pre_session_tokens
-            .unwrap_or(agent.tally.core_tokens),
-        core_tokens: agent.tally.core_tokens,
-        removed_tokens: session.removed_tokens,
+        pre_session_tokens: at_start.unwrap_or(core_tokens),
+        core_tokens,
+        removed_tokens: session.map_or(0, |session| session.removed_tokens),
         // A stricter threshold applies immediately, a laxer one from the next session on (SPEC 2.7).
-        threshold: session
-            .threshold
-            .map_or(agents, |fixed| fixed.stricter(agents)),
+        threshold: fixed.map_or(agents, |fixed| fixed.stricter(agents)),
     }
 }
 
@@ -269,7 +268,7 @@ impl SessionLimits {
     pub fn of(agent: &Agent, session: &Session) -> Self {
         let current = agent.settings.effective_core_token_budget();
         let at_start = session.core_token_budget.unwrap_or(current);
-        let gauge = session_gauge(agent, session);
+        let gauge = session_gauge(agent, Some(session));
         Self {
             guard: session_guard(agent, session.loss_guard),
             is_over_budget: gauge.pre_session_tokens > at_start && !session.asked_within_budget,
@@ -626,7 +625,7 @@ impl<'a> Plan<'a> {
         let members = self.leaving.iter().copied();
         let members = members.filter(|memory| leaving.contains(&memory.number));
         let tokens: u64 = members.map(Memory::tokens).sum();
-        let gauge = session.map(|session| session_gauge(agent, session));
+        let gauge = session.map(|session| session_gauge(agent, Some(session)));
         gauge.is_some_and(|gauge| tokens <= gauge.removable_tokens())
     }
 
@@ -684,7 +683,7 @@ impl<'a> Plan<'a> {
             session.archived_under_summaries += archived;
         }
         // After the draft has counted the edit in: what is compared is the core size that there would be.
-        let gauge = session_gauge(draft.agent(), &session);
+        let gauge = session_gauge(draft.agent(), Some(&session));
         let after = AfterEdit {
             edits_left: EDIT_CAP.saturating_sub(session.edits),
             removable_tokens: self.limits.removable_tokens(&gauge),
@@ -980,7 +979,7 @@ fn complete(
 ) -> CallOutcome {
     let mut session = session.clone();
     let mut draft = Draft::for_agent(view.agent.clone(), now);
-    let gauge = session_gauge(draft.agent(), &session);
+    let gauge = session_gauge(draft.agent(), Some(&session));
     // Once more at the end: a threshold that was made stricter, and memories that were discarded since the last edit,
     // count here too.
     if let Some(limit) = gauge.trip() {
