@@ -104,27 +104,22 @@ pub fn author(
         return Ok(Authored::Unchanged);
     };
     let given = set_prompt(&decision.agent.settings, field);
-    let doubt = match (set_prompt(&before.settings, field), given) {
-        (Some(old), Some(new)) => doubt(old, new),
+    let doubt = match (set_prompt(&before.settings, field), &given) {
+        (Some(old), Some(new)) => doubt(&old, new),
         _ => None,
     };
     match (doubt, given) {
-        (Some(doubt), Some(given)) if !is_confirmed(questions, field, given, now) => {
-            let decision = question(before, field, given.clone(), doubt, actor, now);
+        (Some(doubt), Some(given)) if !is_confirmed(questions, field, &given, now) => {
+            let decision = question(before, field, given, doubt, actor, now);
             Ok(Authored::Questioned(doubt, Box::new(decision)))
         }
         _ => Ok(Authored::Set(Box::new(decision))),
     }
 }
 
-fn set_prompt(settings: &Settings, field: Field) -> Option<&PrivateText> {
-    match field {
-        Field::SystemPrompt => settings.system_prompt.as_ref(),
-        Field::ReflectionPrompt => settings.reflection_prompt.as_ref(),
-        Field::MemoryReflectionPrompt => settings.memory_reflection_prompt.as_ref(),
-        Field::RefinementPrompt => settings.refinement_prompt.as_ref(),
-        _ => None,
-    }
+fn set_prompt(settings: &Settings, field: Field) -> Option<PrivateText> {
+    let text = agent::field_text("", settings, field);
+    text.filter(|_| field.is_text()).map(PrivateText::from)
 }
 
 fn doubt(before: &PrivateText, given: &PrivateText) -> Option<Doubt> {
