@@ -67,7 +67,6 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system.expose()}));
     }
-    let mut legacy = false;
     for message in &request.messages {
         // After an answer that is not echoed. Templates of local models refuse two messages of a user in a row.
         if let (ModelMessage::User(text), Some(last)) = (message, messages.last_mut())
@@ -79,14 +78,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
         }
         messages.push(match message {
             ModelMessage::User(text) => json!({"role": "user", "content": text.expose()}),
-            ModelMessage::Assistant(raw) => {
-                // Its results come right behind it, and go back in the form of its calls.
-                legacy = is_legacy_call(raw.expose());
-                raw.expose().clone()
-            }
-            ModelMessage::ToolResult { name, content, .. } if legacy => {
-                json!({"role": "function", "name": name, "content": content.expose()})
-            }
+            ModelMessage::Assistant(raw) => raw.expose().clone(),
             ModelMessage::ToolResult {
                 call_id, content, ..
             } => {
@@ -158,7 +150,7 @@ fn amended(body: &Value, complaint: &str) -> Option<Value> {
 /// The field of a message's reasoning.
 const REASONING: &str = "reasoning_content";
 /// What a conversation is made of.
-const ECHOED: [&str; 4] = ["role", "content", "tool_calls", "function_call"];
+const ECHOED: [&str; 3] = ["role", "content", "tool_calls"];
 /// How servers say that they do not take a field, in lower case.
 const REFUSED: [&str; 8] = [
     "not permitted",
@@ -191,13 +183,6 @@ fn mark_for_cache(body: &mut Value) {
     };
     mark("system");
     mark("user");
-}
-
-/// Whether an assistant message calls in the form that came before tools.
-fn is_legacy_call(message: &Value) -> bool {
-    let tool_calls = message.get("tool_calls").and_then(Value::as_array);
-    tool_calls.is_none_or(Vec::is_empty)
-        && message.get("function_call").is_some_and(Value::is_object)
 }
 
 /// The error that OpenRouter puts into a choice when the model behind it broke off.
@@ -295,21 +280,12 @@ fn take_calls(message: &mut Map<String, Value>, turn: usize) -> Vec<ToolCall> {
     {
         message.remove("tool_calls");
     }
-    if let Some(Value::Array(calls)) = message.get_mut("tool_calls") {
-        let mut ids = CallIds::new(turn);
-        let calls = calls.iter_mut();
-        return calls.filter_map(|call| take_call(call, &mut ids)).collect();
-    }
-    let Some(function @ Value::Object(_)) = message.get_mut("function_call") else {
+    let Some(Value::Array(calls)) = message.get_mut("tool_calls") else {
         return Vec::new();
     };
-    let (name, arguments) = take_function(function);
-    vec![ToolCall {
-        // The form before tools has no identifiers; the loop needs one.
-        id: CallIds::new(turn).claim(None),
-        name,
-        arguments,
-    }]
+    let mut ids = CallIds::new(turn);
+    let calls = calls.iter_mut();
+    calls.filter_map(|call| take_call(call, &mut ids)).collect()
 }
 
 /// `None` if it is no object.
@@ -349,7 +325,7 @@ fn finished(reason: Option<&str>, calls: bool) -> Finish {
         // The second one is Mistral's, for the end of the context.
         Some("length" | "model_length") => Finish::Length,
         // Several servers say `stop` beside tool calls, or nothing at all.
-        Some("stop" | "tool_calls" | "function_call" | "eos") | None if calls => Finish::ToolCalls,
+        Some("stop" | "tool_calls" | "eos") | None if calls => Finish::ToolCalls,
         Some("stop" | "eos") | None => Finish::Stop,
         _ => Finish::Other,
     }
@@ -377,7 +353,7 @@ mod tests {
     proptest! {
         #[test]
         fn spec_6_3_whatever_is_sent_is_an_error_or_a_sound_reply(calls in any_json(), content in any_json(), rest in any_json()) {
-            let message = json!({"content": content, "tool_calls": calls, "function_call": rest});
+            let message = json!({"content": content, "tool_calls": calls});
             let answer = json!({"choices": [{"message": message, "finish_reason": rest}], "usage": rest});
             if let Ok(reply) = decode(answer, &json!({}), 1) {
                 holds_for_reply(&reply);

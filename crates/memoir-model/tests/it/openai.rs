@@ -377,31 +377,6 @@ async fn spec_6_3_missing_and_repeated_call_ids_are_replaced_in_the_echo_too() {
 }
 
 #[tokio::test]
-async fn spec_6_3_a_call_of_the_time_before_tools_is_answered_in_kind() {
-    let legacy = json!({
-        "role": "assistant", "content": null,
-        "function_call": {"name": "delete_memory", "arguments": "{\"id\":17}"},
-    });
-    let answered = json!({"choices": [{"message": legacy, "finish_reason": "function_call"}]});
-    let server = ScriptedServer::start([ServerStep::Reply(answered), ServerStep::text("Done.")]);
-    let model = model(ProviderKind::OpenAi, &server);
-    let mut request = request(vec![user("Begin.")], vec![delete_tool()]);
-    let reply = model.complete(&request).await.unwrap();
-    assert_eq!(reply.tool_calls, [call("call_1_0", json!({"id": 17}))]);
-    assert_eq!(reply.finish, Finish::ToolCalls);
-    let answered = result("call_1_0", "delete_memory", "Deleted.");
-    let said = ModelMessage::Assistant(reply.message);
-    request.messages.extend([said, answered]);
-    model.complete(&request).await.unwrap();
-    let sent = &server.requests()[1]["messages"];
-    assert_eq!(sent[2], legacy);
-    assert_eq!(
-        sent[3],
-        json!({"role": "function", "name": "delete_memory", "content": "Deleted."})
-    );
-}
-
-#[tokio::test]
 async fn spec_6_3_a_missing_or_wrong_name_of_a_tool_is_passed_on() {
     let message = json!({"tool_calls": [
         {"id": "a", "function": {"arguments": "{}"}}, {"id": "b"}, {"id": "c", "function": {"name": "rm -rf"}},
@@ -449,7 +424,7 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
 #[tokio::test]
 async fn spec_6_3_empty_call_lists_are_no_calls_and_do_not_come_back() {
     for none in [json!([]), json!(null)] {
-        let message = json!({"role": "assistant", "content": "Done.", "tool_calls": none, "function_call": null});
+        let message = json!({"role": "assistant", "content": "Done.", "tool_calls": none});
         let reply = read(message, json!("stop")).await;
         assert_eq!((reply.tool_calls.len(), reply.finish), (0, Finish::Stop));
         assert_eq!(reply.message.expose().get("tool_calls"), None);
