@@ -12,7 +12,7 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{AgentQuery, AuditRow, MemoryPage, MemoryRow, RecordFilter};
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
@@ -33,35 +33,10 @@ pub struct CoreSizeHistory {
     pub until: Timestamp,
     /// The core size at the beginning, and at the end of each of as many equal parts as were requested.
     pub points: Vec<CoreSizePoint>,
-    /// The sessions begun in it, oldest first; in JSON with fewer fields.
-    #[serde(serialize_with = "session_marks")]
+    /// The sessions begun in it, oldest first.
     pub sessions: Vec<SessionFacts>,
     /// The rollbacks, undos and rewinds in it, oldest first.
     pub returns: Vec<Return>,
-}
-
-fn session_marks<S: Serializer>(sessions: &[SessionFacts], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(sessions.iter().map(SessionMark))
-}
-
-/// What a curve shows of a session.
-struct SessionMark<'a>(&'a SessionFacts);
-
-impl Serialize for SessionMark<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(session) = self;
-        macro_rules! fields {
-            ($($field:ident),+) => {{
-                let mut mark = to.serialize_struct("SessionMark", [$(stringify!($field)),+].len())?;
-                $(mark.serialize_field(stringify!($field), &session.$field)?;)+
-                mark.end()
-            }};
-        }
-        fields! {
-            id, state, trigger, rehearsal, started_at, ended_at, undone_at, pre_session_tokens,
-            post_session_tokens, edits, removed_tokens, archived, summaries
-        }
-    }
 }
 
 /// A rollback, an undo or a rewind.
