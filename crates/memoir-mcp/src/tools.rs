@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
-    Error, Handling, MemoryInput, OwnAgent, OwnSetting, Result, ShownMemory, ShownSession,
+    Error, Handling, MemoryInput, OwnAgent, Result, ShownMemory, ShownSession,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
@@ -407,23 +407,9 @@ fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
     })
 }
 
-fn config(own: &OwnSetting, field: Field, warnings: &[PrivateText]) -> Result<Value> {
-    let mut shown_config = json!({
-        "type": "config",
-        "field": field.as_str(),
-        "value": own.value.expose(),
-        "is_default": own.is_default,
-        "agent": own.agent,
-    });
-    if !warnings.is_empty() {
-        shown_config["warnings"] = shown(&warnings)?;
-    }
-    Ok(shown_config)
-}
-
 async fn view_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {
     let field = own_field(arguments)?;
-    let mut shown_config = config(&agent.own_setting(field).await?, field, &[])?;
+    let mut shown_config = shown(&agent.own_setting(field).await?)?;
     if arguments.flag("history")? {
         shown_config["history"] = shown(&agent.setting_history(field).await?)?;
     }
@@ -438,8 +424,8 @@ async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Va
         // Null and a blank beside another one leave it out: models fill every argument that the schema names.
         arguments.is_set("value"),
     );
-    let (set, warnings) = match (wanted, arguments.given("value")) {
-        ((true, false, false), _) => (agent.undo_own_setting(field).await?, Vec::new()),
+    let set = match (wanted, arguments.given("value")) {
+        ((true, false, false), _) => agent.undo_own_setting(field).await?,
         ((false, true, false), _) => agent.author(field, None).await?,
         ((false, false, _), Some(value)) => {
             let value = given_text(field, value)?;
@@ -455,7 +441,7 @@ async fn update_config(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Va
             return Err(Invalid::new("value", problem).into());
         }
     };
-    config(&set, field, &warnings)
+    shown(&set)
 }
 
 async fn open(agent: &OwnAgent, arguments: &Arguments<'_>) -> Result<Value> {

@@ -9,7 +9,7 @@
 pub(crate) use memoir_app::schemas::*;
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
-    openapi::{ObjectBuilder, RefOr, Schema, Type},
+    openapi::{RefOr, Schema},
 };
 
 use crate::errors;
@@ -340,20 +340,3 @@ pub(crate) struct ToolArguments {
     /// The report: what was done and why.
     summary: Option<String>,
 }
-
-/// A text or a number.
-pub(crate) struct TextOrNumber;
-
-impl PartialSchema for TextOrNumber {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(utoipa::openapi::schema::SchemaType::from_iter([
-                Type::String,
-                Type::Number,
-                Type::Null,
-            ]))
-            .into()
-    }
-}
-
-impl ToSchema for TextOrNumber {}

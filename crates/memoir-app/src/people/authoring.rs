@@ -7,6 +7,8 @@ use memoir_domain::{
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt, RecordedSetting},
 };
 use memoir_store::{AgentQuery, RecordFilter};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     core::{Error, Loaded, Result},
@@ -14,7 +16,7 @@ use crate::{
         AgentSettings,
         agents::{name_taken, placeholder_warnings},
     },
-    shown::OwnAgent,
+    shown::{OwnAgent, schemas},
 };
 
 /// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the audit.
@@ -26,14 +28,25 @@ const ASKED: u32 = 16;
 const AT_ONCE: u32 = 8;
 
 /// A setting of the agent's own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Config)]
 pub struct OwnSetting {
-    /// The effective value; null where there is none.
+    /// `config`
+    #[serde(rename = "type")]
+    #[schema(rename = "type", value_type = String, pattern = "^config$")]
+    kind: &'static str,
+    #[schema(value_type = schemas::OwnField)]
+    field: &'static str,
+    /// The effective value: of a prompt that is not set, the whole text of the default.
+    #[schema(value_type = schemas::TextOrNumber)]
     pub value: PrivateJson,
     /// Whether that is the default.
     pub is_default: bool,
-    /// The agent's name.
-    pub agent: String,
+    agent: String,
+    /// Notes on a prompt that was just set, such as one about an unknown placeholder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
+    pub warnings: Vec<PrivateText>,
 }
 
 impl OwnSetting {
@@ -51,9 +64,12 @@ impl OwnSetting {
             _ => set,
         };
         Self {
+            kind: "config",
+            field: field.as_str(),
             value: PrivateJson::new(value),
             is_default,
             agent: agent.name.clone(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -68,16 +84,12 @@ impl OwnAgent {
         Ok(OwnSetting::of(&self.load(&query).await?.agent, field))
     }
 
-    /// Sets one of the agent's own settings, as the agent. Returns it as set, and warnings about an unusual value.
+    /// Sets one of the agent's own settings, as the agent. Returns it as set, with warnings about an unusual value.
     ///
     /// # Errors
     /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
     /// it. A value that is not allowed; a name that is taken; the store fails.
-    pub async fn author(
-        &self,
-        field: Field,
-        value: Option<&str>,
-    ) -> Result<(OwnSetting, Vec<PrivateText>)> {
+    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<OwnSetting> {
         // Outside of the decision: a question that is asked meanwhile is about another text, or is asked again.
         let questions = self.recent_questions(field).await?;
         // Before and after are written to the log, each about as long as the value.
@@ -100,7 +112,10 @@ impl OwnAgent {
             .await
             .map_err(|error| name_taken(error, &[(field, value)]))?;
         match set {
-            Ok(set) => Ok((set, placeholder_warnings(&[(field, value)]))),
+            Ok(set) => Ok(OwnSetting {
+                warnings: placeholder_warnings(&[(field, value)]),
+                ..set
+            }),
             Err(doubt) => {
                 let field = field.as_str();
                 Err(Error::Unconfirmed { field, doubt })

@@ -14,7 +14,7 @@ use memoir_domain::{
 };
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ObjectBuilder, RefOr, Schema, Type},
+    openapi::{ObjectBuilder, RefOr, Schema, Type, schema::SchemaType},
 };
 
 /// A text that is one of a few names.
@@ -198,6 +198,23 @@ pub struct Originals {
     /// Those that are missing, or not word for word as recorded.
     lost: u64,
 }
+
+/// A text or a number.
+pub struct TextOrNumber;
+
+impl PartialSchema for TextOrNumber {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(SchemaType::from_iter([
+                Type::String,
+                Type::Number,
+                Type::Null,
+            ]))
+            .into()
+    }
+}
+
+impl ToSchema for TextOrNumber {}
 
 /// An object whose fields depend on the case.
 pub struct AnyObject;

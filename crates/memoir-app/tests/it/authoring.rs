@@ -47,9 +47,9 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
         .await
         .unwrap();
     let authored = agent.author(Field::RefinementThreshold, Some("0.8")).await;
-    let (set, warnings) = authored.unwrap();
+    let set = authored.unwrap();
     let own = agent.own_setting(Field::RefinementThreshold).await.unwrap();
-    assert!(set == own && warnings.is_empty());
+    assert!(set == own && set.warnings.is_empty());
     let history = agent.setting_history(Field::RefinementThreshold).await;
     let history = history.unwrap();
     let values: Vec<f64> = history

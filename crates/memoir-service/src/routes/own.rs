@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use memoir_app::OwnSetting;
 use memoir_domain::{
-    PrivateJson, PrivateText,
+    PrivateJson,
     agent::Field,
     authoring::{RecordedSetting, given_text},
 };
@@ -16,28 +16,6 @@ use crate::{
     extract::{JsonBody, Nothing, Path},
     schemas,
 };
-
-/// A setting of the agent's own.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Config)]
-pub(crate) struct SettingAnswer {
-    /// `config`
-    #[serde(rename = "type")]
-    #[schema(rename = "type", value_type = String, pattern = "^config$")]
-    kind: &'static str,
-    #[schema(value_type = schemas::OwnField)]
-    field: &'static str,
-    /// The effective value: of a prompt that is not set, the whole text of the default.
-    #[schema(value_type = schemas::TextOrNumber)]
-    value: PrivateJson,
-    /// Whether that is the default.
-    is_default: bool,
-    agent: String,
-    /// Notes on a prompt that was just set, such as one about an unknown placeholder.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<String>, required = false)]
-    warnings: Vec<PrivateText>,
-}
 
 /// A new value, as text; null returns to the default.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,33 +41,21 @@ fn field(name: &str) -> Result<Field, Problem> {
 /// One setting of the agent's own.
 #[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "get_own_setting",
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting", body = SettingAnswer)))]
+    responses((status = 200, description = "The setting", body = OwnSetting)))]
 pub(crate) async fn show(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
-    let field = field(&name)?;
-    Ok(shown(own.own_setting(field).await?, field, Vec::new()))
-}
-
-fn shown(own: OwnSetting, field: Field, warnings: Vec<PrivateText>) -> Response {
-    axum::Json(SettingAnswer {
-        kind: "config",
-        field: field.as_str(),
-        value: own.value,
-        is_default: own.is_default,
-        agent: own.agent,
-        warnings,
-    })
-    .into_response()
+    let shown = own.own_setting(field(&name)?).await?;
+    Ok(axum::Json(shown).into_response())
 }
 
 /// Sets one setting of the agent's own. The change is on the record with its before and after.
 #[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "set_own_setting",
     request_body = NewValue,
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting as it is now", body = SettingAnswer)))]
+    responses((status = 200, description = "The setting as it is now", body = OwnSetting)))]
 pub(crate) async fn change(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
@@ -98,8 +64,8 @@ pub(crate) async fn change(
     let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
     let text = given_text(field, value.expose()).map_err(memoir_app::Error::from)?;
-    let (set, warnings) = own.author(field, text.as_deref()).await?;
-    Ok(shown(set, field, warnings))
+    let set = own.author(field, text.as_deref()).await?;
+    Ok(axum::Json(set).into_response())
 }
 
 /// The values that a setting had, newest first.
@@ -125,13 +91,13 @@ pub(crate) async fn history(
 /// Returns a setting of the agent's own to its value before the last change. Doing so again undoes that.
 #[utoipa::path(post, path = "/v1/agents/{agent}/self/{field}/undo", tag = "agents", operation_id = "undo_own_setting",
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting as it is now", body = SettingAnswer)))]
+    responses((status = 200, description = "The setting as it is now", body = OwnSetting)))]
 pub(crate) async fn undo(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
-    let field = field(&name)?;
-    Ok(shown(own.undo_own_setting(field).await?, field, Vec::new()))
+    let undone = own.undo_own_setting(field(&name)?).await?;
+    Ok(axum::Json(undone).into_response())
 }
