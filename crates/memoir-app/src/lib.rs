@@ -66,6 +66,7 @@ pub use log::stats::{
 };
 pub use log::verify::{Mismatch, Verification};
 pub use log::verify_run::{NamedLog, VerificationRun};
+pub use memoir_model::EmbedderPlace;
 pub use memoir_store::{
     Expiry, FleetOrder, FleetQuery, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder,
     RecordPlace, WaitingSession, WorkMeter, note_low_priority, without_waiting,

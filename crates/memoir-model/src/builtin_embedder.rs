@@ -13,7 +13,9 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use zeroize::Zeroizing;
 
-use crate::{Embedder, Embeddings, ModelError, ModelName, Purpose, message::TokenUsage};
+use crate::{
+    Embedder, EmbedderPlace, Embeddings, ModelError, ModelName, Purpose, message::TokenUsage,
+};
 
 /// What the configuration calls it, whichever file it is run from.
 pub const BUILTIN_EMBEDDINGS: &str = "builtin:e5-small";
@@ -196,16 +198,8 @@ impl Embedder for BuiltinEmbedder {
         &self.name
     }
 
-    fn address(&self) -> &str {
-        "this process"
-    }
-
-    fn is_local(&self) -> bool {
-        true
-    }
-
-    fn is_in_process(&self) -> bool {
-        true
+    fn place(&self) -> &EmbedderPlace {
+        &EmbedderPlace::ThisProcess
     }
 
     async fn embed(
@@ -263,7 +257,7 @@ mod tests {
     #[tokio::test]
     async fn spec_6_5_the_built_in_model_makes_a_vector_of_each_text_in_its_order() {
         let (_folder, embedder) = embedder();
-        assert!(embedder.is_local() && embedder.is_in_process());
+        assert_eq!(embedder.place(), &EmbedderPlace::ThisProcess);
         let long = "honey ".repeat(40);
         let texts = ["bees", &long, "кот"].map(PrivateText::from);
         let made = embedder.embed(Purpose::Memories(""), &texts).await.unwrap();

@@ -16,16 +16,8 @@ pub trait Embedder: Send + Sync {
     /// `provider:name`, as configured.
     fn name(&self) -> &ModelName;
 
-    /// Where texts are sent, as configured; it holds no secret.
-    fn address(&self) -> &str;
-
-    /// Whether texts stay on this machine, judged by the form of its host (SPEC 6.4).
-    fn is_local(&self) -> bool;
-
-    /// Whether this process makes the vectors itself, so that no text leaves it (SPEC 6.5).
-    fn is_in_process(&self) -> bool {
-        false
-    }
+    /// Where texts go.
+    fn place(&self) -> &EmbedderPlace;
 
     /// A vector of each text, in their order, all of the same length, each with the prefix of the purpose before it. Makes
     /// one attempt: retrying is the caller's.
@@ -37,6 +29,17 @@ pub trait Embedder: Send + Sync {
         purpose: Purpose<'_>,
         texts: &[PrivateText],
     ) -> Result<Embeddings, ModelError>;
+}
+
+/// Where texts go for their vectors. An address is as configured; it holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbedderPlace {
+    /// Nowhere: this process makes the vectors itself (SPEC 6.5).
+    ThisProcess,
+    /// To a server at this address, on this machine by the form of its host (SPEC 6.4).
+    ThisMachine(String),
+    /// To a server at this address.
+    Elsewhere(String),
 }
 
 /// What texts are, with the prefix that the model expects before each of them ([`EmbeddingModel`]).
@@ -157,8 +160,7 @@ pub struct Embeddings {
 #[derive(Debug)]
 pub(crate) struct OpenAiEmbedder {
     pub(crate) name: ModelName,
-    pub(crate) address: String,
-    pub(crate) is_local: bool,
+    pub(crate) place: EmbedderPlace,
     pub(crate) endpoint: Endpoint,
 }
 
@@ -168,12 +170,8 @@ impl Embedder for OpenAiEmbedder {
         &self.name
     }
 
-    fn address(&self) -> &str {
-        &self.address
-    }
-
-    fn is_local(&self) -> bool {
-        self.is_local
+    fn place(&self) -> &EmbedderPlace {
+        &self.place
     }
 
     async fn embed(

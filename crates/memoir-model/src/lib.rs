@@ -24,7 +24,7 @@ mod usage;
 use async_trait::async_trait;
 
 pub use builtin_embedder::{BUILTIN_EMBEDDINGS, builtin_embeddings};
-pub use embeddings::{Embedder, EmbeddingModel, Embeddings, Purpose};
+pub use embeddings::{Embedder, EmbedderPlace, EmbeddingModel, Embeddings, Purpose};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{

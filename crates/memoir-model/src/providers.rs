@@ -20,7 +20,7 @@ use crate::openai::{OpenAi, takes_cache_marks};
 use crate::provider::{
     KeySource, Provider, ProviderKind, ProviderSettings, SettingsError, is_loopback,
 };
-use crate::{Embedder, KNOWN_PROVIDERS, Model, ModelName};
+use crate::{Embedder, EmbedderPlace, KNOWN_PROVIDERS, Model, ModelName};
 
 /// Reads an environment variable; `None` when it is unset or no Unicode.
 type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -246,10 +246,13 @@ impl Providers {
         let key = self.usable_key(provider, base_url)?;
         let mut headers = HeaderMap::new();
         authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
+        let place = match is_loopback(base_url) {
+            true => EmbedderPlace::ThisMachine(base_url.to_string()),
+            false => EmbedderPlace::Elsewhere(base_url.to_string()),
+        };
         Ok(Arc::new(OpenAiEmbedder {
             name: model.clone(),
-            address: base_url.to_string(),
-            is_local: is_loopback(base_url),
+            place,
             endpoint: self.endpoint(provider, base_url, model, "embeddings", headers)?,
         }))
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage, text::counted};
-use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
+use memoir_model::{EmbedderPlace, Model, ModelMessage, ModelName, ModelRequest};
 use memoir_store::{AgentQuery, Finding, Selection};
 use memoir_vault::KeyStore;
 use serde::Serialize;
@@ -175,33 +175,28 @@ impl Memoir {
                 return advised(Severity::Problem, error.to_string(), advice);
             }
         };
-        let mut sent = match embedder.is_in_process() {
-            true => format!(
-                "`{}` finds memories by meaning in this process; no text leaves it",
-                embedder.name()
-            ),
-            false => format!(
-                "the texts of active memories and the queries of recall go to `{}` at {}",
-                embedder.name(),
-                embedder.address()
-            ),
-        };
-        if embedder.is_in_process() {
-            // Nothing is sent.
-        } else if embedder.is_local() {
-            sent.push_str(", on this machine");
-        } else {
-            let agents = account.agents().await?;
-            let mut willing = 0;
-            for agent in &agents {
-                let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-                willing += usize::from(handle.memories().lets_embed(embedder.as_ref()).await?);
+        let (name, place) = (embedder.name(), embedder.place());
+        let texts = "the texts of active memories and the queries of recall go to";
+        let mut sent = match place {
+            EmbedderPlace::ThisProcess => {
+                format!("`{name}` finds memories by meaning in this process; no text leaves it")
             }
-            sent.push_str(&format!(
-                ", of the agents that have agreed: {willing} of {}",
-                agents.len()
-            ));
-        }
+            EmbedderPlace::ThisMachine(address) => {
+                format!("{texts} `{name}` at {address}, on this machine")
+            }
+            EmbedderPlace::Elsewhere(address) => {
+                let agents = account.agents().await?;
+                let mut willing = 0;
+                for agent in &agents {
+                    let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+                    willing += usize::from(handle.memories().lets_embed(embedder.as_ref()).await?);
+                }
+                format!(
+                    "{texts} `{name}` at {address}, of the agents that have agreed: {willing} of {}",
+                    agents.len()
+                )
+            }
+        };
         let before = [
             ("memory", &model.before_memories),
             ("question", &model.before_questions),
@@ -220,7 +215,7 @@ impl Memoir {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not answer in time".to_owned(),
         };
-        if embedder.is_in_process() {
+        if *place == EmbedderPlace::ThisProcess {
             let finding = format!("memories are found by words alone: {problem}");
             let advice = "`memoir embeddings install FILE` writes the file anew";
             return advised(Severity::Problem, finding, advice);

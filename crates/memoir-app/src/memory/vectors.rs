@@ -25,7 +25,9 @@ use memoir_domain::{
     memory::{Memory, Number},
     recall::{RecallQuery, SemanticStatus, Vector},
 };
-use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
+use memoir_model::{
+    Embedder, EmbedderPlace, EmbeddingModel, Embeddings, ModelError, ModelName, Outage,
+};
 use memoir_store::{AgentQuery, VectorRow};
 use memoir_vault::AgentKey;
 use parking_lot::Mutex;
@@ -139,12 +141,8 @@ pub struct VectorsMade {
 pub struct AgentEmbedding {
     /// The model that is configured.
     pub model: ModelName,
-    /// The server's address, which holds no secret; of the built-in model, `this process`.
-    pub address: String,
-    /// Whether that is on this machine, so that no consent is needed.
-    pub is_local: bool,
-    /// Whether this process makes the vectors itself, so that no text leaves it.
-    pub is_in_process: bool,
+    /// Where the text goes. Only elsewhere is the agent's consent needed.
+    pub place: EmbedderPlace,
     /// Whether the agent's text is sent there.
     pub is_allowed: bool,
 }
@@ -301,10 +299,10 @@ impl Memories<'_> {
 
     /// Whether the agent's text may be sent to an embedding server (SPEC 6.4).
     pub(crate) async fn lets_embed(self, embedder: &dyn Embedder) -> Result<bool> {
-        if embedder.is_local() {
+        let EmbedderPlace::Elsewhere(address) = embedder.place() else {
             return Ok(true);
-        }
-        let recipient = access::recipient(embedder.name().as_str(), embedder.address());
+        };
+        let recipient = access::recipient(embedder.name().as_str(), address);
         let loaded = self.load(&AgentQuery::default()).await?;
         for row in self.memoir.store.open_requests(self.scope).await? {
             let request = codec::access_request(loaded.base.key(), &row)?;
@@ -328,9 +326,7 @@ impl Memories<'_> {
         };
         Ok(Some(AgentEmbedding {
             model: embedder.name().clone(),
-            address: embedder.address().to_owned(),
-            is_local: embedder.is_local(),
-            is_in_process: embedder.is_in_process(),
+            place: embedder.place().clone(),
             is_allowed: self.lets_embed(embedder.as_ref()).await?,
         }))
     }
@@ -556,7 +552,7 @@ async fn embed_memories(
     model: &EmbeddingModel,
     texts: Vec<PrivateText>,
 ) -> std::result::Result<Embeddings, ModelError> {
-    if !embedder.is_in_process() {
+    if *embedder.place() != EmbedderPlace::ThisProcess {
         return embedder.embed(model.memories(), &texts).await;
     }
     let (embedder, model) = (embedder.clone(), model.clone());

@@ -8,8 +8,8 @@ use std::{
 use async_trait::async_trait;
 use memoir_domain::{PrivateText, Timestamp, session::Usage, wire_names};
 use memoir_model::{
-    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage,
-    Purpose, Reply,
+    ConnectError, Embedder, EmbedderPlace, Embeddings, Model, ModelError, ModelName, ModelRequest,
+    Outage, Purpose, Reply,
 };
 use tracing::{Instrument, Span};
 
@@ -76,16 +76,8 @@ impl Embedder for WatchedEmbedder {
         self.embedder.name()
     }
 
-    fn address(&self) -> &str {
-        self.embedder.address()
-    }
-
-    fn is_local(&self) -> bool {
-        self.embedder.is_local()
-    }
-
-    fn is_in_process(&self) -> bool {
-        self.embedder.is_in_process()
+    fn place(&self) -> &EmbedderPlace {
+        self.embedder.place()
     }
 
     async fn embed(

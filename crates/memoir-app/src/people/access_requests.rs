@@ -17,6 +17,7 @@ use memoir_domain::{
     memory::{Invalid, parse_text},
     session::Usage,
 };
+use memoir_model::EmbedderPlace;
 use memoir_store::{AgentQuery, OpenAccess, RecordFilter, Selection};
 use parking_lot::Mutex;
 
@@ -109,14 +110,18 @@ impl Grants<'_> {
             let problem = "cannot be asked for: set `[recall] embeddings` first";
             return Err(Invalid::new("embeddings", problem).into());
         };
-        if embedder.is_local() {
-            let problem = match embedder.is_in_process() {
-                true => "need not be asked for: no text leaves Memoir's own process",
-                false => "need not be asked for: the server is on this machine",
+        let EmbedderPlace::Elsewhere(address) = embedder.place() else {
+            let problem = match embedder.place() {
+                EmbedderPlace::ThisProcess => {
+                    "need not be asked for: no text leaves Memoir's own process"
+                }
+                EmbedderPlace::ThisMachine(_) | EmbedderPlace::Elsewhere(_) => {
+                    "need not be asked for: the server is on this machine"
+                }
             };
             return Err(Invalid::new("embeddings", problem).into());
-        }
-        let (model, address) = (embedder.name().as_str(), embedder.address());
+        };
+        let model = embedder.name().as_str();
         let introduction = format!("They go to `{model}` at {address}. ");
         let recipient = access::recipient(model, address);
         let kind = AccessKind::Embeddings { recipient };

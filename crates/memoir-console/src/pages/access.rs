@@ -3,7 +3,8 @@
 use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
-    AccessRequestFacts, AgentEmbedding, AgentHandle, Error, SessionFacts, ShownAccessRequest,
+    AccessRequestFacts, AgentEmbedding, AgentHandle, EmbedderPlace, Error, SessionFacts,
+    ShownAccessRequest,
 };
 use memoir_domain::{
     AccessRequestId, SessionId,
@@ -434,21 +435,25 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
 
 /// Whether the agent's text is sent to the configured embeddings server.
 fn sent_to(embedding: &AgentEmbedding) -> Markup {
-    if embedding.is_in_process {
-        return html! {
-            "It is on, and needs no consent: " code { (embedding.model.as_str()) } " runs in Memoir’s own process, which \
-            no text leaves."
-        };
-    }
+    let (address, is_local) = match &embedding.place {
+        EmbedderPlace::ThisProcess => {
+            return html! {
+                "It is on, and needs no consent: " code { (embedding.model.as_str()) } " runs in Memoir’s own process, \
+                which no text leaves."
+            };
+        }
+        EmbedderPlace::ThisMachine(address) => (address, true),
+        EmbedderPlace::Elsewhere(address) => (address, false),
+    };
     html! {
-        @match (embedding.is_local, embedding.is_allowed) {
+        @match (is_local, embedding.is_allowed) {
             (true, _) => "It is on: the texts of its memories, and its queries, go to ",
             (false, true) => "It is on, with the agent’s consent: the texts of its memories, and its queries, go to ",
             (false, false) => "It is off until the agent consents: the texts of its memories, and its queries, \
                 would go to ",
         }
-        code { (embedding.model.as_str()) } " at " code { (embedding.address) }
-        @if embedding.is_local { ", on this machine" }
+        code { (embedding.model.as_str()) } " at " code { (address) }
+        @if is_local { ", on this machine" }
         "."
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use memoir_domain::PrivateText;
 use memoir_model::{
-    ConnectError, Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, ProviderKind,
-    Purpose,
+    ConnectError, Embedder, EmbedderPlace, EmbeddingModel, Embeddings, ModelError, ModelName,
+    ProviderKind, Purpose,
 };
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -44,8 +44,8 @@ async fn spec_6_4_texts_are_sent_in_openais_form_and_vectors_come_back_in_their_
     let sent = json!({"model": "small", "input": ["One.", "Two."]});
     assert_eq!(received.body, sent);
     let embedder = embedder(&server);
-    assert!(embedder.is_local());
-    assert_eq!(embedder.address(), server.base_url());
+    let place = EmbedderPlace::ThisMachine(server.base_url());
+    assert_eq!(embedder.place(), &place);
 }
 
 #[test]
