@@ -1,6 +1,6 @@
 //! Erasing an agent (SPEC 5.4).
 
-use memoir_domain::{AgentId, AgentScope, Timestamp, audit::Actor, manage};
+use memoir_domain::{AgentId, AgentScope, Timestamp, agent::Agent, audit::Actor, manage, view};
 use memoir_store::AgentQuery;
 use memoir_vault::{KeyStore, MasterKey};
 use serde::Serialize;
@@ -12,20 +12,21 @@ use crate::{
     shown::MemoryCounts,
 };
 
-/// The remains of an erased agent: counts of unreadable data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ErasedAgent)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
-pub struct Erased {
+view! {
+    /// The remains of an erased agent: counts of unreadable data.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[schema(as = ErasedAgent)]
+    #[expect(missing_docs, reason = "the names are those of the wire")]
+    pub struct Erased from agent: &Agent, at: Timestamp;
     #[schema(value_type = String, format = Uuid)]
-    pub id: AgentId,
+    pub id: AgentId = agent.id,
     /// Its name, which is free again.
-    pub name: String,
+    pub name: String = agent.name.clone(),
     #[schema(value_type = String, format = DateTime)]
-    pub erased_at: Timestamp,
+    pub erased_at: Timestamp = at,
     #[serde(flatten)]
     #[schema(inline)]
-    pub counts: MemoryCounts,
+    pub counts: MemoryCounts = MemoryCounts::new(agent.tally),
 }
 
 impl AgentLog<'_> {
@@ -45,14 +46,8 @@ impl AgentLog<'_> {
         };
         let recorded = handle
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
-                let tally = loaded.agent.tally;
+                let erased = Erased::new(&loaded.agent, now);
                 let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
-                let erased = Erased {
-                    id: self.scope.agent,
-                    name: self.name.clone(),
-                    erased_at: now,
-                    counts: MemoryCounts::new(tally),
-                };
                 Ok((Some(decision), erased))
             })
             .await;
@@ -70,11 +65,10 @@ impl AgentLog<'_> {
                 self.check_erased_row().await?;
                 // The seal of the row cannot be opened.
                 let snapshot = self.snapshot(&AgentQuery::default()).await?;
+                let agent = codec::listed_agent(&snapshot.agent)?;
                 Erased {
-                    id: self.scope.agent,
                     name,
-                    erased_at: at,
-                    counts: MemoryCounts::new(codec::listed_agent(&snapshot.agent)?.tally),
+                    ..Erased::new(&agent, at)
                 }
             }
             Err(error) => return Err(error),
@@ -106,12 +100,7 @@ impl AgentLog<'_> {
         // No key opens the agent's rows any more: this one makes the form of a seal, and is dropped.
         let key = KeyStore::in_memory(&MasterKey::generate()?)?.create(self.scope, now)?;
         let (agent, base) = codec::unopened_agent(&key, &row)?;
-        let erased = Erased {
-            id: self.scope.agent,
-            name: agent.name.clone(),
-            erased_at: now,
-            counts: MemoryCounts::new(agent.tally),
-        };
+        let erased = Erased::new(&agent, now);
         // A session that was running then can no longer be closed.
         let decision = manage::erase(agent, None, actor, now)?;
         self.commit(&base, decision).await?;
