@@ -11,10 +11,9 @@ use std::{collections::BTreeSet, iter};
 
 use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::Raw;
-use rusqlite::Row;
 
 use crate::{
-    DeletionReason, EntryPosition, ForeignGone, Halt, NoMemoryReason, ReadResult,
+    DeletionReason, EntryPosition, ForeignGone, NoMemoryReason, ReadResult,
     date::{self, FoundDate},
     files::{Files, is_database},
     frontmatter::{self, Fields},
@@ -226,121 +225,59 @@ fn hidden_from(day: &str) -> Option<Timestamp> {
     Some(if is_day { time.plus_days(1) } else { time })
 }
 
-struct HistoryLine {
-    memory: String,
-    text: Option<String>,
-    is_deletion: bool,
-    at: FoundDate,
-}
+/// The lines of the history, each memory's the oldest first: the memory, the text, whether the line is a deletion, and
+/// its time; of the memory's next line, whether it is a deletion, and its time; the time of its first line; and whether
+/// the line before is a deletion. What a line has not before or behind it is null.
+// The line of a deletion has no new text; the deleted text is the old one. Versions of mem0 wrote deletions without a
+// time, which SQLite sorts first: the memory would return.
+const HISTORY: &str = "SELECT memory_id, iif(is_deletion, old_memory, new_memory), is_deletion, at, \
+    lead(is_deletion) OVER line, lead(at) OVER line, first_value(at) OVER line, lag(is_deletion) OVER line \
+    FROM (SELECT memory_id, old_memory, new_memory, rowid AS place, coalesce(updated_at, created_at) AS at, \
+    coalesce(upper(event) = 'DELETE', 0) OR coalesce(is_deleted = 1, 0) AS is_deletion FROM history) \
+    WINDOW line AS (PARTITION BY memory_id ORDER BY at NULLS LAST, place) \
+    ORDER BY memory_id, at NULLS LAST, place";
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let Some(database) = sqlite::taken("history", files, index, out)? else {
         return Ok(());
     };
-    let mut current: Option<HistoryMemory> = None;
-    let columns =
-        "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
-    // Versions of mem0 wrote deletions without a time, which SQLite sorts first: the memory would return.
-    let time = "coalesce(updated_at, created_at) NULLS LAST";
-    let query = format!("SELECT {columns} FROM history ORDER BY memory_id, {time}, rowid");
-    sqlite::each(&database, &query, out, &mut |row, out| {
-        let Some(event) = event(row) else {
-            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
+    sqlite::each(&database, HISTORY, out, &mut |row, out| {
+        let place = EntryPosition::default();
+        let Some(id) = sqlite::text(row, 0) else {
+            out.pass_entry(place, NoMemoryReason::Malformed);
             return Ok(());
         };
-        current = Some(match current.take() {
-            Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
-            before => {
-                before.map_or(Ok(()), |before| before.end(out))?;
-                HistoryMemory {
-                    created_at: event.at,
-                    last: event,
-                    is_first: true,
-                }
+        let (text, at) = (sqlite::text(row, 1), sqlite::time(row, 3));
+        let is_deletion = sqlite::number(row, 2) == Some(1);
+        let is_first = sqlite::number(row, 7).is_none();
+        let (gone, created_at) = match (is_deletion, sqlite::number(row, 4)) {
+            (false, next) => {
+                let gone = next.map(|next| ForeignGone {
+                    why: match next {
+                        1 => DeletionReason::Deleted,
+                        _ => DeletionReason::Superseded,
+                    },
+                    at: sqlite::time(row, 5).at,
+                });
+                (gone, at.or(sqlite::time(row, 6)))
             }
-        });
-        Ok(())
-    })?;
-    current.map_or(Ok(()), |current| current.end(out))
-}
-
-fn event(row: &Row<'_>) -> Option<HistoryLine> {
-    let event = sqlite::text(row, 2).unwrap_or_default();
-    let is_deletion = event.eq_ignore_ascii_case("DELETE") || sqlite::number(row, 4) == Some(1);
-    Some(HistoryLine {
-        memory: sqlite::text(row, 0)?,
-        // The line of a deletion has no new text; the deleted text is the old one.
-        text: sqlite::text(row, if is_deletion { 5 } else { 1 }),
-        is_deletion,
-        at: sqlite::time(row, 3),
-    })
-}
-
-/// A memory whose lines are being read, the oldest first. Only the last one is held, until the next line: a memory may
-/// have any number of them.
-struct HistoryMemory {
-    created_at: FoundDate,
-    last: HistoryLine,
-    is_first: bool,
-}
-
-impl HistoryMemory {
-    /// Passes on its earlier text, superseded by `next`.
-    fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
-        let gone = ForeignGone {
-            why: if next.is_deletion {
-                DeletionReason::Deleted
-            } else {
-                DeletionReason::Superseded
-            },
-            at: next.at.at,
+            // Only its end was recorded, without the date of its beginning.
+            (true, None) if is_first && text.is_some() => {
+                (Some(ForeignGone::deleted(at.at)), FoundDate::default())
+            }
+            // The deleted text was passed on as an earlier one.
+            (true, _) => return Ok(()),
         };
-        let created_at = self.created_at;
-        if !self.last.is_deletion {
-            self.give(Some(gone), out)?;
-        }
-        Ok(Self {
-            created_at,
-            last: next,
-            is_first: false,
-        })
-    }
-
-    /// Passes on its final text.
-    fn end(self, out: &mut Out<'_>) -> ReadResult {
-        if !self.last.is_deletion {
-            return self.give(None, out);
-        }
-        // Only its end was recorded, without the date of its beginning; otherwise the deleted text was passed on as an
-        // earlier one.
-        if self.is_first && self.last.text.is_some() {
-            let gone = ForeignGone::deleted(self.last.at.at);
-            let last = HistoryLine {
-                at: FoundDate::default(),
-                ..self.last
-            };
-            let undated = Self {
-                created_at: FoundDate::default(),
-                last,
-                ..self
-            };
-            return undated.give(Some(gone), out);
-        }
-        Ok(())
-    }
-
-    fn give(self, gone: Option<ForeignGone>, out: &mut Out<'_>) -> ReadResult {
-        let text = self.last.text;
         let text = text.ok_or(NoMemoryReason::MissingField("new_memory"));
         let found = text.map(|text| FoundEntry {
             text,
             // One identifier for all texts of a memory: source and text together distinguish them.
-            id: self.last.memory,
+            id,
             kind: Some(Kind::Core),
-            created_at: self.last.at.or(self.created_at),
+            created_at,
             gone,
             ..FoundEntry::default()
         });
-        out.found(EntryPosition::default(), found)
-    }
+        out.found(place, found)
+    })
 }
