@@ -87,6 +87,7 @@ fn memories(
     json::elements(files, index, &LISTS, out, |raw, place, out| {
         element(raw, place, projects, out)
     })
+    .map(drop)
 }
 
 fn element(

@@ -36,13 +36,6 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-pub(crate) enum JsonPart<'a> {
-    /// An element of a list, or a value that stands by itself.
-    Element(Raw<'a>),
-    /// A field beside a list.
-    Beside(&'a str, Raw<'a>),
-}
-
 /// The names of a format's lists.
 #[derive(Clone, Copy)]
 pub(crate) struct Lists {
@@ -52,6 +45,8 @@ pub(crate) struct Lists {
     pub(crate) named: &'static [&'static str],
     /// Fields whose objects hold such fields.
     pub(crate) within: &'static [&'static str],
+    /// Fields beside the lists that name a further page of them.
+    pub(crate) next: &'static [&'static str],
     /// Whether the arrays of the file's object hold elements, and its objects are elements, whatever their names.
     pub(crate) is_any: bool,
 }
@@ -63,49 +58,31 @@ impl Lists {
             element_bytes: None,
             named,
             within: &[],
+            next: &[],
             is_any: false,
         }
     }
 }
 
-/// As [`walk`], for the elements only.
+/// Walks through the elements of a file: a list, an object around lists, or consecutive values, on lines or not. Returns
+/// whether it names a further page.
+///
+/// An object without one of the lists is an element itself. Broken or too large parts are counted, and the rest is read
+/// where its boundaries are recognisable.
 pub(crate) fn elements<'a>(
     files: &mut Files,
     index: usize,
     lists: &Lists,
     out: &mut Out<'a>,
     mut element: impl FnMut(Raw<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
-) -> ReadResult {
-    walk(
-        files,
-        index,
-        lists,
-        out,
-        &mut |found, place, out| match found {
-            JsonPart::Element(raw) => element(raw, place, out),
-            JsonPart::Beside(..) => Ok(()),
-        },
-    )
-}
-
-/// Walks through a file: a list, an object around lists, or consecutive values, on lines or not.
-///
-/// An object without one of the lists is an element itself. Broken or too large parts are counted, and the rest is read
-/// where its boundaries are recognisable.
-pub(crate) fn walk<'a>(
-    files: &mut Files,
-    index: usize,
-    lists: &Lists,
-    out: &mut Out<'a>,
-    found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
-) -> ReadResult {
+) -> Result<bool, Halt> {
     let file = files.place(index);
     // Checked before the source is opened, which consumes the beginning of a stream.
     let head = files.head(index);
     let is_around = is_object_around(&head, lists)
         || is_object(&head) && is_object_around(&files.outline(index), lists);
     let Some(source) = source(files, index, out)? else {
-        return Ok(());
+        return Ok(false);
     };
     let mut walk = Walk {
         source,
@@ -114,8 +91,9 @@ pub(crate) fn walk<'a>(
         limit: lists
             .element_bytes
             .unwrap_or(out.options.limits.entry_bytes),
+        has_more: false,
         out,
-        found,
+        take: &mut element,
     };
     let walked = if is_around {
         walk.objects()
@@ -123,13 +101,13 @@ pub(crate) fn walk<'a>(
         walk.values()
     };
     match walked {
-        Err(WalkStop::Halt(halt)) => Err(halt),
+        Err(WalkStop::Halt(halt)) => return Err(halt),
         Err(WalkStop::Broken(position, reason)) => {
             walk.out.break_off(file.at(&position), reason);
-            Ok(())
         }
-        Ok(()) => Ok(()),
+        Ok(()) => {}
     }
+    Ok(walk.has_more)
 }
 
 /// A file as a source; `None` where one of several cannot be read, which breaks the reading off there.
@@ -203,15 +181,13 @@ struct Walk<'a, 'o, R> {
     file: &'a EntryPosition,
     lists: &'a Lists,
     limit: usize,
+    /// Whether a further page was named.
+    has_more: bool,
     out: &'a mut Out<'o>,
-    found: &'a mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    take: &'a mut dyn FnMut(Raw<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
 }
 
 impl<R: Read> Walk<'_, '_, R> {
-    fn broken(&self, reason: NoMemoryReason) -> WalkResult {
-        Err(WalkStop::Broken(self.source.place(), reason))
-    }
-
     /// Consecutive objects around lists, such as the pages of one list.
     fn objects(&mut self) -> WalkResult {
         while self.source.peek()? == Some(b'{') {
@@ -237,7 +213,6 @@ impl<R: Read> Walk<'_, '_, R> {
     }
 
     fn list(&mut self) -> WalkResult {
-        self.source.pass();
         let mut first = true;
         // Without a comma it is unknown whether the next value is an element: the earlier elements were passed on, and
         // the rest is one loss with its position.
@@ -265,19 +240,11 @@ impl<R: Read> Walk<'_, '_, R> {
                 return Err(WalkStop::Broken(position, NoMemoryReason::Malformed));
             }
         }
-        self.give(None, place)
-    }
-
-    /// Passes on the piece: an element, or the value of a field beside a list.
-    fn give(&mut self, field: Option<&str>, place: EntryPosition) -> WalkResult {
-        // Taken out so that the value may borrow it while `found` is called, and put back so that its buffer is reused.
+        // Taken out so that the value may borrow it while it is passed on, and put back so that its buffer is reused.
         let piece = std::mem::take(&mut self.source.piece);
-        let given = match (Raw::whole(&piece), field) {
-            (Ok(raw), None) => (self.found)(JsonPart::Element(raw), place, self.out),
-            (Ok(raw), Some(field)) => (self.found)(JsonPart::Beside(field, raw), place, self.out),
-            // It belongs to no entry, so that there is nothing to count.
-            (Err(_), Some(_)) => Ok(()),
-            (Err(_), None) => {
+        let given = match Raw::whole(&piece) {
+            Ok(raw) => (self.take)(raw, place, self.out),
+            Err(_) => {
                 self.out.pass_entry(place, NoMemoryReason::Malformed);
                 Ok(())
             }
@@ -289,33 +256,18 @@ impl<R: Read> Walk<'_, '_, R> {
     /// The fields of an object that holds the lists, the source being at its `{`.
     fn object(&mut self, depth: usize) -> WalkResult {
         let mut first = true;
-        loop {
-            match self.source.peek()? {
-                None => return self.broken(NoMemoryReason::Truncated),
-                Some(b'{') if first => self.source.pass(),
-                Some(b',') if !first => self.source.pass(),
-                Some(b'}') if !first => {
-                    self.source.pass();
-                    return Ok(());
-                }
-                Some(_) => return self.broken(NoMemoryReason::Malformed),
-            }
-            if first && self.source.peek()? == Some(b'}') {
-                self.source.pass();
-                return Ok(());
-            }
+        while self.source.next_field(first)? {
             first = false;
             self.field(depth)?;
         }
+        Ok(())
     }
 
+    /// A field, whose key was read.
     fn field(&mut self, depth: usize) -> WalkResult {
-        self.source.take_key()?;
         // An undecodable key is none of the wanted ones; its value is skipped like any other.
         let key = text(Raw::whole(&self.source.piece).ok()).unwrap_or_default();
-        let next = self.source.peek()?;
-        let place = self.file.at(&self.source.place());
-        match next {
+        match self.source.peek()? {
             Some(b'[') if self.lists.is_any || self.lists.named.contains(&key.as_str()) => {
                 self.list()
             }
@@ -323,11 +275,15 @@ impl<R: Read> Walk<'_, '_, R> {
             Some(b'{') if self.lists.within.contains(&key.as_str()) && depth < DEPTH => {
                 self.object(depth + 1)
             }
-            _ => match self.source.expect_value(BESIDE_BYTES)? {
-                true => self.give(Some(&key), place),
+            _ => {
                 // A larger value is no field of a format: vectors, or lists under another name.
-                false => Ok(()),
-            },
+                let is_kept = self.source.expect_value(BESIDE_BYTES)?;
+                if is_kept && self.lists.next.contains(&key.as_str()) {
+                    let value = Raw::whole(&self.source.piece);
+                    self.has_more |= value.is_ok_and(|value| !value.is_null());
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -43,7 +43,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     if json::text_of(&head).starts_with(b"[") || json::is_object_around(&head, &PASSAGES) {
         return json::elements(files, index, &PASSAGES, out, |raw, place, out| {
             out.found(place, passage(raw))
-        });
+        })
+        .map(drop);
     }
     let place = files.place(index);
     // In whole and not as a stream: the block's agent may be named after the block.

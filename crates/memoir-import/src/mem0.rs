@@ -17,7 +17,7 @@ use crate::{
     date::{self, FoundDate},
     files::{Files, is_database},
     frontmatter::{self, Fields},
-    json::{self, JsonPart, Lists, fields},
+    json::{self, Lists, fields},
     out::{FoundEntry, Out, digest_id},
     recognise::is_json,
     sqlite, tags,
@@ -25,6 +25,7 @@ use crate::{
 
 const LISTS: Lists = Lists {
     within: &["result", "results", "memories", "points", "data"],
+    next: &["next", "next_page_offset"],
     ..Lists::named(&["results", "memories", "points", "data"])
 };
 /// The numbers of rows that mem0 returns by default.
@@ -109,21 +110,13 @@ fn end_of_entry(body: &str) -> usize {
 fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let before = out.report.read;
     let mut scopes = BTreeSet::new();
-    let mut more = false;
-    json::walk(files, index, &LISTS, out, &mut |found, place, out| {
-        match found {
-            JsonPart::Element(raw) => {
-                let found = row(raw, &mut scopes, out);
-                return out.found(place, found);
-            }
-            JsonPart::Beside("next" | "next_page_offset", raw) => more |= !raw.is_null(),
-            JsonPart::Beside(..) => {}
-        }
-        Ok(())
+    let has_more = json::elements(files, index, &LISTS, out, |raw, place, out| {
+        let found = row(raw, &mut scopes, out);
+        out.found(place, found)
     })?;
     // Of this file alone: a folder may hold several lists.
     let rows = out.report.read - before;
-    if more {
+    if has_more {
         out.notice(
             "more_pages",
             "the file is one page of several: its `next` is set. Fetch the other pages too; importing a page twice adds nothing",

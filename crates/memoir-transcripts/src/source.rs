@@ -218,26 +218,45 @@ impl<R: Read> FileSource<R> {
         }
     }
 
-    /// Reads the key of a field, with its quotes, and the colon behind it.
+    /// Goes to the next field of an object, and reads its key, with its quotes, and the colon behind it; where `first` is
+    /// set, the object's `{` is next. Returns whether there is one; else the object's end was read.
     ///
     /// # Errors
-    /// As for [`FileSource::expect_value`].
-    pub fn take_key(&mut self) -> Result<(), Error> {
-        self.peek()?;
+    /// Reading fails, the file ends, or there is neither a field nor the end.
+    pub fn next_field(&mut self, first: bool) -> Result<bool, Error> {
+        match self.peek()? {
+            None => return Err(Error::Truncated(self.place())),
+            Some(b'{') if first => self.pass(),
+            Some(b',') if !first => self.pass(),
+            Some(b'}') if !first => {
+                self.pass();
+                return Ok(false);
+            }
+            Some(_) => return Err(Error::Broken(self.place())),
+        }
+        // Behind a comma there must be a field.
+        if self.peek()? == Some(b'}') && first {
+            self.pass();
+            return Ok(false);
+        }
         self.expect_value(KEY_BYTES)?;
         if self.peek()? != Some(b':') {
             return Err(Error::Broken(self.place()));
         }
         self.pass();
-        Ok(())
+        Ok(true)
     }
 
-    /// Goes to the next element of an array, of which the `[` or an element was read last: where `first` is set, the
-    /// `[`. Returns whether there is one; else the array's end was read.
+    /// Goes to the next element of an array; where `first` is set, the array's `[` is next. Returns whether there is one;
+    /// else the array's end was read.
     ///
     /// # Errors
     /// Reading fails, the file ends, or an element is not behind a comma.
     pub fn next_element(&mut self, first: bool) -> Result<bool, Error> {
+        if first {
+            self.peek()?;
+            self.pass();
+        }
         match self.peek()? {
             None => return Err(Error::Truncated(self.place())),
             Some(b']') => {

@@ -39,11 +39,7 @@ pub(crate) enum TranscriptState {
     Line,
     /// A value of JSON, or the end.
     Value,
-    /// `[`
-    Open {
-        in_object: bool,
-    },
-    /// An element, or `]` where `first` is set.
+    /// An element, or `]`; where `first` is set, the `[` before it.
     Element {
         first: bool,
         in_object: bool,
@@ -59,7 +55,10 @@ pub(crate) enum TranscriptState {
 
 impl TranscriptState {
     /// The beginning of a file that is one array of pieces.
-    pub(crate) const ARRAY: Self = Self::Open { in_object: false };
+    pub(crate) const ARRAY: Self = Self::Element {
+        first: true,
+        in_object: false,
+    };
     /// The beginning of an object with one array of pieces, under `messages`.
     pub(crate) const OBJECT: Self = Self::Key {
         first: true,
@@ -113,14 +112,6 @@ impl<R: Read> TranscriptReader<R> {
             }
             TranscriptState::Line => self.line()?,
             TranscriptState::Value => self.value()?,
-            TranscriptState::Open { in_object } => {
-                self.source.peek()?;
-                self.source.pass();
-                self.state = TranscriptState::Element {
-                    first: true,
-                    in_object,
-                };
-            }
             TranscriptState::Element { first, in_object } => self.element(first, in_object)?,
             TranscriptState::Key { first, found } => self.key(first, found)?,
             TranscriptState::End => match self.source.peek()? {
@@ -175,31 +166,26 @@ impl<R: Read> TranscriptReader<R> {
     }
 
     fn key(&mut self, first: bool, found: bool) -> Result<(), Error> {
-        let opening = if first { b'{' } else { b',' };
-        match self.source.peek()? {
-            None => return Err(Error::Truncated(self.source.place())),
-            Some(b'}') if !first => {
-                self.source.pass();
-                if !found {
-                    self.gathered.skip(
-                        self.source.place(),
-                        NoMessageReason::MissingField("messages"),
-                    );
-                }
-                self.state = TranscriptState::End;
-                return Ok(());
+        if !self.source.next_field(first)? {
+            if !found {
+                let reason = NoMessageReason::MissingField("messages");
+                self.gathered.skip(self.source.place(), reason);
             }
-            Some(byte) if byte == opening => self.source.pass(),
-            Some(_) => return Err(Error::Broken(self.source.place())),
+            self.state = TranscriptState::End;
+            return Ok(());
         }
-        self.source.take_key()?;
         let is_messages = self.source.piece == b"\"messages\"";
         self.state = TranscriptState::Key {
             first: false,
             found: found || is_messages,
         };
         match self.source.peek()? {
-            Some(b'[') if is_messages => self.state = TranscriptState::Open { in_object: true },
+            Some(b'[') if is_messages => {
+                self.state = TranscriptState::Element {
+                    first: true,
+                    in_object: true,
+                };
+            }
             _ => {
                 let place = self.source.place();
                 // 0: it is skipped, and nothing of it is kept.
