@@ -19,7 +19,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{access, arguments::Arguments, life};
+use crate::{arguments::Arguments, life};
 
 /// The most memories that a recall returns, and how many where no limit is given.
 const MOST_RECALLED: u64 = 200;
@@ -69,12 +69,80 @@ pub(crate) fn all() -> &'static [Tool] {
     &ALL
 }
 
+/// A tool, whose description is in the file of its name.
+macro_rules! tool {
+    ($name:literal, $effect:ident, $properties:tt, $required:tt) => {
+        tool(
+            $name,
+            include_str!(concat!("tools/", $name, ".md")),
+            ToolEffect::$effect,
+            json!($properties),
+            &$required,
+        )
+    };
+}
+
 fn made() -> Vec<Tool> {
-    let mut tools = memory_tools();
-    tools.extend(setting_tools());
-    tools.extend(upkeep_tools());
-    tools.extend(message_tools());
-    tools.push(access_tool());
+    let kinds = json!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)});
+    let time = json!({"type": "string", "description": "such as 2026-05-03"});
+    let mut tools = vec![
+        tool!("save_memory", Adds, {
+            "content": text(),
+            "kind": kinds,
+            "tags": list_of(text()),
+            "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
+            "source": text(),
+            "created_at": time,
+            "replaces": list_of(number()),
+        }, ["content"]),
+        // A second call is refused: the memory is core by then.
+        tool!("promote_memory", Adds, {"number": number()}, ["number"]),
+        tool!("recall_memories", Reads, {
+            "query": text(),
+            "kind": kinds,
+            "tag": text(),
+            // A refusal names the origins: an enumeration costs tokens in each request.
+            "origin": text(),
+            "since": text(),
+            "until": text(),
+            "limit": number(),
+            "explain": flag(),
+        }, []),
+        tool!("get_context", Reads, {"max_tokens": number()}, []),
+        tool!("view_config", Reads, {
+            "field": {"type": "string", "enum": own_fields()},
+            "history": flag(),
+        }, ["field"]),
+        // A second undo reverses the first one.
+        tool!("update_config", Changes, {
+            "field": text(),
+            // A string (SPEC 2.7). Some runtimes refuse a list of types; numbers and null are read nevertheless.
+            "value": text(),
+            "default": flag(),
+            "undo": flag(),
+        }, ["field"]),
+        tool!("open_refinement", Changes, {
+            "mode": {"type": "string", "enum": ["full", "dedup_only"]},
+            "rehearsal": flag(),
+        }, []),
+        tool!("reflect", Changes, {}, []),
+        tool!("absorb_transcript", AddsOnce, {
+            "messages": list_of(fields("id, speaker, text, at?")),
+            "now": {"type": "boolean", "description": "without waiting"},
+        }, ["messages"]),
+        // The text of messages that were read is removed.
+        tool!("read_messages", Replaces, {
+            "part": text(),
+            "journal": list_of(text()),
+            "core": list_of(fields("content, replaces?")),
+        }, []),
+        // Agreeing to a shredding removes text.
+        tool!("answer_access_request", Replaces, {
+            "request_id": text(),
+            "granted": flag(),
+            "reason": text(),
+        }, ["request_id"]),
+    ];
     tools.extend(session_tools());
     tools
 }
@@ -87,7 +155,7 @@ fn flag() -> Value {
     json!({"type": "boolean"})
 }
 
-/// The schema of a memory's number.
+/// The schema of a whole number.
 fn number() -> Value {
     json!({"type": "integer"})
 }
@@ -99,148 +167,6 @@ fn fields(description: &str) -> Value {
 
 fn list_of(item: Value) -> Value {
     json!({"type": "array", "items": item})
-}
-
-/// Saving, promoting and recalling memories, and the context.
-fn memory_tools() -> Vec<Tool> {
-    let kinds = json!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)});
-    let time = json!({"type": "string", "description": "such as 2026-05-03"});
-    vec![
-        tool(
-            "save_memory",
-            include_str!("tools/save_memory.md"),
-            ToolEffect::Adds,
-            json!({
-                "content": text(),
-                "kind": kinds,
-                "tags": list_of(text()),
-                "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
-                "source": text(),
-                "created_at": time,
-                "replaces": list_of(number()),
-            }),
-            &["content"],
-        ),
-        tool(
-            "promote_memory",
-            include_str!("tools/promote_memory.md"),
-            // A second call is refused: the memory is core by then.
-            ToolEffect::Adds,
-            json!({"number": number()}),
-            &["number"],
-        ),
-        tool(
-            "recall_memories",
-            include_str!("tools/recall_memories.md"),
-            ToolEffect::Reads,
-            json!({
-                "query": text(),
-                "kind": kinds,
-                "tag": text(),
-                // A refusal names the origins: an enumeration costs tokens in each request.
-                "origin": text(),
-                "since": text(),
-                "until": text(),
-                "limit": {"type": "integer"},
-                "explain": {"type": "boolean"},
-            }),
-            &[],
-        ),
-        tool(
-            CONTEXT,
-            include_str!("tools/get_context.md"),
-            ToolEffect::Reads,
-            json!({"max_tokens": {"type": "integer"}}),
-            &[],
-        ),
-    ]
-}
-
-/// The settings that the agent sets itself.
-fn setting_tools() -> Vec<Tool> {
-    vec![
-        tool(
-            "view_config",
-            include_str!("tools/view_config.md"),
-            ToolEffect::Reads,
-            json!({
-                "field": {"type": "string", "enum": own_fields()},
-                "history": flag(),
-            }),
-            &["field"],
-        ),
-        tool(
-            "update_config",
-            include_str!("tools/update_config.md"),
-            // A second undo reverses the first one.
-            ToolEffect::Changes,
-            json!({
-                "field": text(),
-                // A string (SPEC 2.7). Some runtimes refuse a list of types; numbers and null are read nevertheless.
-                "value": text(),
-                "default": flag(),
-                "undo": flag(),
-            }),
-            &["field"],
-        ),
-    ]
-}
-
-/// Refinement sessions, and reflection.
-fn upkeep_tools() -> Vec<Tool> {
-    vec![
-        tool(
-            "open_refinement",
-            include_str!("tools/open_refinement.md"),
-            ToolEffect::Changes,
-            json!({
-                "mode": {"type": "string", "enum": ["full", "dedup_only"]},
-                "rehearsal": flag(),
-            }),
-            &[],
-        ),
-        tool(
-            "reflect",
-            include_str!("tools/reflect.md"),
-            ToolEffect::Changes,
-            json!({}),
-            &[],
-        ),
-    ]
-}
-
-fn message_tools() -> Vec<Tool> {
-    vec![
-        tool(
-            "absorb_transcript",
-            include_str!("tools/absorb_transcript.md"),
-            ToolEffect::AddsOnce,
-            json!({
-                "messages": list_of(fields("id, speaker, text, at?")),
-                "now": {"type": "boolean", "description": "without waiting"},
-            }),
-            &["messages"],
-        ),
-        tool(
-            READ,
-            include_str!("tools/read_messages.md"),
-            // The text of messages that were read is removed.
-            ToolEffect::Replaces,
-            json!({"part": text(), "journal": list_of(text()), "core": list_of(fields("content, replaces?"))}),
-            &[],
-        ),
-    ]
-}
-
-fn access_tool() -> Tool {
-    tool(
-        access::TOOL,
-        include_str!("tools/answer_access_request.md"),
-        // Agreeing to a shredding removes text.
-        ToolEffect::Replaces,
-        json!({"request_id": text(), "granted": flag(), "reason": text()}),
-        &["request_id"],
-    )
 }
 
 fn session_tools() -> impl Iterator<Item = Tool> {
