@@ -100,15 +100,6 @@ pub(crate) enum Answered {
     AskFirst(InputRequiredResult),
 }
 
-/// One call of the tool, and how the person at the client can be asked.
-pub(crate) struct AccessCall<'a> {
-    pub(crate) agent: &'a OwnAgent,
-    pub(crate) arguments: &'a Value,
-    /// What the person said, where the call is repeated for that.
-    pub(crate) said: Option<&'a Value>,
-    pub(crate) way: AskingWay,
-}
-
 /// How a person at the client can be asked.
 pub(crate) enum AskingWay {
     /// Not at all.
@@ -147,11 +138,14 @@ fn has_forms(capabilities: ClientCapabilities) -> bool {
         .is_some_and(|forms| forms.form.is_some() || forms.url.is_none())
 }
 
-/// Answers a request; if the arguments hold no decision, the person at the client is asked.
-pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
-    let AccessCall {
-        agent, arguments, ..
-    } = call;
+/// Answers a request; if the arguments hold no decision, the person at the client is asked. `said` is what the person
+/// said, where the call is repeated for that.
+pub(crate) async fn answer(
+    agent: &OwnAgent,
+    arguments: &Value,
+    said: Option<&Value>,
+    way: &AskingWay,
+) -> Result<Answered> {
     let arguments = Arguments::of_tool(TOOL, arguments)?;
     let (grants, id) = (agent.grants(), arguments.needed("request_id")?);
     let id = grants.own_access_id(id).await?;
@@ -162,13 +156,13 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         return written(agent, id, Some((is_granted, reason))).await;
     }
     // Before the request is checked: a repeated call answers a question that was asked before.
-    if let Some(said) = call.said {
+    if let Some(said) = said {
         let said = serde_json::from_value(said.clone()).ok();
         return written(agent, id, said.and_then(answer_of)).await;
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
     // Before the check: the person may be answering just this request.
-    let _turn = match &call.way {
+    let _turn = match way {
         AskingWay::Asking(_, asked_requests) => Some(asked_requests.0.lock().await),
         _ => None,
     };
@@ -177,7 +171,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
-    match call.way {
+    match way {
         AskingWay::None => Err(missing().into()),
         AskingWay::Repeating => {
             let form = InputRequest::Elicitation(ElicitRequest::new(form(&request)));
@@ -186,7 +180,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
                 InputRequiredResult::from_input_requests(requests),
             ))
         }
-        AskingWay::Asking(ref peer, _) => written(agent, id, ask(peer, &request).await).await,
+        AskingWay::Asking(peer, _) => written(agent, id, ask(peer, &request).await).await,
     }
 }
 

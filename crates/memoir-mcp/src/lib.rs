@@ -199,13 +199,9 @@ impl ServerHandler for AgentTools {
         }
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         if request.name == access::TOOL {
-            let call = access::AccessCall {
-                agent: &agent,
-                arguments: &arguments,
-                said: access::said(request.input_responses.as_ref()),
-                way: self.asking_way(&context),
-            };
-            return Ok(match access::answer(call).await {
+            let said = access::said(request.input_responses.as_ref());
+            let way = self.asking_way(&context);
+            return Ok(match access::answer(&agent, &arguments, said, &way).await {
                 Ok(Answered::AskFirst(question)) => question.into(),
                 Ok(Answered::Result(result)) => complete(access::TOOL, Ok(result)),
                 Err(error) => complete(access::TOOL, Err(error)),
