@@ -93,8 +93,6 @@ struct Match {
 pub(super) struct Waiting {
     /// Access requests that it has not answered.
     pub(super) requests: u64,
-    /// A rehearsal that changed something, and that no session followed.
-    pub(super) rehearsal: Option<String>,
     /// Messages that no model will read.
     pub(super) messages: u64,
     /// Agents whose folder is missing, and whose memory may be that of this project.
@@ -109,14 +107,6 @@ struct Items<T> {
 #[derive(Deserialize)]
 struct HookAccessRequest {
     state: String,
-}
-
-#[derive(Deserialize)]
-struct HookSession {
-    id: String,
-    state: String,
-    rehearsal: bool,
-    edits: u64,
 }
 
 #[derive(Deserialize)]
@@ -277,38 +267,30 @@ impl ReachedMemory {
     }
 
     async fn waiting_for_agent(&self) -> Result<Waiting, Failure> {
-        let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
-        match self {
+        let (requests, messages): (Vec<HookAccessRequest>, u64) = match self {
             Self::Here { agent, .. } => {
-                // First: it notes the counts of the agent's rows, which the others then need not read.
-                messages = agent.life().unread().await?;
-                requests = reshaped(&agent.grants().open_access().await?)?;
-                sessions = reshaped(&agent.views().session_page(None, 1).await?)?;
+                // First: it notes the counts of the agent's rows, which the other then need not read.
+                let messages = agent.life().unread().await?;
+                (reshaped(&agent.grants().open_access().await?)?, messages)
             }
             Self::Away(remote) => {
-                let one = [("limit", "1")];
                 // A whole page, since newer closed requests precede an open one.
                 let page = [("limit", "200")];
-                let (access_requests, latest_session, waits) = tokio::try_join!(
+                let (access_requests, waits) = tokio::try_join!(
                     remote.get::<Items<HookAccessRequest>>("access-requests", &page),
-                    remote.get::<Items<HookSession>>("sessions", &one),
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
-                (requests, sessions) = (access_requests.items, latest_session.items);
                 // Queried only where messages are pending, since the host waits for this request.
-                messages = match waits.pending > 0 && has_reader(remote).await? {
+                let messages = match waits.pending > 0 && has_reader(remote).await? {
                     true => 0,
                     false => waits.pending,
                 };
+                (access_requests.items, messages)
             }
-        }
+        };
         let open_requests = requests.iter().filter(|request| request.state == "asked");
-        let rehearsed = sessions.into_iter().next().filter(|session| {
-            session.rehearsal && session.state == "completed" && session.edits > 0
-        });
         Ok(Waiting {
             requests: open_requests.count() as u64,
-            rehearsal: rehearsed.map(|session| session.id),
             messages,
             offered: Vec::new(),
         })

@@ -151,12 +151,6 @@ fn pending_lines(waiting: &Waiting, is_refinement_due: bool) -> Vec<String> {
              `answer_access_request` answers. You are free to say no."
         ));
     }
-    if let Some(session) = &waiting.rehearsal {
-        lines.push(format!(
-            "The refinement session {session} was a rehearsal, and nothing of it is done: `memoir session {session}` \
-             shows what it came to, and `memoir apply {session}` does it."
-        ));
-    }
     if is_refinement_due {
         lines.push(
             "A refinement session is due: `open_refinement` opens it, when there is time for it. Finishing with no \

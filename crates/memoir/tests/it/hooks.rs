@@ -376,9 +376,7 @@ fn spec_3_1_a_session_shows_pending_work() {
     let installation = Installation::with_agent();
     let long = "long enough to count ".repeat(30);
     installation.import((0..40).map(|at| format!("Note {at}: {long}")));
-    installation.remember(&["Ann likes tea.", "ann likes tea"]);
     installation.ok(&["access", "ask", "wren", "--purpose=a look", "--minutes=5"]);
-    installation.ok(&["refine", "wren", "--rehearse"]);
     let file = installation.write("said.txt", "Ines: I have moved to Bremen.\n");
     let taken = installation.json(&["absorb", "wren", &file, "--later"]);
     assert_eq!(taken["file"]["received"], 1);
@@ -389,7 +387,6 @@ fn spec_3_1_a_session_shows_pending_work() {
         "\n- 1 request for access to your memory: ",
         "\n- A refinement session is due: ",
         "\n- 1 message waits of earlier sessions",
-        " was a rehearsal, and nothing of it is done: ",
     ] {
         assert!(waiting.contains(part), "{part}: {text}");
     }
