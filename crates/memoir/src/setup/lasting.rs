@@ -9,7 +9,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{database, failure::Failure, hook::written, private_file, terminal};
+use crate::{database, failure::Failure, hook::written, private_file};
 
 /// Why a path does not last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,17 +87,6 @@ fn is_of_project(path: &Path, folders: &[&str]) -> bool {
     };
     !has_pair(folders, GLOBAL)
         && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
-}
-
-pub(super) fn warn_of_build(path: &Path) {
-    let mut folders = path.ancestors().skip(1);
-    if folders.any(|folder| folder.ends_with("target/debug") || folder.ends_with("target/release"))
-    {
-        terminal::note(&format!(
-            "note: `{}` is in the folder of a build: the next one changes it; `--copy` writes a copy that lasts",
-            path.display()
-        ));
-    }
 }
 
 /// Whether the path is in a cache that the environment names, or in the folder for temporary files.

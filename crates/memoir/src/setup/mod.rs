@@ -194,7 +194,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 };
                 record.note_call(written)?;
             }
-            lasting::warn_of_build(&call.program);
             report(global, program, call.agent.as_deref(), &changes, &arguments)
         }
     }
