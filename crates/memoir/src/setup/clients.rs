@@ -210,19 +210,14 @@ pub(super) fn command_of(hook: &Value) -> Option<&str> {
 /// Whether a line has the form in which setup writes hooks: one command, of a program `memoir`, with nothing before or
 /// after it.
 fn is_in_form(command: &str) -> bool {
-    let Some((program, rest)) = command.split_once(" hook ") else {
+    let words = words_of(command);
+    let [program, hook, options @ ..] = &words[..] else {
         return false;
     };
-    let inner = |quote| program.strip_prefix(quote)?.strip_suffix(quote);
-    let (program, is_one_word) = match inner('\'').or_else(|| inner('"')) {
-        Some(inner) => (inner, !inner.contains(['\'', '"'])),
-        None => (program, !program.contains(char::is_whitespace)),
-    };
-    is_one_word
-        && is_one_command(program)
+    hook == "hook"
+        && options.iter().any(|word| word == "--client")
         && is_named(Path::new(program))
-        && rest.contains("--client ")
-        && is_one_command(rest)
+        && is_one_command(command)
 }
 
 pub(super) fn is_named(program: &Path) -> bool {
