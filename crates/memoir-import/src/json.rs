@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memoir_transcripts::{
     Error as ScanError, FilePosition,
-    raw::{BrokenJson, Raw, Undecodable, first_entries, first_keys, skip_space},
+    raw::{BrokenJson, Raw, first_entries, first_keys, skip_space},
     source::{FileSource, PieceRead},
 };
 
@@ -405,7 +405,7 @@ pub(crate) fn why_no_text<const N: usize>(
     let mut reason = NoMemoryReason::Empty;
     for value in there {
         match value.string() {
-            Err(Undecodable) => return NoMemoryReason::Malformed,
+            Err(broken) => return broken.into(),
             // After an undecodable value, which is the nearer cause.
             Ok(None) if !value.is_null() => reason = NoMemoryReason::InvalidField(name),
             Ok(_) => {}

@@ -51,7 +51,7 @@ pub(crate) fn read(
 fn node<'a>((key, value): (Raw<'a>, Raw<'a>)) -> ChatGptNode<'a> {
     let (id, unreadable) = match key.string() {
         Ok(id) => (id.unwrap_or_default(), None),
-        Err(undecodable) => (String::new(), Some(undecodable.into())),
+        Err(broken) => (String::new(), Some(NoMessageReason::from(broken))),
     };
     let fields = value.fields(["message", "parent", "children"]);
     let broken = unreadable.or(fields.err().map(NoMessageReason::from));

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
-    raw::{BrokenJson, Raw, Undecodable},
+    raw::{BrokenJson, Raw},
 };
 
 /// Longest identifier of a file that is used unchanged, in bytes.
@@ -222,7 +222,7 @@ pub(crate) fn string(
     match value.ok_or(NoMessageReason::MissingField(name))?.string() {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(NoMessageReason::InvalidField(name)),
-        Err(undecodable) => Err(undecodable.into()),
+        Err(broken) => Err(broken.into()),
     }
 }
 
@@ -251,12 +251,6 @@ pub fn since_1970(microseconds: f64) -> Option<Timestamp> {
     )]
     let microseconds = microseconds.round() as i64;
     Timestamp::from_microseconds(microseconds)
-}
-
-impl From<Undecodable> for NoMessageReason {
-    fn from(_: Undecodable) -> Self {
-        Self::Malformed
-    }
 }
 
 impl From<BrokenJson> for NoMessageReason {

@@ -126,10 +126,6 @@ pub struct Raw<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokenJson(pub usize);
 
-/// An invalid JSON string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Undecodable;
-
 impl<'a> Raw<'a> {
     /// The one value that `bytes` are, without the white space around it.
     ///
@@ -211,13 +207,13 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It cannot be decoded.
-    pub fn string(self) -> Result<Option<String>, Undecodable> {
+    pub fn string(self) -> Result<Option<String>, BrokenJson> {
         if !self.is_string() {
             return Ok(None);
         }
         serde_json::from_str(&mend::json(self.bytes))
             .map(Some)
-            .map_err(|_| Undecodable)
+            .map_err(|_| BrokenJson(self.at))
     }
 
     /// A string that can be decoded, or the digits of a whole number.
