@@ -208,6 +208,5 @@ mod tests {
         let _ = memoir.state::<log::verify_run::VerificationRuns>();
         let _ = memoir.state::<sessions::Unwritten>();
         let _ = memoir.state::<sessions::Recent>();
-        let _ = memoir.state::<sessions::AgentChanges>();
     }
 }

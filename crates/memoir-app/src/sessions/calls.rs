@@ -89,7 +89,6 @@ impl Sessions<'_> {
         let refused = result.and_then(ToolResult::refusal);
         if refused.is_some_and(|code| code != RefusalCode::SessionOver) {
             self.memoir.state::<Unwritten>().note_refusal(id);
-            self.wake_watchers();
         }
         called
     }

@@ -5,7 +5,7 @@ use std::{pin::Pin, sync::Arc, time::Instant};
 use memoir_domain::{AgentScope, draft::Decision};
 
 use super::{
-    AgentChanges, Recent, Unwritten,
+    Recent, Unwritten,
     recent::{KnownSession, open_in},
 };
 use crate::core::{AfterCommit, AgentHandle, CommitListener, Result};
@@ -53,16 +53,6 @@ impl CommitListener for Recent {
 
     fn forget_unused(&self, since: Instant) {
         Self::forget_unused(self, since);
-    }
-}
-
-impl CommitListener for AgentChanges {
-    fn prepare(self: Arc<Self>, _: &AgentHandle, _: &mut Decision) -> Option<AfterCommit> {
-        Some(Box::new(move |committed| self.notify(committed.scope)))
-    }
-
-    fn wrote_together(&self, agent: &AgentHandle) {
-        self.notify(agent.scope);
     }
 }
 

@@ -1,29 +1,22 @@
 //! A running session as it is watched: its state, and its records as they are written.
 //!
 //! It reads the store only, so it also shows sessions that another process drives, and continues after a restart.
-//! Commits of this process only wake the watchers.
 //!
 //! The agent's version is read first, since every change increases it; refused calls and the usage of this process's
 //! model calls count before they are written. An event's identifier holds the last record's place and the session's
 //! state, so that a client resumes there with any process.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::Arc,
-    time::Duration,
-};
+use std::time::Duration;
 
 use memoir_domain::{
-    AgentScope, SessionId,
+    SessionId,
     agent::Agent,
     breaker::Gauge,
     session::{EDIT_CAP, Session},
     tools::session_gauge,
 };
 use memoir_store::{AgentQuery, AgentRow, RecordFilter, SessionRow};
-use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use crate::{
@@ -32,11 +25,8 @@ use crate::{
     shown::{AccessLevel, AgentLens, SessionFacts, ShownRecord, ShownSession, Viewer},
 };
 
-/// How often the store is read where nothing wakes a watcher: other processes may write.
+/// How often the store is read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// The minimum time between two reads, however much is written: an agent may save thousands of memories a second beside
-/// its session.
-const REST: Duration = Duration::from_millis(20);
 /// Most records per read.
 const AT_ONCE: u32 = 100;
 
@@ -116,16 +106,14 @@ pub struct Live {
     /// The agent's version at the last read that returned everything, and the session's unwritten counts.
     looked_at: Option<(u64, UnwrittenCounts)>,
     has_ended: bool,
-    waking: SessionWatcher,
 }
 
 impl AgentLens<'_> {
     /// Watches a session of the agent from there on. An administrator gets no text, whatever the agent has granted: no
     /// grant is checked while watching.
     pub fn watch(&self, id: SessionId, seen: SeenUpTo) -> Live {
-        let agent = self.agent;
         Live {
-            agent: agent.clone(),
+            agent: self.agent.clone(),
             id,
             access_level: match self.viewer {
                 Viewer::Agent => AccessLevel::Words,
@@ -134,11 +122,6 @@ impl AgentLens<'_> {
             seen,
             looked_at: None,
             has_ended: false,
-            waking: agent
-                .memoir
-                .state::<AgentChanges>()
-                .clone()
-                .waking(agent.scope),
         }
     }
 }
@@ -191,11 +174,6 @@ impl Sessions<'_> {
     fn with_unwritten(self, session: Session) -> Session {
         self.memoir.state::<Unwritten>().added_to(session)
     }
-
-    /// Wakes the watchers of the agent's sessions of this process.
-    pub(super) fn wake_watchers(self) {
-        self.memoir.state::<AgentChanges>().notify(self.scope);
-    }
 }
 
 impl Live {
@@ -208,8 +186,6 @@ impl Live {
         if self.has_ended {
             return Ok(Vec::new());
         }
-        // Before the read: a write during it wakes again.
-        self.waking.receiver.mark_unchanged();
         let unwritten = self.agent.memoir.state::<Unwritten>().of(self.id);
         let (agent, row) = self.agent.sessions().watched(self.id).await?;
         let looked_at = Some((agent.document.version, unwritten));
@@ -251,18 +227,9 @@ impl Live {
 
     /// Waits until another read is useful.
     pub async fn changed(&mut self) {
-        if self.looked_at.is_none() {
-            return;
+        if self.looked_at.is_some() {
+            tokio::time::sleep(LOOK_EVERY).await;
         }
-        tokio::time::sleep(REST).await;
-        // The watcher keeps the sender; an error would mean that nothing wakes it.
-        let woken = async {
-            if self.waking.receiver.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
-        // Which of the two came first is irrelevant: the next read finds anything new.
-        let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
     }
 
     /// The session's records that were not read, up to this read of the agent.
@@ -317,74 +284,5 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
             .map(|gauge| gauge.allowance().tokens),
         edits_left: EDIT_CAP.saturating_sub(session.edits),
         session: shown,
-    }
-}
-
-/// Wakes the watchers of an agent's session when this process changes the agent.
-#[derive(Clone, Default)]
-pub(crate) struct AgentChanges(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
-
-impl AgentChanges {
-    pub(crate) fn notify(&self, scope: AgentScope) {
-        let watched = self.0.lock();
-        if let Some(sender) = watched.get(&scope) {
-            sender.send_replace(());
-        }
-    }
-
-    fn waking(self, scope: AgentScope) -> SessionWatcher {
-        let receiver = {
-            let mut watched = self.0.lock();
-            let sender = watched.entry(scope).or_insert_with(|| watch::channel(()).0);
-            sender.subscribe()
-        };
-        SessionWatcher {
-            changes: self,
-            scope,
-            receiver,
-        }
-    }
-}
-
-struct SessionWatcher {
-    changes: AgentChanges,
-    scope: AgentScope,
-    receiver: watch::Receiver<()>,
-}
-
-impl Drop for SessionWatcher {
-    fn drop(&mut self) {
-        let mut watched = self.changes.0.lock();
-        if let Entry::Occupied(entry) = watched.entry(self.scope)
-            // This one's own is still counted: fields go after this.
-            && entry.get().receiver_count() <= 1
-        {
-            entry.remove();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use memoir_domain::{AccountId, AgentId};
-
-    use super::*;
-
-    #[test]
-    fn a_client_that_disconnected_is_forgotten() {
-        let changes = AgentChanges::default();
-        let scope = AgentScope {
-            account: AccountId::from_bytes([1; 16]),
-            agent: AgentId::from_bytes([2; 16]),
-        };
-        let first = changes.clone().waking(scope);
-        let second = changes.clone().waking(scope);
-        changes.notify(scope);
-        assert!(first.receiver.has_changed().unwrap());
-        drop(first);
-        assert!(second.receiver.has_changed().unwrap());
-        drop(second);
-        changes.notify(scope);
-        assert!(changes.0.lock().is_empty());
     }
 }

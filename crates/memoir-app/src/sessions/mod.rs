@@ -29,7 +29,6 @@ pub use memoir_domain::lifecycle::OpenedSession;
 pub use begin::RefineOptions;
 pub(crate) use begin::room;
 pub use drive::{Observer, Progress};
-pub(crate) use live::AgentChanges;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};
 pub(crate) use own::own_lease_time;
 pub use queue::LeasedSession;
@@ -49,12 +48,10 @@ pub(crate) fn enter(
 ) -> ModuleStates {
     let unwritten = Arc::<Unwritten>::default();
     let recent = Arc::<Recent>::default();
-    let changes = Arc::<AgentChanges>::default();
     listeners.push(unwritten.clone());
     listeners.push(recent.clone());
-    listeners.push(changes.clone());
     listeners.push(Arc::new(LapsedSessions));
-    states.with(unwritten).with(recent).with(changes)
+    states.with(unwritten).with(recent)
 }
 
 /// The tools of a session under that loss guard as they are offered to a model.

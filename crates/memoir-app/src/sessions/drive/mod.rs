@@ -108,9 +108,8 @@ impl Hold {
     fn note(&self, used: Usage, turns: u32) {
         let (before, _) = std::mem::replace(&mut *self.used.lock(), (used, turns));
         if used != before {
-            let agent = &self.agent;
-            agent.memoir.state::<Unwritten>().note_usage(self.id, used);
-            agent.sessions().wake_watchers();
+            let unwritten = self.agent.memoir.state::<Unwritten>();
+            unwritten.note_usage(self.id, used);
         }
     }
 
