@@ -295,37 +295,24 @@ impl Read {
     fn check_circles(&mut self) {
         let numbers = self.by_number();
         let above = |at: usize| numbers.get(&self.lines[at].under()?).copied();
-        /// The progress of resolving a line.
-        #[derive(Clone, Copy, PartialEq)]
-        enum Known {
-            Not,
-            OnTheWay,
-            Ends,
-            InCircle,
+        let mut below = vec![0_usize; self.lines.len()];
+        for at in (0..self.lines.len()).filter_map(above) {
+            below[at] += 1;
         }
-        let mut known = vec![Known::Not; self.lines.len()];
-        for start in 0..self.lines.len() {
-            let mut way = Vec::new();
-            let mut next = Some(start);
-            while let Some(at) = next.filter(|at| known[*at] == Known::Not) {
-                known[at] = Known::OnTheWay;
-                way.push(at);
-                next = above(at);
-            }
-            let circle_begins = next.filter(|at| known[*at] == Known::OnTheWay);
-            let mut is_in_circle = false;
-            for at in way {
-                is_in_circle |= circle_begins == Some(at);
-                known[at] = match is_in_circle {
-                    true => Known::InCircle,
-                    false => Known::Ends,
-                };
+        // A line with none under it is in no circle, and is left out of the count of the line that it is under.
+        let ends = below.iter().enumerate().filter(|(_, count)| **count == 0);
+        let mut ends: Vec<usize> = ends.map(|(at, _)| at).collect();
+        while let Some(end) = ends.pop() {
+            let Some(at) = above(end) else { continue };
+            below[at] -= 1;
+            if below[at] == 0 {
+                ends.push(at);
             }
         }
         let mut at = 0;
         let bad = &mut self.bad;
         self.lines.retain(|line| {
-            let is_in_circle = known[at] == Known::InCircle;
+            let is_in_circle = below[at] > 0;
             at += 1;
             if is_in_circle {
                 let problem = "is `under` itself, directly or by other lines".to_owned();
