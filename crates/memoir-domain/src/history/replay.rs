@@ -86,7 +86,7 @@ pub struct Replay {
     last_set: BTreeMap<&'static str, u64>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct KnownMemory {
     state: MemoryMark,
     /// The last record that changed it.
@@ -278,7 +278,7 @@ impl Replay {
             (Some(_), None) => {
                 return mismatch(format!("changes memory {number}, which was never made"));
             }
-            (Some(_), Some(known)) if known.state.is_shredded() => {
+            (Some(_), Some(known)) if known.state.shredded_at.is_some() => {
                 let problem = format!("changes memory {number}, which was shredded before");
                 return mismatch(problem);
             }
@@ -596,14 +596,15 @@ impl MemoryComparison {
             differs(&format!("{} not as recorded", fields.join(", ")));
         }
         self.count(&known.state, fields.is_empty());
-        let is_discarded = known.is_taken && known.state.is_discarded_original();
+        let can_return = !known.state.is_active() && known.state.shredded_at.is_none();
+        let is_discarded = known.is_taken && known.state.is_original() && can_return;
         self.originals.discarded += u64::from(is_discarded);
     }
 
     /// Counts a memory by its recorded state. An original whose row differs is lost.
     fn count(&mut self, state: &MemoryMark, is_as_recorded: bool) {
-        let in_prompt = state.is_original_in_prompt();
-        let count = match (in_prompt, state.is_original_in_archive()) {
+        let in_prompt = state.is_original() && state.is_active_core();
+        let count = match (in_prompt, state.is_active_archival()) {
             (false, false) => return,
             _ if !is_as_recorded => &mut self.originals.lost,
             (true, _) => &mut self.originals.in_prompt,
@@ -620,8 +621,7 @@ impl MemoryComparison {
             };
             let mismatch = replay.mismatch_of(Number(number), "is missing");
             keep_first(&mut self.differing, mismatch);
-            let state = known.state;
-            self.count(&state, false);
+            self.count(&known.state, false);
         }
     }
 

@@ -56,7 +56,7 @@ view! {
     under: Option<Number> = memory.under(),
     pub(crate) is_summary: bool = memory.is_summary,
     pub(crate) is_active: bool = memory.is_active(),
-    pub(crate) is_shredded: bool = mark.is_shredded(),
+    pub(crate) is_shredded: bool = memory.shredded_at.is_some(),
     pub(crate) stays_on_rewind: bool = memory.stays_on_rewind(),
 }
 

@@ -1,12 +1,8 @@
-//! A memory without its text, for comparing two states of it: compact, so that a whole history can be followed without
-//! its texts.
+//! A memory without its text, for comparing two states of it: so a whole history can be followed without its texts.
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    memory::{Memory, Place, origin::SavedBy},
-    time::Timestamp,
-};
+use crate::{memory::Memory, time::Timestamp};
 
 /// A digest of a text, half of a SHA-256: equal where the texts are. It leaves the process only sealed (SPEC 5.3): with
 /// it, a guess at the text can be tested.
@@ -45,26 +41,28 @@ impl TextMark {
     }
 }
 
-view! {
-    /// A digest of one state of a memory: equal for equal states, but for the number.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct MemoryMark from memory: &Memory;
-    place: Place = memory.place,
-    content: TextMark = TextMark::of_text(memory.content.expose()),
-    tags: TextMark = TextMark::of(memory.tags.iter().map(str::as_bytes)),
-    source: TextMark = TextMark::of(memory.source.iter().map(|source| source.expose().as_bytes())),
-    saved_by: SavedBy = memory.saved_by,
-    is_summary: bool = memory.is_summary,
-    protected_seq: Option<u64> = memory.protected_seq,
-    core_seq: Option<u64> = memory.core_seq,
-    recorded_at: Timestamp = memory.recorded_at,
-    created_at: Timestamp = memory.created_at,
-    updated_at: Timestamp = memory.updated_at,
-    discarded_at: Option<Timestamp> = memory.discarded_at,
-    shredded_at: Option<Timestamp> = memory.shredded_at,
+/// A memory with digests in place of its text: equal for equal states.
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Deref)]
+pub struct MemoryMark {
+    #[deref]
+    rest: Memory,
+    content: TextMark,
+    tags: TextMark,
+    source: TextMark,
 }
 
 impl MemoryMark {
+    /// That of this state.
+    pub fn new(memory: &Memory) -> Self {
+        let source = memory.source.iter();
+        Self {
+            rest: memory.without_text(),
+            content: TextMark::of_text(memory.content.expose()),
+            tags: TextMark::of(memory.tags.iter().map(str::as_bytes)),
+            source: TextMark::of(source.map(|source| source.expose().as_bytes())),
+        }
+    }
+
     /// All of it as one digest: equal for equal states.
     pub fn as_one(&self) -> TextMark {
         // No time and no place of a record is negative like this, so that "none" is a distinct value.
@@ -101,27 +99,6 @@ impl MemoryMark {
     /// The mark of its text.
     pub fn content(&self) -> TextMark {
         self.content
-    }
-
-    /// Whether its text was shredded.
-    pub fn is_shredded(&self) -> bool {
-        self.shredded_at.is_some()
-    }
-
-    /// Whether it is an active original in the prompt (SPEC 3.12).
-    pub fn is_original_in_prompt(&self) -> bool {
-        self.place == Place::Core && !self.is_summary && self.discarded_at.is_none()
-    }
-
-    /// Whether it is an active original in the archive (SPEC 3.12).
-    pub fn is_original_in_archive(&self) -> bool {
-        self.place.archived().is_some() && self.discarded_at.is_none()
-    }
-
-    /// Whether it is a discarded original whose text can be restored.
-    pub fn is_discarded_original(&self) -> bool {
-        let is_original = !self.is_summary && self.place != Place::Journal;
-        is_original && self.discarded_at.is_some() && self.shredded_at.is_none()
     }
 
     /// The fields in which two states differ, by name.
