@@ -1,10 +1,6 @@
 //! `memoir session`: one session's outcome and timeline.
 
-use memoir_app::{
-    RecordFilter,
-    sessions::{Live, LiveEvent, SeenUpTo},
-};
-use serde_json::json;
+use memoir_app::RecordFilter;
 
 use crate::{
     failure::{Ending, Outcome},
@@ -21,9 +17,6 @@ pub(crate) struct Arguments {
     /// The texts before and after too
     #[arg(long)]
     text: bool,
-    /// Watch it until it ends, whatever its driver
-    #[arg(long, conflicts_with = "text")]
-    follow: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -34,9 +27,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         true => Some(installation.own(&agent).await?),
         false => None,
     };
-    if arguments.follow {
-        return follow(global, lens.watch(id, SeenUpTo::default())).await;
-    }
     let session = lens.session(id).await?;
     if global.json {
         return output::document(&session);
@@ -58,33 +48,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     output::print(&text)?;
-    Ok(Ending::Done)
-}
-
-/// Shows the progress of a session: a line for each record and for each change of its state, and its outcome at the
-/// end.
-async fn follow(global: &Global, mut live: Live) -> Outcome {
-    while !live.has_ended() {
-        for (event, _) in live.look().await? {
-            if global.json {
-                output::json(&match &event {
-                    LiveEvent::Record(record) => json!({"event": "record", "data": record}),
-                    LiveEvent::Session(session) => json!({"event": "session", "data": session}),
-                    LiveEvent::Ended(session) => json!({"event": "ended", "data": session}),
-                })?;
-            } else {
-                output::print(&match &event {
-                    LiveEvent::Record(record) => show::records::happened(&record.record),
-                    LiveEvent::Session(session) => show::session::status_line(session),
-                    LiveEvent::Ended(session) => {
-                        format!("\n{}", show::session::outcome(&session.session))
-                    }
-                })?;
-            }
-        }
-        if !live.has_ended() {
-            live.changed().await;
-        }
-    }
     Ok(Ending::Done)
 }

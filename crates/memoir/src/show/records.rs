@@ -47,17 +47,6 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
     table.to_string()
 }
 
-/// One record on a line of its own.
-pub(crate) fn happened(record: &ShownRecord) -> String {
-    format!(
-        "{DIM}{}{DIM:#}  {}  {}  {}\n",
-        moment(record.recorded_at),
-        record.action.label(),
-        or_blank(record.memory),
-        facts(record)
-    )
-}
-
 /// The texts before and after each record. `memories` are the agent's, the discarded ones included: no record has the
 /// text of a joined duplicate.
 pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> String {

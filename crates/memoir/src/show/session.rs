@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use memoir_app::{
     SessionFacts, ShownMemory, ShownSession,
-    sessions::{LiveSession, RehearsalFacts, RehearsedMemory},
+    sessions::{RehearsalFacts, RehearsedMemory},
 };
 use memoir_domain::{
     agent::LossGuard,
@@ -68,23 +68,6 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
         line("reason", &safe(reason.expose()));
     }
     text
-}
-
-pub(crate) fn status_line(live: &LiveSession) -> String {
-    let state = live.session.state;
-    let style = state_style(state);
-    let mut parts = vec![format!("{style}{}{style:#}", state.label())];
-    if let Some(tokens) = live.core_tokens {
-        parts.push(format!("{} tokens", thousands(tokens)));
-    }
-    if let Some(line) = live.breaker_tokens {
-        parts.push(format!("the breaker trips below {}", thousands(line)));
-        parts.push(format!(
-            "{} left",
-            counted(u64::from(live.edits_left), "edit", "edits")
-        ));
-    }
-    format!("{}\n", parts.join(", "))
 }
 
 fn mode(session: &SessionFacts) -> String {

@@ -1,30 +1,7 @@
-//! `memoir session --follow`, and webhooks in the configuration.
+//! Webhooks in the configuration.
 
 use crate::installation::{Installation, Ran};
 use memoir_testkit::TestedText;
-
-#[test]
-fn a_session_is_followed_to_its_end() {
-    let installation = Installation::with_agent();
-    let kiln = "The kiln is fired on Thursdays, always.";
-    installation.remember(&["Ada keeps bees.", "ada keeps bees", kiln]);
-    installation.ok(&["agent", "set", "wren", "refinement_threshold", "0.1"]);
-    installation.ok(&["refine", "wren"]);
-    let id = installation.last_session();
-    let text = installation.ok(&["session", &id, "--follow"]);
-    text.tells("  taken out of the prompt  #2");
-    text.tells("  session completed  ");
-    text.tells("\ncompleted\n");
-    let events = installation
-        .run(&["session", &id, "--follow", "--json"])
-        .lines();
-    let (ended, records) = events.split_last().unwrap();
-    assert_eq!(ended["event"], "ended");
-    assert_eq!(ended["data"]["state"], "completed");
-    assert!(records.iter().all(|event| event["event"] == "record"));
-    let last = records.last().unwrap();
-    assert_eq!(last["data"]["core_tokens"], ended["data"]["core_tokens"]);
-}
 
 const WEBHOOK: &str =
     "[[webhooks]]\nurl = \"https://example.com/a-token\"\nsecret_env = \"HOOK\"\n";
