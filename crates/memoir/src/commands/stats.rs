@@ -1,4 +1,4 @@
-//! `memoir stats`: the statistics of an agent's memory, in numbers and as a chart.
+//! `memoir stats`: the statistics of an agent's memory, in numbers, and as a chart in a file.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use memoir_domain::Timestamp;
 
 use crate::{
     commands::export::check_is_new,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -41,9 +41,6 @@ pub(crate) struct Arguments {
     /// Replace the file where it exists
     #[arg(long, requires = "plot")]
     force: bool,
-    /// Columns of the chart on the terminal, 40 to 400 [default: the terminal's]
-    #[arg(long, value_name = "N", value_parser = parse::whole_number::<u16>(40..=400))]
-    width: Option<u16>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -55,20 +52,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let log = agent.log();
     let stats = log.stats(arguments.since, arguments.until, POINTS).await?;
-    let plot = show::stats::plot(&stats);
     if let Some(path) = &arguments.plot {
-        save(path, &plot)?;
+        save(path, &show::stats::plot(&stats))?;
     }
-    if global.json {
-        return output::document(&stats);
-    }
-    let width = arguments.width.or_else(terminal::width).unwrap_or(COLUMNS);
-    let width = usize::from(width);
-    let rows = (width / 5).clamp(10, 20);
-    let picture = plot.text(width, rows).map_err(undrawn)?;
-    let numbers = show::stats::numbers(&stats, width);
-    output::print(&format!("{picture}\n{numbers}"))?;
-    Ok(Ending::Done)
+    let width = usize::from(terminal::width().unwrap_or(COLUMNS));
+    output::show(global.json, &stats, || show::stats::numbers(&stats, width))
 }
 
 fn check_name(path: &Path) -> Result<(), Failure> {
@@ -82,12 +70,10 @@ fn check_name(path: &Path) -> Result<(), Failure> {
 }
 
 fn save(path: &Path, plot: &Plot) -> Result<(), Failure> {
-    let picture = plot.svg().map_err(undrawn)?;
+    let picture = plot
+        .svg()
+        .map_err(|error| Failure::new(format!("the picture cannot be drawn: {error}")))?;
     fs::write(path, picture).map_err(|error| Failure::file("write the picture", path, &error))?;
     terminal::note(&format!("wrote `{}`", path.display()));
     Ok(())
-}
-
-fn undrawn(error: Box<dyn std::error::Error>) -> Failure {
-    Failure::new(format!("the picture cannot be drawn: {error}"))
 }

@@ -53,12 +53,9 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
 pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let mut text = String::new();
     let history = &stats.history;
-    if !history.returns.is_empty() || stats.sessions.ends.values().any(|count| *count > 0) {
-        let _ = writeln!(text, "{DIM}o session completed   x undone{DIM:#}");
-    }
     let _ = writeln!(
         text,
-        "\n{BOLD}Core size{BOLD:#} {DIM}{} to {}{DIM:#}",
+        "{BOLD}Core size{BOLD:#} {DIM}{} to {}{DIM:#}",
         history.since.date(),
         history.until.date()
     );
