@@ -10,7 +10,7 @@
 //!
 //! 1. Without imports of the rest: `allocator`, `options` (the options of every command), `spelling`, `times`,
 //!    `interrupt`, `terminal`.
-//! 2. Text for people: `progress`, `show`, `failure`, `private_file`, `output` (stdout), `parse` (of arguments), `watch`
+//! 2. Text for people: `show`, `failure`, `private_file`, `output` (stdout), `parse` (of arguments), `watch`
 //!    (a running session).
 //! 3. What the options name: `database`, `webhooks`, `config`, `embeddings` (the built-in model's file), `keys`, `tokens`,
 //!    `telemetry`, `installation` (all of these opened), `remote` (a service in its place).
@@ -35,7 +35,6 @@ mod options;
 mod output;
 mod parse;
 mod private_file;
-mod progress;
 mod remote;
 mod setup;
 mod show;

@@ -7,7 +7,6 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
-use indicatif::ProgressDrawTarget;
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
@@ -24,7 +23,7 @@ pub(crate) const ADDED_WORD: Style = AnsiColor::Green.on_default().bold().underl
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Omits notes and bars from now on.
+/// Omits notes and progress from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -36,11 +35,10 @@ pub(crate) fn note(text: &str) {
     }
 }
 
-/// The target of a bar: a terminal's stderr, unless notes are omitted.
-pub(crate) fn bars() -> ProgressDrawTarget {
-    match QUIET.load(Ordering::Relaxed) {
-        true => ProgressDrawTarget::hidden(),
-        false => ProgressDrawTarget::stderr(),
+/// Prints how far a long work has come, where stderr is a terminal.
+pub(crate) fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        note(text);
     }
 }
 

@@ -18,7 +18,6 @@ use crate::{
     interrupt,
     options::Global,
     output,
-    progress::ProgressLine,
     show::counted,
     terminal,
     transcripts::{HandedFile, MessageReceiver, take},
@@ -167,18 +166,13 @@ fn report_taken(taken: &HandedFile) {
     }
 }
 
-/// Reads all pending messages, and updates a bar.
+/// Reads all pending messages, and shows the progress.
 async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
-    let waiting = agent.life().transcript().await?;
-    let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
-    let progress = ProgressLine::start(Some(waiting.pending + waiting.failed), template);
-    let bar = &progress.bar;
-    bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: &Absorbed| {
-        // Others may add messages or read some meanwhile, so the length is set each time.
-        bar.set_length(progress.messages + progress.pending);
-        bar.set_position(progress.messages);
-        bar.set_message(counted(progress.saved, "memory", "memories"));
+        // Others may add messages or read some meanwhile, so the sum is made each time.
+        let all = counted(progress.messages + progress.pending, "message", "messages");
+        let saved = counted(progress.saved, "memory", "memories");
+        terminal::progress(&format!("{} of {all}, {saved} saved", progress.messages));
     };
     let stop = interrupt::listening().await;
     Ok(agent.life().absorb(stop, &mut observer).await?)

@@ -29,7 +29,6 @@ use crate::{
     interrupt,
     options::Global,
     output, parse,
-    progress::bar,
     show::{counted, thousands},
     terminal::{self, safe, word},
 };
@@ -272,13 +271,13 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         return Ok(Ending::Done);
     }
     let interruption = interrupt::listening().await;
-    let (total, progress) = (read.len() as u64, Arc::<import::ImportProgress>::default());
+    let progress = Arc::<import::ImportProgress>::default();
     let author = installation.author();
     let memories = agent.memories();
     let work = memories.import(read, arguments.skip_bad, &author, progress.clone());
     let stop = || progress.is_stopped.store(true, Ordering::Relaxed);
     let count = &progress.written;
-    let watched = watched(&agent, Some(total), count, work, interruption, stop);
+    let watched = watched(&agent, count, work, interruption, stop);
     let (imported, is_interrupted) = watched.await?;
     if is_interrupted && imported.imported == 0 {
         return interrupted();
@@ -352,33 +351,31 @@ fn interrupted() -> Outcome {
 /// writes all that it has decided or nothing; the result says whether there was one.
 async fn watched<T>(
     agent: &AgentHandle,
-    total: Option<u64>,
     count: &AtomicU64,
     work: impl Future<Output = Result<T, memoir_app::Error>>,
     interruption: impl Future<Output = ()>,
     stop: impl Fn(),
 ) -> Result<(T, bool), Failure> {
-    let template = match total {
-        Some(_) => "{bar:32} {human_pos} of {human_len}, {per_sec}",
-        None => "{spinner} {human_pos} memories, {per_sec}",
-    };
-    let bar = bar(total, template, terminal::bars());
     tokio::pin!(work, interruption);
     let mut is_interrupted = false;
-    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let mut tick = tokio::time::interval(Duration::from_secs(2));
+    // The first tick is immediate.
+    tick.tick().await;
     let outcome = loop {
         tokio::select! {
-            // The work is polled first, so that the count is not drawn after it is done.
+            // The work is polled first, so that the count is not printed after it is done.
             biased;
             done = &mut work => break done,
             () = &mut interruption, if !is_interrupted => {
                 is_interrupted = true;
                 stop();
             }
-            _ = tick.tick() => bar.set_position(count.load(Ordering::Relaxed)),
+            _ = tick.tick() => terminal::progress(&format!(
+                "{} memories",
+                thousands(count.load(Ordering::Relaxed))
+            )),
         }
     };
-    bar.finish_and_clear();
     let done = outcome?;
     if is_interrupted {
         return Ok((done, true));

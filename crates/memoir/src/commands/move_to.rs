@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use indicatif::ProgressBar;
 use memoir_domain::session::Driver;
 use memoir_store::tables::{Cells, TABLES, Table, Tables};
 use memoir_store_postgres::PostgresStore;
@@ -22,7 +21,6 @@ use crate::{
     installation, keys,
     options::Global,
     output, private_file,
-    progress::bar,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -85,7 +83,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if earlier != Earlier::Nothing {
         same_installation(&from, &there).await?;
     }
-    let bar = bar(None, "{msg}: {human_pos} rows, {per_sec}", terminal::bars());
     let mut moved = Vec::new();
     if earlier != Earlier::AllRows {
         if let Database::Postgres(store) = &there {
@@ -95,14 +92,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
         move_keys(global, &to, &config, here.closing).await?;
         for table in TABLES {
-            fill(table, &from, &there, &bar).await?;
+            fill(table, &from, &there).await?;
         }
     }
     // Comparing begins once all tables are filled, so that it finds concurrent writes to the source.
     for table in TABLES {
-        moved.push((table.name, compare(table, &from, &there, &bar).await?));
+        moved.push((table.name, compare(table, &from, &there).await?));
     }
-    bar.finish_and_clear();
     match earlier {
         Earlier::AllRows => drop(there),
         Earlier::Nothing | Earlier::SomeRows => complete(there, &to_path).await?,
@@ -445,37 +441,24 @@ fn copy_keys(keys: &KeyStore, place: &Path) -> Result<(), Failure> {
 }
 
 /// Moves the missing rows of a table.
-async fn fill(
-    table: &'static Table,
-    from: &Database,
-    there: &Database,
-    bar: &ProgressBar,
-) -> Result<(), Failure> {
+async fn fill(table: &'static Table, from: &Database, there: &Database) -> Result<(), Failure> {
     let mut after = there.tables().last_key(table).await?;
-    bar.set_message(format!("moving {}", table.name));
-    bar.set_position(0);
+    terminal::progress(&format!("moving {}", table.name));
     loop {
         let rows = from.tables().rows_after(table, after, ROWS).await?;
         let Some(last) = rows.last() else {
             return Ok(());
         };
         after = Some(key(table, last));
-        bar.inc(rows.len() as u64);
         there.tables().put_rows(table, rows).await?;
     }
 }
 
 /// Compares all rows of a table in both databases. Returns their number.
-async fn compare(
-    table: &'static Table,
-    from: &Database,
-    there: &Database,
-    bar: &ProgressBar,
-) -> Result<u64, Failure> {
+async fn compare(table: &'static Table, from: &Database, there: &Database) -> Result<u64, Failure> {
     let mut after = None;
     let mut count = 0;
-    bar.set_message(format!("comparing {}", table.name));
-    bar.set_position(0);
+    terminal::progress(&format!("comparing {}", table.name));
     loop {
         let one = from.tables().rows_after(table, after.clone(), ROWS).await?;
         let other = there.tables().rows_after(table, after, ROWS).await?;
@@ -493,7 +476,6 @@ async fn compare(
             return Ok(count);
         };
         count += one.len() as u64;
-        bar.inc(one.len() as u64);
         after = Some(key(table, last));
     }
 }

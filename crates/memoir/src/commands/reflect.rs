@@ -5,7 +5,6 @@ use crate::{
     installation::Installation,
     options::Global,
     output,
-    progress::ProgressLine,
     show::{counted, joined},
     terminal,
 };
@@ -19,12 +18,8 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
-    // The block drops the progress line before anything is printed.
-    let reflected = {
-        let _progress =
-            ProgressLine::start(None, "{spinner} the model reads the journal, {elapsed}");
-        agent.life().reflect().await?
-    };
+    terminal::progress("the model reads the journal");
+    let reflected = agent.life().reflect().await?;
     let ending = Ending::of(reflected.failure.is_none());
     if global.json {
         output::json(&reflected)?;

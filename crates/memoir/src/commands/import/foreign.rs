@@ -186,7 +186,7 @@ pub(super) async fn run(
     });
     let work = agent.memories().take_over(parts, &how);
     let stop = || passed.abort();
-    let watched = watched(&agent, None, &how.progress, work, interruption, stop);
+    let watched = watched(&agent, &how.progress, work, interruption, stop);
     // Without the end of the reading, which may wait for a pipe. Where both failed, the store is the cause.
     let (taken, is_interrupted) = watched.await?;
     if is_interrupted && taken.seq.is_none() {
