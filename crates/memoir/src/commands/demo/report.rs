@@ -8,10 +8,10 @@ use memoir_domain::{audit::Action, memory::Kind};
 use super::DemoOutput;
 use crate::{
     show::{self, counted, thousands},
-    terminal::{BOLD, DIM, GREEN, RED, safe_lines},
+    terminal::{BOLD, DIM, safe_lines},
 };
 
-pub(super) fn is_core(memory: &ShownMemory) -> bool {
+fn is_core(memory: &ShownMemory) -> bool {
     memory.kind == Kind::Core && memory.discarded_at.is_none()
 }
 
@@ -51,8 +51,6 @@ pub(super) fn after(shown: &DemoOutput) -> String {
     }
     text.push_str(&heading("The audit records of the session"));
     text.push_str(&show::records::timeline(&shown.records));
-    text.push_str(&heading("Does it add up?"));
-    text.push_str(&sums(shown));
     text.push_str(&heading("Is the audit as it was written?"));
     text.push_str(&show::verified::verified_text(
         slice::from_ref(&shown.verification),
@@ -83,28 +81,5 @@ fn ledger(memories: &[ShownMemory]) -> String {
         counted(core.len() as u64, "core memory", "core memories"),
         thousands(tokens),
         counted(journal, "journal entry", "journal entries"),
-    )
-}
-
-fn sums(shown: &DemoOutput) -> String {
-    let sums = &shown.sums;
-    let (style, word) = if sums.add_up() {
-        (GREEN, "yes")
-    } else {
-        (RED, "no")
-    };
-    let session = sums
-        .session_tokens
-        .map_or_else(|| "nothing".to_owned(), thousands);
-    format!(
-        "{style}{word}{style:#}: {} tokens by adding up the ledger, {} by the agent's counts, {session} by the session;\n\
-         the database's own check finds {}\n",
-        thousands(sums.ledger_tokens),
-        thousands(sums.agent_tokens),
-        if sums.database_is_sound {
-            "nothing wrong"
-        } else {
-            "something wrong"
-        }
     )
 }
