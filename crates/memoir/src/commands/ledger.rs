@@ -54,8 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return output::document(&List::whole(memories));
     }
     if !memories.is_empty() {
-        let now = installation.memoir.now();
-        output::print(&show::memories::list(&memories, now))?;
+        output::print(&show::memories::list(&memories))?;
     }
     let view = agent.views().show().await?;
     terminal::note(&format!(

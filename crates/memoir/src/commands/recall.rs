@@ -145,7 +145,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             _ => "nothing found".to_owned(),
         });
     } else {
-        output::print(&show::memories::found(&found, installation.memoir.now()))?;
+        output::print(&show::memories::found(&found))?;
         if explain {
             output::print(&show::memories::explanations(&found))?;
         }

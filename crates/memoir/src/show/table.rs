@@ -45,7 +45,7 @@ impl TextTable {
 }
 
 /// The last column is not wrapped to fewer columns than this.
-const LAST_COLUMN: usize = 20;
+const LAST_COLUMN: usize = 40;
 /// The indentation of a row's other cells, where the terminal is too narrow for columns.
 const INDENT: usize = 2;
 

@@ -40,21 +40,6 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Truncates to `columns`, with a mark at the end.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    // The mark at the end takes one column.
-    let mut used = 1;
-    let fits = |character: &char| {
-        used += character.width().unwrap_or(0);
-        used <= columns
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    format!("{kept}…")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +50,5 @@ mod tests {
         assert_eq!(wrap("a\n\nb", 9), ["a", "", "b"]);
         assert_eq!(wrap("unbreakable", 4), ["unbr", "eaka", "ble"]);
         assert_eq!(wrap("ab 日本語です", 6), ["ab 日", "本語で", "す"]);
-        assert_eq!(cut("日本語です", 6), "日本…");
-        assert_eq!(cut("short", 6), "short");
     }
 }

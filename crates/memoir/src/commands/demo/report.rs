@@ -66,7 +66,8 @@ fn heading(text: &str) -> String {
 
 /// The core memories, and the number of the others.
 fn ledger(memories: &[ShownMemory]) -> String {
-    let core: Vec<&ShownMemory> = memories.iter().filter(|memory| is_core(memory)).collect();
+    let core = memories.iter().filter(|memory| is_core(memory));
+    let core: Vec<ShownMemory> = core.cloned().collect();
     let count = |kind: Kind| {
         let active = memories
             .iter()
@@ -77,7 +78,7 @@ fn ledger(memories: &[ShownMemory]) -> String {
     let tokens: u64 = core.iter().map(|memory| memory.tokens).sum();
     format!(
         "{}\n{DIM}{}, {} tokens; {}; {archival} in the archive{DIM:#}\n",
-        show::memories::brief(&core),
+        show::memories::list(&core),
         counted(core.len() as u64, "core memory", "core memories"),
         thousands(tokens),
         counted(journal, "journal entry", "journal entries"),
