@@ -12,14 +12,9 @@ use crate::{
     terminal::{self, BOLD, DIM, GREEN, RED, YELLOW, safe},
 };
 
-/// Cells of the bar that shows the distance to the breaker.
-const BAR: u64 = 16;
-
 pub(crate) struct ProgressPrinter {
     json: bool,
     edits: u32,
-    /// The removable core size at the beginning, in tokens.
-    removable_tokens: u64,
     running: Option<SessionId>,
 }
 
@@ -28,7 +23,6 @@ impl ProgressPrinter {
         Self {
             json,
             edits: 0,
-            removable_tokens: 0,
             running: None,
         }
     }
@@ -81,13 +75,11 @@ impl ProgressPrinter {
             Progress::Opened {
                 duplicates_removed,
                 pre_session_tokens,
-                removable_tokens,
                 limit,
                 listed,
                 left_out,
                 ..
             } => {
-                self.removable_tokens = *removable_tokens;
                 let duplicates = counted(*duplicates_removed as u64, "duplicate", "duplicates");
                 let mut rows = counted(*listed as u64, "memory", "memories");
                 if *left_out > 0 {
@@ -112,7 +104,7 @@ impl ProgressPrinter {
                 archived,
                 measure,
             } => {
-                let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
+                let mut text = format!("{}: {}", done(tool, memories), measured(measure));
                 if *archived > 0 {
                     let archived = thousands(*archived as u64);
                     text.push_str(&format!(" {DIM}({archived} archived){DIM:#}"));
@@ -136,24 +128,16 @@ impl ProgressPrinter {
             Progress::Ended { session } => ended(session)?,
         })
     }
+}
 
-    /// `412 → 398 tokens [████████░░░░] 89 to the breaker`
-    fn measured(&self, measure: &Measure) -> String {
-        let left = measure.removable_tokens;
-        let cells = (left.min(self.removable_tokens) * BAR)
-            // Where nothing could be removed from the beginning on, the bar is empty.
-            .checked_div(self.removable_tokens)
-            .unwrap_or(0);
-        let bar: String = (0..BAR)
-            .map(|cell| if cell < cells { '█' } else { '░' })
-            .collect();
-        format!(
-            "{} → {} tokens  {bar} {} to the breaker",
-            thousands(measure.core_tokens_before),
-            thousands(measure.core_tokens_after),
-            thousands(left)
-        )
-    }
+/// `412 → 398 tokens, 89 to the breaker`
+fn measured(measure: &Measure) -> String {
+    format!(
+        "{} → {} tokens, {} to the breaker",
+        thousands(measure.core_tokens_before),
+        thousands(measure.core_tokens_after),
+        thousands(measure.removable_tokens)
+    )
 }
 
 fn styled(style: anstyle::Style, word: &str, text: &str) -> String {
