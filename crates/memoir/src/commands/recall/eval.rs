@@ -73,10 +73,6 @@ struct EvalRow {
 #[derive(Debug, PartialEq, Serialize)]
 struct Evaluation {
     questions: u64,
-    /// Questions that find any of their memories among the first 200.
-    found: u64,
-    /// The mean rank of the first one of those; null where there are none.
-    mean_rank: Option<f64>,
     sizes: Vec<EvalRow>,
 }
 
@@ -125,22 +121,7 @@ impl EvalRow {
 }
 
 impl Evaluation {
-    /// From the rank of the first memory of each question that is found, from 1.
-    fn of(questions: u64, ranks: &[usize], sizes: Vec<EvalRow>) -> Self {
-        let sum: usize = ranks.iter().sum();
-        Self {
-            questions,
-            found: ranks.len() as u64,
-            mean_rank: (!ranks.is_empty()).then(|| sum as f64 / ranks.len() as f64),
-            sizes,
-        }
-    }
-
     fn in_words(&self) -> String {
-        let mean = self.mean_rank.map_or_else(
-            || "none was found".to_owned(),
-            |mean| format!("the mean rank of the {} found is {mean:.2}", self.found),
-        );
         let headings = ["in front of the model", "tokens", "any", "all"];
         let mut table = TextTable::new(headings).right(1..=3);
         for row in &self.sizes {
@@ -152,7 +133,7 @@ impl Evaluation {
             ]);
         }
         let questions = counted(self.questions, "question", "questions");
-        format!("{questions}; {mean}\n\n{table}")
+        format!("{questions}\n\n{table}")
     }
 }
 
@@ -165,13 +146,16 @@ pub(super) async fn run(
     file: &Path,
 ) -> Outcome {
     let questions = questions(file)?;
-    let (ranks, mut rows) = recalled(agent, narrowed, &questions, &sizes.first).await?;
+    let mut rows = recalled(agent, narrowed, &questions, &sizes.first).await?;
     let bounds = sizes.tokens.iter().copied().map(Some).chain([None]);
     for max_tokens in bounds {
         rows.push(context(agent, &questions, max_tokens).await?);
     }
     rows.extend(in_front(agent, &questions).await?);
-    let evaluation = Evaluation::of(questions.len() as u64, &ranks, rows);
+    let evaluation = Evaluation {
+        questions: questions.len() as u64,
+        sizes: rows,
+    };
     output::show(global.json, &evaluation, || evaluation.in_words())
 }
 
@@ -194,14 +178,13 @@ fn questions(file: &Path) -> Result<Vec<LabelledQuestion>, Failure> {
     lines.map(question).collect()
 }
 
-/// The ranks of the first memory of each question that is found, and a row for each size.
+/// A row for each number of first memories recalled.
 async fn recalled(
     agent: &OwnAgent,
     narrowed: &RecallQuery,
     questions: &[LabelledQuestion],
     sizes: &[u64],
-) -> Result<(Vec<usize>, Vec<EvalRow>), Failure> {
-    let mut ranks = Vec::new();
+) -> Result<Vec<EvalRow>, Failure> {
     let mut reached: Vec<Vec<Reached>> = sizes.iter().map(|_| Vec::new()).collect();
     for question in questions {
         let query = RecallQuery {
@@ -214,8 +197,6 @@ async fn recalled(
             .iter()
             .map(|(_, memory)| (memory.number.0, memory.tokens))
             .collect();
-        let is_expected = |(number, _): &(u64, u64)| question.numbers.contains(number);
-        ranks.extend(numbers.iter().position(is_expected).map(|at| at + 1));
         for (size, reached) in sizes.iter().zip(&mut reached) {
             let first = numbers.iter().zip(0..*size);
             let (shown, tokens): (BTreeSet<u64>, Vec<u64>) = first.map(|(one, _)| *one).unzip();
@@ -225,7 +206,7 @@ async fn recalled(
     }
     let rows = sizes.iter().zip(&reached);
     let rows = rows.map(|(size, reached)| EvalRow::of(Place::Recalled, Some(*size), reached));
-    Ok((ranks, rows.collect()))
+    Ok(rows.collect())
 }
 
 /// The row of a context of at most so many tokens, as [`OwnAgent::context`] gives it.
@@ -283,17 +264,17 @@ mod tests {
             .collect();
         let row = EvalRow::of(Place::Context, Some(2_000), &reached);
         assert_eq!((row.any, row.all, row.tokens), (0.75, 0.5, 26));
-        let evaluation = Evaluation::of(4, &[1, 4, 10], vec![row]);
-        assert_eq!((evaluation.found, evaluation.mean_rank), (3, Some(5.0)));
+        let evaluation = Evaluation {
+            questions: 4,
+            sizes: vec![row],
+        };
         assert_eq!(
             anstream::adapter::strip_str(&evaluation.in_words()).to_string(),
-            "4 questions; the mean rank of the 3 found is 5.00\n\n\
+            "4 questions\n\n\
              in front of the model    tokens  any  all\n\
              context of 2,000 tokens      26  75%  50%\n"
         );
         let none = EvalRow::of(Place::Recalled, Some(1), &[]);
         assert_eq!((none.any, none.tokens), (0.0, 0));
-        let none = Evaluation::of(0, &[], vec![none]);
-        assert!(none.in_words().starts_with("0 questions; none was found\n"));
     }
 }
