@@ -80,7 +80,7 @@ impl RecordsFilter {
 fn actions(names: &str) -> Result<Vec<Action>, &'static str> {
     let action = |name: &str| Action::from_name(name.trim());
     let known: Option<Vec<Action>> = names.split(',').map(action).collect();
-    known.ok_or("names no action, or several of which one is none; `/docs` lists them")
+    known.ok_or("names no action, or several of which one is none; `/openapi.json` lists them")
 }
 
 fn role(name: &str) -> Result<ActorKind, &'static str> {

@@ -1,4 +1,5 @@
-//! `/docs`: the description of the interface and of every error, as self-contained pages: no script, no other host.
+//! `/docs`: what requests there are, and the description of every error, as self-contained pages: no script, no other
+//! host. The forms of requests and responses are in `/openapi.json` alone.
 
 use std::sync::LazyLock;
 
@@ -155,26 +156,20 @@ fn interface_body(document: &Value) -> Markup {
                     }
                 }
             }
-            h2 { a href="#schemas" { "schemas" } }
             h2 { a href="#errors" { "errors" } }
         }
         main #main {
             h1 { (text(info, "title")) " " (text(info, "version")) }
             @for part in text(info, "description").split("\n\n") { p { (inline(part)) } }
-            p { "For programs: " a href="/openapi.json" { "openapi.json" } }
+            p { "The fields of requests and answers, with their limits and examples, are in "
+                a href="/openapi.json" { "openapi.json" } ", for programs and for viewers of OpenAPI." }
             @for (name, tag) in tags() {
                 section {
                     h2 id=(anchor(name)) { (name) }
                     p { (inline(text(tag, "description"))) }
                     @for (method, path, operation) in operations(document, name) {
-                        (operation_article(document, method, path, operation))
+                        (operation_article(method, path, operation))
                     }
-                }
-            }
-            section {
-                h2 #schemas { "schemas" }
-                @for (name, schema) in entries(&document["components"]["schemas"]) {
-                    (schema_article(name, schema))
                 }
             }
             (errors_section())
@@ -182,7 +177,7 @@ fn interface_body(document: &Value) -> Markup {
     }
 }
 
-fn operation_article(document: &Value, method: &str, path: &str, operation: &Value) -> Markup {
+fn operation_article(method: &str, path: &str, operation: &Value) -> Markup {
     let description = text(operation, "description").split("\n\n").map(str::trim);
     html! {
         article {
@@ -191,94 +186,14 @@ fn operation_article(document: &Value, method: &str, path: &str, operation: &Val
             }
             p { (inline(text(operation, "summary"))) }
             @for part in description.filter(|part| !part.is_empty()) { p { (inline(part)) } }
-            (parameters_table(operation))
-            (request_body(document, operation))
-            (responses_table(operation))
-        }
-    }
-}
-
-fn parameters_table(operation: &Value) -> Markup {
-    let parameters: Vec<&Value> = items(&operation["parameters"]).collect();
-    html! {
-        @if !parameters.is_empty() {
-            h4 { "Parameters" }
             div.wide { table {
-                @for parameter in parameters {
+                @for (status, response) in entries(&operation["responses"]) {
                     tr {
-                        th scope="row" { code { (text(parameter, "name")) } }
-                        td { (text(parameter, "in")) " " @if parameter["required"] == true { "required" } }
-                        td { (form(&parameter["schema"])) }
-                        td { (inline(text(parameter, "description"))) }
+                        th scope="row" { (status) }
+                        td { (linked_codes(text(response, "description"))) }
                     }
                 }
             } }
-        }
-    }
-}
-
-fn request_body(document: &Value, operation: &Value) -> Markup {
-    let body = &operation["requestBody"];
-    let schema = &body["content"]["application/json"]["schema"];
-    html! {
-        @if !body.is_null() {
-            h4 { "Body" }
-            p { (form(schema)) ", " @if body["required"] == true { "required" } @else { "can be left out" } }
-            @if let Some(example) = example(document, schema) {
-                pre { (serde_json::to_string_pretty(&example).unwrap_or_default()) }
-            }
-        }
-    }
-}
-
-/// An object of the examples that the schema's properties have.
-fn example(document: &Value, schema: &Value) -> Option<Value> {
-    let schema = resolve(document, schema);
-    if let Some(example) = schema.get("example") {
-        return Some(example.clone());
-    }
-    if let Some(items) = schema.get("items") {
-        return example(document, items).map(|item| Value::Array(vec![item]));
-    }
-    let fields: serde_json::Map<String, Value> = entries(&schema["properties"])
-        .filter_map(|(name, property)| Some((name.clone(), example(document, property)?)))
-        .collect();
-    (!fields.is_empty()).then_some(Value::Object(fields))
-}
-
-/// The schema that a reference names; of a choice with null, the other one.
-fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let choice = items(&schema["oneOf"]).find(|choice| choice["type"] != "null");
-    let schema = choice.unwrap_or(schema);
-    let name = text(schema, "$ref").rsplit('/').next().unwrap_or_default();
-    document["components"]["schemas"]
-        .get(name)
-        .unwrap_or(schema)
-}
-
-fn responses_table(operation: &Value) -> Markup {
-    let form_of = |(kind, content): (&String, &Value)| {
-        html! { (form(&content["schema"])) " " small { (kind) } }
-    };
-    html! {
-        h4 { "Answers" }
-        div.wide { table {
-            @for (status, response) in entries(&operation["responses"]) {
-                tr {
-                    th scope="row" { (status) }
-                    td { (linked_codes(text(response, "description"))) }
-                    td { (joined(entries(&response["content"]).map(form_of), html! { br; })) }
-                }
-            }
-        } }
-    }
-}
-
-fn joined(parts: impl Iterator<Item = Markup>, between: impl maud::Render) -> Markup {
-    html! {
-        @for (place, part) in parts.enumerate() {
-            @if place > 0 { (between) }
-            (part)
         }
     }
 }
@@ -294,87 +209,6 @@ fn linked_codes(description: &str) -> Markup {
             } @else {
                 code { (part) }
             }
-        }
-    }
-}
-
-/// A schema in a few words.
-fn form(schema: &Value) -> Markup {
-    if let Some((_, name)) = text(schema, "$ref").rsplit_once('/') {
-        return html! { a href={ "#schema-" (name) } { (name) } };
-    }
-    if let Some(choices) = schema["oneOf"].as_array() {
-        return joined(choices.iter().map(form), " or ");
-    }
-    if let Some(values) = schema["enum"].as_array() {
-        let value = |value: &Value| html! { code { (value.as_str().unwrap_or("null")) } };
-        return joined(values.iter().map(value), ", ");
-    }
-    let kinds = match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        kind => vec![kind.as_str().unwrap_or("anything")],
-    };
-    let kind = |kind: &str| match schema.get("items") {
-        Some(items) if kind == "array" => html! { "list of " (form(items)) },
-        _ => html! { (kind) },
-    };
-    html! {
-        (joined(kinds.into_iter().map(kind), " or "))
-        @for (key, name) in [
-            ("format", ""),
-            ("minimum", "from "),
-            ("exclusiveMinimum", "over "),
-            ("maximum", "to "),
-            ("minLength", "at least "),
-            ("maxLength", "at most "),
-            ("minItems", "at least "),
-            ("maxItems", "at most "),
-        ] {
-            @match &schema[key] {
-                Value::Null => {}
-                Value::String(limit) => { ", " (name) (limit) }
-                limit => { ", " (name) (limit.to_string()) }
-            }
-        }
-    }
-}
-
-fn schema_article(name: &str, schema: &Value) -> Markup {
-    let mut parts: Vec<&Value> = items(&schema["allOf"]).collect();
-    if parts.is_empty() {
-        parts.push(schema);
-    }
-    let rows: Vec<Markup> = parts
-        .iter()
-        .flat_map(|part| {
-            entries(&part["properties"])
-                .map(move |(field, property)| property_row(part, field, property))
-        })
-        .collect();
-    html! {
-        article {
-            h3 id={ "schema-" (name) } { (name) }
-            p { (inline(text(schema, "description"))) }
-            @for part in parts.iter().filter(|part| part.get("$ref").is_some()) {
-                p { "All of " (form(part)) ", and:" }
-            }
-            @if rows.is_empty() {
-                p { (form(schema)) }
-            } @else {
-                div.wide { table { @for row in rows { (row) } } }
-            }
-        }
-    }
-}
-
-fn property_row(schema: &Value, field: &str, property: &Value) -> Markup {
-    let is_always_there = items(&schema["required"]).any(|name| name == field);
-    html! {
-        tr {
-            th scope="row" { code { (field) } }
-            td { (form(property)) }
-            td { @if !is_always_there { "can be left out" } }
-            td { (inline(text(property, "description"))) }
         }
     }
 }
@@ -421,16 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_and_every_schema_is_on_the_page() {
+    fn every_operation_is_on_the_page() {
         let shown = interface_body(&DOCUMENT).into_string();
         for (path, item) in entries(&DOCUMENT["paths"]) {
             for (method, operation) in entries(item) {
                 let id = format!("id=\"{}\"", text(operation, "operationId"));
                 assert!(shown.contains(&id), "{method} {path}");
             }
-        }
-        for (name, _) in entries(&DOCUMENT["components"]["schemas"]) {
-            assert!(shown.contains(&format!("id=\"schema-{name}\"")), "{name}");
         }
     }
 
