@@ -238,17 +238,3 @@ byKeys("an agent is asked to let somebody in, and the looking is ended", async (
   await page.getByText("You revoked it.").waitFor();
   await holdsNoWords(page);
 });
-
-byKeys("the curve of an agent’s mass is walked along", async (page) => {
-  await page.goto(wren.path);
-  const curve = page.getByRole("slider", { name: "Core size over time" });
-  await curve.waitFor();
-  await reach(page, /^div/);
-  const places = [];
-  for (const key of ["Home", "ArrowRight", "End"]) {
-    await page.keyboard.press(key);
-    places.push(await curve.getAttribute("aria-valuetext"));
-  }
-  assert.equal(new Set(places).size, 3, places.join("; "));
-  assert.match(places[0], /tokens/);
-});

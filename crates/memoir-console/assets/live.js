@@ -88,7 +88,6 @@
     for (const part of page.querySelectorAll("[data-part]")) {
       const other = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
       if (part.dataset.part === "records") takeRecords(part, other);
-      else if (part.dataset.part === "curve") takeCurve(part, other);
       else if (part.dataset.part !== "following" || !fresh.dataset.events) replace(part, other);
     }
     if (!isToBeRead) {
@@ -122,12 +121,5 @@
     const newest = rows && place(rows.firstElementChild);
     if (!rows || !fresh || place(fresh.lastElementChild) > newest) return replace(part, other);
     rows.prepend(...[...fresh.children].filter((row) => place(row) > newest));
-  }
-
-  /** Passes the present data to the plot. */
-  function takeCurve(part, other) {
-    const [figure, fresh] = [part, other].map((one) => one.querySelector("figure"));
-    if (!figure || !fresh) return replace(part, other);
-    if (figure.dataset.curve !== fresh.dataset.curve) figure.dataset.curve = fresh.dataset.curve;
   }
 })();

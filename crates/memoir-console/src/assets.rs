@@ -23,14 +23,9 @@ macro_rules! file {
 }
 
 /// Every file, in the order in which a page loads them.
-static FILES: LazyLock<[AssetFile; 10]> = LazyLock::new(|| {
+static FILES: LazyLock<[AssetFile; 6]> = LazyLock::new(|| {
     [
         file!("console", Style, "console.css"),
-        // The library that draws curves; not ours, see the README beside it.
-        file!("uplot", Style, "vendor/uplot/uPlot.min.css"),
-        file!("uplot", Script, "vendor/uplot/uPlot.iife.min.js"),
-        file!("uplot", Licence, "vendor/uplot/LICENSE"),
-        file!("plot", Script, "plot.js"),
         file!("light", Script, "light.js"),
         file!("live", Script, "live.js"),
         file!("access", Script, "access.js"),
@@ -43,8 +38,6 @@ static FILES: LazyLock<[AssetFile; 10]> = LazyLock::new(|| {
 enum AssetKind {
     Style,
     Script,
-    /// The licence of the foreign files, delivered with them.
-    Licence,
 }
 
 impl AssetKind {
@@ -52,7 +45,6 @@ impl AssetKind {
         match self {
             Self::Style => "css",
             Self::Script => "js",
-            Self::Licence => "txt",
         }
     }
 
@@ -60,7 +52,6 @@ impl AssetKind {
         match self {
             Self::Style => "text/css; charset=utf-8",
             Self::Script => "text/javascript; charset=utf-8",
-            Self::Licence => "text/plain; charset=utf-8",
         }
     }
 }
@@ -97,7 +88,6 @@ impl AssetFile {
             @match self.kind {
                 AssetKind::Style => link rel="stylesheet" href=(self.path());,
                 AssetKind::Script => script src=(self.path()) defer {},
-                AssetKind::Licence => link rel="license" href=(self.path());,
             }
         }
     }
@@ -106,8 +96,6 @@ impl AssetFile {
 /// An addition to pages where scripts run; every page is complete without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageScript {
-    /// Draws curves where the page has figures for one.
-    Plot,
     /// Shows that an agent's program has called, once it has.
     Light,
     /// Follows a session that runs.
@@ -121,27 +109,24 @@ pub(crate) enum PageScript {
 }
 
 impl PageScript {
-    /// What its files are called.
-    fn stems(self) -> &'static [&'static str] {
+    /// What its file is called.
+    fn stem(self) -> &'static str {
         match self {
-            // uPlot must be loaded before the script that draws with it.
-            Self::Plot => &["uplot", "plot"],
-            Self::Light => &["light"],
-            Self::Live => &["live"],
-            Self::Access => &["access"],
-            Self::Slider => &["slider"],
-            Self::Search => &["search"],
+            Self::Light => "light",
+            Self::Live => "live",
+            Self::Access => "access",
+            Self::Slider => "slider",
+            Self::Search => "search",
         }
     }
 }
 
 /// The elements that load the style of every page, and these scripts.
 pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
-    let stems = scripts.iter().flat_map(|script| script.stems());
-    let stems = ["console"].iter().chain(stems);
+    let stems = scripts.iter().map(|script| script.stem());
     html! {
-        @for stem in stems {
-            @for file in FILES.iter().filter(|file| file.stem == *stem) { (file.tag()) }
+        @for stem in ["console"].into_iter().chain(stems) {
+            @for file in FILES.iter().filter(|file| file.stem == stem) { (file.tag()) }
         }
     }
 }
@@ -165,38 +150,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_is_what_its_readme_says() {
-        let readme = include_str!("../assets/vendor/uplot/README.md");
-        let of_uplot = |kind| {
-            let mut files = FILES.iter().filter(|file| file.stem == "uplot");
-            files.find(|file| file.kind == kind).unwrap().text
-        };
-        for (name, kind) in [
-            ("uPlot.iife.min.js", AssetKind::Script),
-            ("uPlot.min.css", AssetKind::Style),
-            ("LICENSE", AssetKind::Licence),
-        ] {
-            let sum = HEXLOWER.encode(&Sha256::digest(of_uplot(kind)));
-            let line = format!("{sum}  {name}\n");
-            assert!(readme.contains(&line), "{line}");
-        }
-        let banner = of_uplot(AssetKind::Script).lines().next().unwrap();
-        assert!(banner.contains("(v1.6.32)") && readme.starts_with("# uPlot 1.6.32\n"));
-    }
-
-    #[test]
     fn every_script_of_a_page_is_served() {
         let scripts = [
-            PageScript::Plot,
             PageScript::Light,
             PageScript::Live,
             PageScript::Access,
             PageScript::Slider,
             PageScript::Search,
         ];
-        for stem in scripts.into_iter().flat_map(PageScript::stems) {
+        for stem in scripts.map(PageScript::stem) {
             let mut served = FILES.iter();
-            let is_script = served.any(|file| file.stem == *stem && file.kind == AssetKind::Script);
+            let is_script = served.any(|file| file.stem == stem && file.kind == AssetKind::Script);
             assert!(is_script, "{stem}");
         }
     }

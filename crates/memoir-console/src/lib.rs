@@ -18,13 +18,11 @@
 //! # Scripts
 //!
 //! They are plain files in `assets/`, without a framework and a build step, since they only add to complete pages:
-//! `plot.js` draws curves with uPlot (unmodified, in `assets/vendor`, loaded by pages with a curve alone), `live.js`
-//! follows a session, `slider.js` moves along the history, `search.js` shows the result of a form while it is filled in,
-//! `access.js` closes a page of text, `light.js` shows an agent's first call. They compute nothing: the domain thins a
-//! curve and `plot.rs` adds the texts, where tests are cheap. When a session's stream reports an event, the page is
-//! loaded again and its new parts are inserted, so that the browser builds no markup from texts. The stream is that of
-//! `/v1`, authenticated by the cookie: it ends at sign-out. Waiting for it is no use of the cookie; loading the page is.
-//! A curve's data is on `/agents/{agent}/mass` as a table.
+//! `live.js` follows a session, `slider.js` moves along the history, `search.js` shows the result of a form while it is
+//! filled in, `access.js` closes a page of text, `light.js` shows an agent's first call. They compute nothing. When a
+//! session's stream reports an event, the page is loaded again and its new parts are inserted, so that the browser
+//! builds no markup from texts. The stream is that of `/v1`, authenticated by the cookie: it ends at sign-out. Waiting
+//! for it is no use of the cookie; loading the page is. Curves need no script: `plot.rs` draws them.
 //!
 //! All files are in the binary; the policy of the pages allows scripts and connections of this host only, and nothing
 //! inline.
@@ -141,7 +139,6 @@ fn agent_pages() -> Router<Console> {
         "/agents/{agent}/pause" => post(agent::pause);
         "/agents/{agent}/resume" => post(agent::resume);
         "/agents/{agent}/mass" => get(core_size::show);
-        "/agents/{agent}/mass.json" => get(core_size::curve);
         "/agents/{agent}/memories" => get(memories::show), post(memories::handle_selected);
         "/agents/{agent}/memories/{number}/{handling}" => post(memories::handle);
         "/agents/{agent}/sessions" => get(sessions::list);

@@ -1,50 +1,50 @@
-//! Curves of the core size: the data that a script draws (`assets/plot.js`), prepared here so that it is tested here,
-//! and the box for it. Numbers, dates and codes only (SPEC 5.1).
+//! Curves of the core size, as SVG: they need no script. Numbers, dates and codes only (SPEC 5.1).
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use maud::{Markup, html};
 use memoir_app::{CoreSizeHistory, Return, SessionFacts};
 use memoir_domain::{Timestamp, audit::Action, core_size::CoreSizePoint, session::State};
-use serde::Serialize;
 
 use crate::words;
 
-/// The most sentences for one place of a curve; the page of figures has the rest.
-const MOST_SENTENCES: usize = 3;
+/// The measures of a curve, in its own units.
+// `WIDTH` in `assets/slider.js` must be the same.
+const WIDTH: u64 = 1_000;
+const HEIGHT: u64 = 400;
+/// The room above the highest point of a curve.
+// Without it half of the line's stroke would be cut off at the top edge.
+const HEADROOM: u64 = 16;
 
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct PlotCurve {
-    /// Seconds since 1970 for a curve over time, else records since the beginning.
-    pub(crate) at: Vec<i64>,
-    /// The core size at each, in tokens.
-    #[serde(rename = "mass")]
-    pub(crate) core_size: Vec<u64>,
-    /// The smallest core size since the one before; empty where the curve omits nothing.
-    pub(crate) low: Vec<u64>,
-    /// The largest.
-    pub(crate) high: Vec<u64>,
-    /// The budget, or the smallest core size at which the breaker holds.
-    pub(crate) line: Option<u64>,
-    /// Events, by their places on the curve.
-    pub(crate) marks: Vec<MarkOnCurve>,
+/// The core size at one place, and its extremes since the place before, in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CurvePoint {
+    pub(crate) place: u64,
+    pub(crate) size: u64,
+    pub(crate) lowest: u64,
+    pub(crate) highest: u64,
 }
 
-/// The events at one place.
-#[derive(Debug, Serialize)]
-pub(crate) struct MarkOnCurve {
-    pub(crate) place: usize,
-    pub(crate) kind: MarkKind,
-    /// Sentences without a full stop.
-    pub(crate) stated: Vec<String>,
-    /// The path of the last event's session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) path: Option<String>,
+#[derive(Debug, Default)]
+pub(crate) struct Curve {
+    /// Ascending by place.
+    pub(crate) points: Vec<CurvePoint>,
+    /// The place at the right edge; 0 is at the left one.
+    pub(crate) whole: u64,
+    /// The core size at the bottom edge.
+    pub(crate) least: u64,
+    /// The budget, or the smallest core size at which the breaker holds.
+    pub(crate) line: Option<u64>,
+    /// Events, by their place and the core size there.
+    pub(crate) marks: Vec<(u64, u64, MarkKind)>,
+    /// Where sessions ran, by their first place and their length.
+    pub(crate) bands: Vec<(u64, u64)>,
+    /// The place that is looked at.
+    pub(crate) here: Option<u64>,
 }
 
 /// The kind of a mark; of several at one place the last of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MarkKind {
     /// A session that did not complete, or was declined.
     Other,
@@ -60,44 +60,116 @@ pub(crate) struct Happening {
     pub(crate) path: Option<String>,
 }
 
-pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> PlotCurve {
-    let points = &history.points;
-    let sizes = |of: fn(&CoreSizePoint) -> u64| points.iter().map(of).collect();
-    let marks = happenings(history)
-        .into_iter()
-        .map(|(place, happened)| mark(place, happened));
-    PlotCurve {
-        at: points
-            .iter()
-            // `div_euclid` rounds down for times before 1970 too.
-            .map(|point| point.at.microseconds().div_euclid(1_000_000))
-            .collect(),
-        core_size: sizes(|point| point.core_tokens),
-        low: sizes(|point| point.lowest_core_tokens),
-        high: sizes(|point| point.highest_core_tokens),
-        line: Some(budget),
-        marks: marks.collect(),
+impl Curve {
+    fn top(&self) -> u64 {
+        let sizes = self.points.iter().map(|point| point.highest);
+        let most = sizes.chain(self.line).max().unwrap_or(0);
+        most.max(self.least.saturating_add(1))
+    }
+
+    fn across(&self, place: u64) -> u64 {
+        // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
+        place.saturating_mul(WIDTH) / self.whole.max(1)
+    }
+
+    fn down(&self, size: u64) -> u64 {
+        let above = size.saturating_sub(self.least);
+        HEIGHT - above.saturating_mul(HEIGHT - HEADROOM) / (self.top() - self.least)
+    }
+
+    /// The curve's points. A dip between two of them is drawn as a stroke.
+    fn outline(&self) -> String {
+        let mut points = Vec::new();
+        let mut last = 0;
+        for point in &self.points {
+            let across = self.across(point.place);
+            let is_dip = point.lowest < last.min(point.size);
+            let is_peak = point.highest > last.max(point.size);
+            let extremes = [
+                is_dip.then_some(point.lowest),
+                is_peak.then_some(point.highest),
+            ];
+            for size in extremes.into_iter().flatten().chain([point.size]) {
+                points.push(format!("{across},{}", self.down(size)));
+            }
+            last = point.size;
+        }
+        points.join(" ")
+    }
+
+    pub(crate) fn svg(&self) -> Markup {
+        let outline = self.outline();
+        let end = self.points.last().map_or(0, |last| self.across(last.place));
+        let size = format!("0 0 {WIDTH} {HEIGHT}");
+        html! {
+            svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
+                @for (place, length) in &self.bands {
+                    rect.band x=(self.across(*place)) height=(HEIGHT)
+                        // A band narrower than this could not be seen.
+                        width=(self.across(*length).max(2)) {}
+                }
+                polygon.area points={ "0," (HEIGHT) " " (outline) " " (end) "," (HEIGHT) } {}
+                polyline.line points=(outline) {}
+                @if let Some(line) = self.line { path.limit d={ "M0 " (self.down(line)) "h" (WIDTH) } {} }
+                @for (place, size, kind) in &self.marks {
+                    // A line of no length to speak of: the ends of its stroke are the mark, whatever the curve's width.
+                    path.mark.(kind.class()) d={ "M" (self.across(*place)) " " (self.down(*size)) "h1" } {}
+                }
+                @if let Some(place) = self.here {
+                    line #here.here x1=(self.across(place)) x2=(self.across(place)) y1="0" y2=(HEIGHT) {}
+                }
+            }
+        }
+    }
+
+    /// The curve under the heading of that name, with what its line, its marks and its edges mean.
+    pub(crate) fn figure(
+        &self,
+        heading: &str,
+        line: &str,
+        legend: &[(MarkKind, &str)],
+        edges: [Markup; 2],
+    ) -> Markup {
+        html! {
+            figure.plot aria-labelledby=(heading) {
+                p.hint { "From " (words::number(self.least)) " at the bottom to "
+                    (words::counted(self.top(), "token", "tokens")) " at the top." }
+                (self.svg())
+                p.ends { @for edge in edges { span { (edge) } } }
+                figcaption {
+                    ul.legend {
+                        li { (sign("line")) (line) }
+                        @for (kind, text) in legend { li { (sign(kind.class())) (text) } }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
-    let kinds = happened.iter().map(|one| one.kind);
-    // The default is never used: a mark has at least one happening.
-    let kind = kinds.max().unwrap_or(MarkKind::Other);
-    // A click can lead to one page only: that of the last event that has one.
-    let path = happened.iter().rev().find_map(|one| one.path.clone());
-    let count = happened.len();
-    let mut sentences: Vec<String> = happened.into_iter().map(|one| one.text).collect();
-    // One line less than the maximum, since the last one counts the rest.
-    if count > MOST_SENTENCES {
-        sentences.truncate(MOST_SENTENCES - 1);
-        sentences.push(format!("And {} more", count - sentences.len()));
-    }
-    MarkOnCurve {
-        place,
-        kind,
-        stated: sentences,
-        path,
+/// The core size over time, in seconds since its first point.
+pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> Curve {
+    let first = history.points.first();
+    let first = first.map_or(Timestamp::MIN, |point| point.at);
+    let point = |point: &CoreSizePoint| CurvePoint {
+        place: u64::try_from(point.at.seconds_since(first)).unwrap_or(0),
+        size: point.core_tokens,
+        lowest: point.lowest_core_tokens,
+        highest: point.highest_core_tokens,
+    };
+    let points: Vec<CurvePoint> = history.points.iter().map(point).collect();
+    let mark = |(at, happened): (usize, Vec<Happening>)| {
+        let kind = happened.iter().map(|one| one.kind).max()?;
+        let CurvePoint { place, size, .. } = *points.get(at)?;
+        Some((place, size, kind))
+    };
+    let marks = happenings(history).into_iter().filter_map(mark).collect();
+    Curve {
+        whole: points.last().map_or(0, |last| last.place),
+        line: Some(budget),
+        marks,
+        points,
+        ..Curve::default()
     }
 }
 
@@ -194,49 +266,6 @@ pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Marku
     }
 }
 
-/// The box of a curve, hidden unless scripts run. `about` names the heading above it; the script loads the curve from
-/// `source`, or draws `curve` immediately.
-pub(crate) struct Figure<'a> {
-    pub(crate) about: &'a str,
-    /// The label of the horizontal line: `budget`.
-    pub(crate) line: &'a str,
-    pub(crate) source: Option<&'a str>,
-    pub(crate) curve: Option<&'a PlotCurve>,
-    /// Ranges to choose from: days, or `None` for all, with a text.
-    pub(crate) ranges: &'a [(Option<u32>, &'a str)],
-    pub(crate) legend: &'a [(MarkKind, &'a str)],
-}
-
-impl Figure<'_> {
-    pub(crate) fn show(&self) -> Markup {
-        let curve = self
-            .curve
-            // This cannot fail: the curve consists of numbers and texts.
-            .and_then(|curve| serde_json::to_string(curve).ok());
-        html! {
-            figure.plot aria-labelledby=(self.about) data-line=(self.line) data-zone=(words::zone_name())
-                data-source=[self.source] data-curve=[curve] {
-                @if !self.ranges.is_empty() {
-                    div.buttons role="group" aria-label="Range" {
-                        @for (days, text) in self.ranges {
-                            // The script sets `aria-pressed` on the button of the range that it draws.
-                            button type="button" data-days=[days] aria-pressed="false" { (text) }
-                        }
-                    }
-                }
-                div.canvas {}
-                p.stated-at {}
-                figcaption {
-                    ul.legend {
-                        li { (sign("line")) (self.line) }
-                        @for (kind, text) in self.legend { li { (sign(kind.class())) (text) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
 impl MarkKind {
     fn class(self) -> &'static str {
         match self {
@@ -247,7 +276,7 @@ impl MarkKind {
     }
 }
 
-/// A mark as the script draws it.
+/// The sign of a line or a mark in a legend.
 fn sign(class: &str) -> Markup {
     html! {
         svg.sign.(class) viewBox="0 0 16 16" aria-hidden="true" focusable="false" {
@@ -355,33 +384,42 @@ mod tests {
             ..returned.clone()
         };
         let sessions = vec![declined, undone, rehearsal, late];
-        let curve = over_time(
-            &history(sessions, vec![returned, rolled_back, rewound]),
-            5_000,
-        );
-        let marks: Vec<_> = curve
-            .marks
-            .iter()
-            .map(|mark| (mark.place, mark.kind, mark.stated.join("; ")))
+        let history = history(sessions, vec![returned, rolled_back, rewound]);
+        let texts: Vec<_> = happenings(&history)
+            .into_iter()
+            .map(|(place, all)| {
+                let texts: Vec<String> = all.into_iter().map(|one| one.text).collect();
+                (place, texts.join("; "))
+            })
             .collect();
         let path = "Session completed, 1,412 → 1,371 tokens, 1 edit, undone since";
         assert_eq!(
-            marks,
+            texts,
             [
-                (1, MarkKind::Other, "Session declined".to_owned()),
-                (2, MarkKind::Back, path.to_owned()),
+                (1, "Session declined".to_owned()),
+                (2, path.to_owned()),
                 (
                     4,
-                    MarkKind::Back,
                     "Session rolled back, 1,412 → 1,371 tokens, 1 edit; Session undone, +41 tokens; \
                      Returned to a point in time, −3 tokens"
                         .to_owned()
                 )
             ]
         );
-        assert_eq!(curve.at, [0, 10, 20, 30, 40]);
-        let second = (curve.low[1], curve.high[1], curve.line);
-        assert_eq!(second, (60, 130, Some(5_000)));
+        let curve = over_time(&history, 260);
+        assert_eq!(
+            curve.marks,
+            [
+                (10, 100, MarkKind::Other),
+                (20, 100, MarkKind::Back),
+                (40, 100, MarkKind::Back),
+            ]
+        );
+        // The dips and peaks between the points are part of it, below the line of the budget.
+        let drawn = curve.svg().into_string();
+        let outline = "0,208 0,253 250,312 250,208 250,253 ";
+        assert!(drawn.contains(outline), "{drawn}");
+        assert!(drawn.contains(r#"d="M0 16h1000""#), "{drawn}");
     }
 
     #[test]
@@ -399,11 +437,6 @@ mod tests {
         let mut sessions: Vec<_> = (0..40).map(|_| session(5, State::Completed)).collect();
         sessions.push(session(5, State::Failed));
         let curve = over_time(&history(sessions, Vec::new()), 1);
-        assert_eq!(curve.marks.len(), 1);
-        let mark = &curve.marks[0];
-        let shown = (mark.place, mark.kind, mark.stated.len());
-        assert_eq!(shown, (1, MarkKind::Done, 3));
-        assert_eq!(mark.stated[2], "And 39 more");
-        assert!(mark.path.is_some());
+        assert_eq!(curve.marks, [(10, 100, MarkKind::Done)]);
     }
 }

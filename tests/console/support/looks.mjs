@@ -80,8 +80,6 @@ export async function isSound(page, where) {
 
 /** That Tab goes to everything that is pressed or filled in, in the order of the page, in sight and marked. */
 export async function isWalked(page, where) {
-  // A curve can be walked along once it is drawn, and states one of its places then.
-  await until("every curve", async () => (await page.locator(".stated-at:empty").count()) === 0);
   const count = await page.evaluate(() => {
     const stops = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
     window.stops = [...document.querySelectorAll(stops)].filter((one) => !one.disabled && one.checkVisibility());

@@ -58,9 +58,10 @@ pub(super) async fn page(
         true => Some(connect_agent::section(console, visitor, headers, (agent, &view)).await?),
         false => None,
     };
+    let core_size = core_size::section(agent, console.memoir().now()).await;
     let scripts: &[PageScript] = match &connect {
-        Some(_) => &[PageScript::Plot, PageScript::Light],
-        None => &[PageScript::Plot],
+        Some(_) => &[PageScript::Light],
+        None => &[],
     };
     let content = html! {
         (agent_head(agent, Tab::Overview))
@@ -69,7 +70,7 @@ pub(super) async fn page(
         @if let Some(connect) = connect { (connect) }
         (status(console.memoir(), &view))
         (open)
-        (core_size::section(agent))
+        (core_size)
         (originals(&archive))
         (context(&share))
         (refine::section(console, visitor, &view, &latest, draft))

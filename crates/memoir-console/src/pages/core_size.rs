@@ -1,7 +1,6 @@
-//! The core size of an agent over time: the curve on its page, the figures of the curve (`/agents/{agent}/mass.json`)
-//! and the same as a table (`/agents/{agent}/mass`).
+//! The core size of an agent over time: the curve on its page, and `/agents/{agent}/mass` with a table beside it.
 
-use axum::{Json, extract::State, response::IntoResponse};
+use axum::extract::State;
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, CoreSizeHistory};
 use memoir_domain::Timestamp;
@@ -12,13 +11,15 @@ use crate::{
     Console,
     answer::{PageFailure, PageResult},
     browser::{AgentInPath, Visitor},
+    field::with_code,
     form::PageQuery,
     parts::{self, ConsoleSection, FramedPage},
-    plot::{self, Figure, MarkKind},
+    plot::{self, MarkKind},
     words,
 };
 
-/// Parts of a curve, whatever time it covers: about one for each dot of a wide screen.
+/// The days of the curve on an agent's page, and its parts: about one for each dot of a wide screen.
+const DAYS: u32 = 90;
 const PARTS: usize = 720;
 /// The choices: the days back from now, the label, and the rows of the table.
 const RANGES: [(Option<u32>, &str, usize); 4] = [
@@ -80,34 +81,30 @@ async fn core_size_changes(
     })
 }
 
-pub(crate) async fn curve(
-    State(console): State<Console>,
-    PageQuery(query): PageQuery<CoreSizeQuery>,
-    agent: AgentInPath,
-) -> PageResult {
-    let (days, ..) = query.range()?;
-    // A part lasts a second at least, since the curve has no finer time.
-    let curve = core_size_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
-    Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
+impl CoreSizeCurve {
+    /// Drawn, under the heading `mass`.
+    fn figure(&self) -> Markup {
+        let points = &self.history.points;
+        let edges = [points.first(), points.last()];
+        let edges =
+            edges.map(|point| html! { @if let Some(point) = point { (parts::time(point.at)) } });
+        plot::over_time(&self.history, self.budget).figure("mass", "budget", &LEGEND, edges)
+    }
 }
 
-pub(super) fn section(agent: &AgentHandle) -> Markup {
+pub(super) async fn section(agent: &AgentHandle, now: Timestamp) -> Markup {
     let path = agent_path(agent.scope().agent);
-    let source = format!("{path}/mass.json");
-    let ranges = RANGES.map(|(days, text, _)| (days, text));
-    let figure = Figure {
-        about: "mass",
-        line: "budget",
-        source: Some(&source),
-        curve: None,
-        ranges: &ranges,
-        legend: &LEGEND,
-    };
+    // A part lasts a second at least, since the curve has no finer time.
+    let curve = core_size_changes(agent, now, Some(DAYS), PARTS, 1).await;
     html! {
         section aria-labelledby="mass" {
             h2 #mass { "Core size over time" }
-            (figure.show())
-            p { a href={ (path) "/mass?days=90" } { "In figures" } }
+            @match curve {
+                Ok(curve) => (curve.figure()),
+                // The rest of the agent's page is shown all the same.
+                Err(failure) => p.problem { (with_code(failure.message())) },
+            }
+            p { a href={ (path) "/mass?days=" (DAYS) } { "In figures" } }
         }
     }
 }
@@ -123,13 +120,14 @@ pub(crate) async fn show(
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))
-        h2 { "Core size over time" }
+        h2 #mass { "Core size over time" }
         nav.row aria-label="Range" {
             @for (own, text, _) in RANGES {
                 @let own_path = match own { Some(days) => format!("{path}?days={days}"), None => path.clone() };
                 a href=(own_path) aria-current=[(own == days).then_some("true")] { (text) }
             }
         }
+        (curve.figure())
         (table(&curve))
     };
     let title = format!("Core size of {}", agent.name());

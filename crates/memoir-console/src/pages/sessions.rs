@@ -128,7 +128,7 @@ pub(crate) async fn show(
     let title = format!("{state} · Session of {}", agent.name());
     Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
-        .scripts(&[PageScript::Plot, PageScript::Live])
+        .scripts(&[PageScript::Live])
         .show(content))
 }
 

@@ -13,6 +13,7 @@ use crate::{
     browser::{AgentInPath, Visitor},
     form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, FramedPage},
+    plot::{Curve, CurvePoint},
     words,
 };
 
@@ -20,13 +21,6 @@ use crate::{
 const LATEST: usize = 50;
 /// Sessions that are marked on the curve.
 const BANDS: usize = 200;
-/// The curve's measures, in its own units.
-// `WIDTH` in `assets/slider.js` must be the same.
-const WIDTH: u64 = 1_000;
-const HEIGHT: u64 = 400;
-/// The room above the highest point of the curve.
-// Without it half of the line's stroke would be cut off at the top edge.
-const HEADROOM: u64 = 16;
 
 /// The requested point. A page without scripts sends all of its fields together.
 #[derive(Default, Deserialize)]
@@ -192,54 +186,38 @@ fn slider(path: &str, view: &LookBack) -> Markup {
 /// The core size after each record, above the slider's places, with the sessions behind it.
 fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
-    // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
-    let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
-    let sizes = history.core_size.iter();
-    let highest = sizes.map(|point| point.highest_core_tokens).max();
-    let highest = highest.unwrap_or(0);
+    let points = history.core_size.iter().map(|point| CurvePoint {
+        place: point.seq,
+        size: point.core_tokens,
+        lowest: point.lowest_core_tokens,
+        highest: point.highest_core_tokens,
+    });
+    let points: Vec<CurvePoint> = points.collect();
+    let highest = points.iter().map(|point| point.highest).max();
     let bands = history
         .sessions
         .iter()
         // A rehearsal changes nothing, and is not on the curve.
         .filter(|span| !span.session.rehearsal)
-        .take(BANDS);
-    let line = outline(history, highest);
-    let size = format!("0 0 {WIDTH} {HEIGHT}");
+        .take(BANDS)
+        .map(|span| {
+            let length = span.last_seq - span.first_seq + 1;
+            (span.first_seq.saturating_sub(1), length)
+        });
+    let curve = Curve {
+        points,
+        whole: history.newest_seq,
+        bands: bands.collect(),
+        here: Some(view.seq),
+        ..Curve::default()
+    };
     html! {
         figure {
             figcaption.hint { "The core size after each record, "
-                (words::counted(highest, "token", "tokens")) " at its highest; darker where a session ran." }
-            svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
-                @for span in bands {
-                    rect.band x=(across(span.first_seq.saturating_sub(1))) height=(HEIGHT)
-                        // A band narrower than this could not be seen.
-                        width=(across(span.last_seq - span.first_seq + 1).max(2)) {}
-                }
-                polygon.area points={ "0," (HEIGHT) " " (line) " " (WIDTH) "," (HEIGHT) } {}
-                polyline.line points=(line) {}
-                line #here.here x1=(across(view.seq)) x2=(across(view.seq)) y1="0" y2=(HEIGHT) {}
-            }
+                (words::counted(highest.unwrap_or(0), "token", "tokens")) " at its highest; darker where a session ran." }
+            (curve.svg())
         }
     }
-}
-
-/// The curve's points. A dip between two of them is drawn as a stroke.
-fn outline(history: &LogHistory, highest: u64) -> String {
-    let down = |core_tokens: u64| HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1);
-    let mut points = Vec::new();
-    let mut last = 0;
-    for point in &history.core_size {
-        let across = point.seq * WIDTH / history.newest_seq.max(1);
-        let (lowest, highest) = (point.lowest_core_tokens, point.highest_core_tokens);
-        let is_dip = lowest < last.min(point.core_tokens);
-        let is_peak = highest > last.max(point.core_tokens);
-        let extremes = [is_dip.then_some(lowest), is_peak.then_some(highest)];
-        for core_tokens in extremes.into_iter().flatten().chain([point.core_tokens]) {
-            points.push(format!("{across},{}", down(core_tokens)));
-        }
-        last = point.core_tokens;
-    }
-    points.join(" ")
 }
 
 fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {

@@ -13,7 +13,7 @@ use super::audit::facts;
 use crate::{
     answer::PageFailure,
     form, parts,
-    plot::{Figure, MarkKind, MarkOnCurve, PlotCurve},
+    plot::{Curve, CurvePoint, MarkKind},
     words,
 };
 
@@ -22,6 +22,8 @@ type LiveSessionFacts = LiveSession<SessionFacts>;
 
 /// Records on a page. A session of many edits has some dozens; one that joined many duplicates has more.
 const AT_ONCE: u32 = 200;
+/// The curve has room for the ten edits from the beginning, so that its measure seldom changes.
+const LEAST_STEPS: u64 = 12;
 /// The meanings of the marks on the curve.
 const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "undone")];
 /// The facts of records with the core size after them.
@@ -73,11 +75,10 @@ impl TimelinePage {
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
-                    // `scripted` hides the section where no scripts run, since its heading would have no curve.
-                    section.scripted aria-labelledby="mass" {
+                    section aria-labelledby="mass" {
                         h2 #mass { "Core size" }
-                        (Figure { about: "mass", line: "breaker line", source: None, curve: Some(&curve),
-                            ranges: &[], legend: &LEGEND }.show())
+                        (curve.figure("mass", "breaker line", &LEGEND,
+                            [html! { "At the start" }, html! { "Record by record" }]))
                     }
                 }
             }
@@ -90,42 +91,47 @@ impl TimelinePage {
 
     /// The core size after each record that measures it, from the beginning on. `None` of a rehearsal, whose records
     /// are written together, and of a session that was never opened.
-    fn curve(&self, live: &LiveSessionFacts) -> Option<PlotCurve> {
+    fn curve(&self, live: &LiveSessionFacts) -> Option<Curve> {
         let session = &live.session;
         let was_opened = session.pre_session_tokens.is_some();
         if session.rehearsal || !was_opened && !session.state.is_running() {
             return None;
         }
+        let begun = session.pre_session_tokens.filter(|_| !self.is_more);
         let measured = self.records.iter().filter_map(|record| {
             // Duplicates are joined before the core size of the beginning is fixed.
             let counts = was_opened && record.action != Action::MemoryDeduplicated;
-            Some((record, core_size_after(record)?)).filter(|_| counts)
+            let kind = match record.action.undoes() {
+                true => MarkKind::Back,
+                false => MarkKind::Done,
+            };
+            Some((core_size_after(record)?, kind)).filter(|_| counts)
         });
-        let mut curve = PlotCurve {
-            line: live.breaker_tokens,
-            ..PlotCurve::default()
+        let begun = begun.map(|size| (size, MarkKind::Done));
+        let sizes: Vec<(u64, MarkKind)> = begun.into_iter().chain(measured).collect();
+        let all = || {
+            sizes
+                .iter()
+                .map(|(size, _)| *size)
+                .chain(live.breaker_tokens)
         };
-        if let Some(before) = session.pre_session_tokens.filter(|_| !self.is_more) {
-            curve.at.push(0);
-            curve.core_size.push(before);
-            curve.marks.push(MarkOnCurve {
-                place: 0,
-                kind: MarkKind::Done,
-                stated: vec![format!("At the start: {} tokens", words::number(before))],
-                path: None,
-            });
-        }
-        for (record, size) in measured {
-            let place = curve.at.len();
-            // Where earlier records are left out, the curve has no point for the beginning, and its places begin at 1.
-            // The conversion cannot fail: a page has about two hundred records.
-            let passed = i64::try_from(place).unwrap_or(i64::MAX);
-            curve.at.push(passed + i64::from(self.is_more));
-            curve.core_size.push(size);
-            let mark = mark(place, record, size, live.breaker_tokens);
-            curve.marks.push(mark);
-        }
-        Some(curve)
+        let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+        let point = |(place, (size, _)): (u64, &(u64, MarkKind))| CurvePoint {
+            place,
+            size: *size,
+            lowest: *size,
+            highest: *size,
+        };
+        let mark = |(place, (size, kind)): (u64, &(u64, MarkKind))| (place, *size, *kind);
+        Some(Curve {
+            points: (0..).zip(&sizes).map(point).collect(),
+            marks: (0..).zip(&sizes).map(mark).collect(),
+            whole: LEAST_STEPS.max(sizes.len() as u64),
+            // Only the part that changes, with room below it.
+            least: least.saturating_sub(((most - least) / 8).max(4)),
+            line: live.breaker_tokens,
+            ..Curve::default()
+        })
     }
 
     fn rows(&self, agent: &AgentHandle, live: &LiveSessionFacts) -> Markup {
@@ -157,31 +163,6 @@ impl TimelinePage {
 fn core_size_after(record: &RecordFacts) -> Option<u64> {
     let data = record.counts.as_map();
     CORE_SIZES.iter().find_map(|fact| data.get(*fact)?.as_u64())
-}
-
-fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> MarkOnCurve {
-    let (at, what) = (words::second(record.recorded_at), record.action.label());
-    let mut text = format!("Record {}, {at}: {what}", record.seq);
-    if let Some(number) = record.memory {
-        text += &format!(" (#{})", number.0);
-    }
-    text += &format!(", {} tokens", words::number(size));
-    if let Some(line) = line {
-        let (apart, side) = match size.checked_sub(line) {
-            Some(above) => (above, "above"),
-            None => (line - size, "below"),
-        };
-        text += &format!(", {} {side} the breaker line", words::number(apart));
-    }
-    MarkOnCurve {
-        place,
-        kind: match record.action.undoes() {
-            true => MarkKind::Back,
-            false => MarkKind::Done,
-        },
-        stated: vec![text],
-        path: None,
-    }
 }
 
 fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {

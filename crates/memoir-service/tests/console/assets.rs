@@ -11,7 +11,7 @@ use crate::{
 fn loaded(document: &Document) -> BTreeSet<String> {
     let styles = document
         .all("link")
-        .filter(|link| matches!(link.attribute("rel"), Some("stylesheet" | "license")))
+        .filter(|link| link.attribute("rel") == Some("stylesheet"))
         .map(|link| link.attribute("href").unwrap().to_owned());
     let scripts = document
         .all("script")
@@ -58,7 +58,7 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
     ] {
         files.extend(loaded(&browser.page(&path).await));
     }
-    for stem in ["console", "uplot", "plot", "live"] {
+    for stem in ["console", "live"] {
         let start = format!("/assets/{stem}.");
         assert!(files.iter().any(|file| file.starts_with(&start)), "{stem}");
     }
@@ -73,7 +73,6 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
         );
         let expected = match kind {
             "css" => "text/css; charset=utf-8",
-            "txt" => "text/plain; charset=utf-8",
             _ => "text/javascript; charset=utf-8",
         };
         assert_eq!(answer.header("content-type"), expected, "{file}");
@@ -82,10 +81,8 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
             answer.header("cache-control"),
             "public, max-age=31536000, immutable"
         );
-        // Nothing is fetched from elsewhere; the name of where uPlot comes from is in a comment of its own.
-        let text = answer
-            .text
-            .replace("/*! https://github.com/leeoniya/uPlot", "");
+        // Nothing is fetched from elsewhere.
+        let text = &answer.text;
         assert!(
             !text.contains("http://") && !text.contains("https://"),
             "{file}"
@@ -95,28 +92,10 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
     }
     for unknown in [
         "/assets/console.css",
-        "/assets/plot.js",
+        "/assets/live.js",
         "/assets/..%2Fsrc%2Flib.rs",
         "/assets/",
     ] {
         assert_eq!(browser.get(unknown).await.status, 404, "{unknown}");
-    }
-}
-
-#[tokio::test]
-async fn only_pages_with_a_curve_load_what_draws_curves() {
-    let installation = Installation::open().await;
-    let agent = installation.wren(&["One"]).await;
-    let browser = installation.ada().await;
-    let id = agent.scope().agent;
-    for path in [
-        "/".to_owned(),
-        format!("/agents/{id}/memories"),
-        format!("/agents/{id}/sessions"),
-        format!("/agents/{id}/mass"),
-        format!("/audit?agent={id}"),
-    ] {
-        let files = loaded(&browser.page(&path).await);
-        assert!(!files.iter().any(|file| file.contains("uplot")), "{path}");
     }
 }
