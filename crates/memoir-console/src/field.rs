@@ -161,22 +161,18 @@ impl<'a> LabelledField<'a> {
     /// A code of a device, which is never shown again.
     pub(crate) fn code(&self) -> Markup {
         // A recovery code, which has 19 characters with its dashes, is accepted wherever a code is asked for.
-        self.typed_code(Some("numeric"), Some("one-time-code"))
-    }
-
-    pub(crate) fn recovery_code(&self) -> Markup {
-        self.typed_code(None, None)
+        self.typed_code(Some("numeric"))
     }
 
     pub(crate) fn any_code(&self) -> Markup {
         // There is no keyboard of digits, since a recovery code has letters.
-        self.typed_code(None, Some("one-time-code"))
+        self.typed_code(None)
     }
 
-    fn typed_code(&self, mode: Option<&str>, fill: Option<&str>) -> Markup {
+    fn typed_code(&self, mode: Option<&str>) -> Markup {
         self.framed(html! {
             input id=(self.id) name=(self.id) type="text" inputmode=[mode]
-                autocomplete=(fill.unwrap_or("off")) autocapitalize="none" spellcheck="false" required
+                autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required
                 maxlength="40" aria-describedby=[self.described_by()]
                 aria-invalid=[self.is_wrong()];
         })

@@ -32,8 +32,6 @@ pub(super) const CODE: &str = "code";
 pub(crate) struct CodePageQuery {
     /// The path to return to.
     next: Option<String>,
-    /// Whether a recovery code is to be typed.
-    recovery: Option<String>,
 }
 
 /// Redirects a browser here after the password, with the cookie to keep.
@@ -43,14 +41,14 @@ pub(super) fn ask(
     next: &str,
 ) -> Result<Response, PageFailure> {
     let cookie = browser::set_passage(console, Some(passage.expose()))?;
-    let path = returning(PATH, ("recovery", ""), next);
+    let path = returning(PATH, "", next);
     Ok(([(header::SET_COOKIE, cookie)], see_other(&path)).into_response())
 }
 
-/// An address with the page to return to, unless that is the first one.
-fn returning(path: &str, other: (&str, &str), next: &str) -> String {
+/// An address with the page to return to, unless that is the first one, and with a word for what was done.
+fn returning(path: &str, done: &str, next: &str) -> String {
     let next = if next == "/" { "" } else { next };
-    form::address(path, &[("next", next), other])
+    form::address(path, &[("next", next), ("done", done)])
 }
 
 pub(crate) async fn show(
@@ -62,8 +60,7 @@ pub(crate) async fn show(
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console, next);
     };
-    let by_recovery = query.recovery.is_some();
-    Ok(page(content(&half.name, next, by_recovery, None)))
+    Ok(page(content(&half.name, next, None)))
 }
 
 pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
@@ -92,8 +89,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
         }
         // The browser keeps the proof: after a wrong digit the password need not be repeated.
         Err(refusal) => {
-            let by_recovery = given.is_ticked("recovery");
-            let markup = content(&half.name, next, by_recovery, Some(&refusal));
+            let markup = content(&half.name, next, Some(&refusal));
             Ok((refusal.status, page(markup)).into_response())
         }
     }
@@ -102,13 +98,11 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
 /// The browser's proof is not valid: it expired, or all sign-ins were ended.
 fn start_over(console: &Console, next: &str) -> PageResult {
     let cookie = browser::set_passage(console, None)?;
-    let path = returning("/sign-in", ("done", "start-over"), next);
+    let path = returning("/sign-in", "start-over", next);
     Ok(([(header::SET_COOKIE, cookie)], see_other(&path)).into_response())
 }
 
-fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRefusal>) -> Markup {
-    let recovery = if by_recovery { "" } else { "yes" };
-    let other = returning(PATH, ("recovery", recovery), next);
+fn content(name: &str, next: &str, refusal: Option<&SignInRefusal>) -> Markup {
     // With 403 the way to the service is not safe, so the page has no form that would send a code over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     let content = html! {
@@ -118,24 +112,14 @@ fn content(name: &str, next: &str, by_recovery: bool, refusal: Option<&SignInRef
         @if is_possible {
             form.stack method="post" action=(PATH) {
                 input type="hidden" name="next" value=(next);
-                @if by_recovery {
-                    input type="hidden" name="recovery" value="yes";
-                    (LabelledField::new(CODE, "Recovery code")
-                        .hint(html! { "One of the ten that you wrote down. It counts once." })
-                        .recovery_code())
-                } @else {
-                    (LabelledField::new(CODE, "Code")
-                        .hint(html! { "The six digits that your device shows for Memoir now." })
-                        .code())
-                }
+                (LabelledField::new(CODE, "Code")
+                    .hint(html! { "The six digits that your device shows for Memoir now; or, if it is not at hand, one \
+                        of the ten recovery codes that you wrote down, which counts once." })
+                    .any_code())
                 button.main type="submit" { "Sign in" }
             }
-            p { a href=(other) {
-                @if by_recovery { "Use the code of the device" }
-                @else { "The device is not at hand: use a recovery code" }
-            } }
         }
-        p { a href=(returning("/sign-in", ("done", ""), next)) { "Start over" } }
+        p { a href=(returning("/sign-in", "", next)) { "Start over" } }
     };
     parts::bare("Sign in: the code", content)
 }

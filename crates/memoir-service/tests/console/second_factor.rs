@@ -182,8 +182,6 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
         links.contains(&"/sign-in?next=%2Faudit".to_owned()),
         "{links:?}"
     );
-    let recovery = "/sign-in/code?recovery=yes";
-    waiting.page(recovery).await.check(recovery);
     // What it holds is no sign-in, under its own name or another.
     assert!(!is_in(&waiting).await);
     let value = waiting.cookie.split_once('=').unwrap().1;
