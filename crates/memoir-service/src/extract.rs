@@ -288,36 +288,38 @@ pub(crate) fn number_of(field: &str, text: Option<&str>) -> Result<Option<Number
         .ok_or_else(|| Problem::invalid(format!("{field}: must be a number from 1, such as 17")))
 }
 
-/// Whether the client prefers plain text to JSON (RFC 9110, 12.5.1).
-pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
-    let accepted: Vec<&str> = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .collect();
-    let weight = |wanted: [&str; 3]| {
-        let found = wanted.iter().find_map(|kind| {
-            accepted
-                .iter()
-                .find_map(|range| weight_of(range).filter(|(name, _)| name == kind))
-        });
-        found.map_or(0, |(_, weight)| weight)
-    };
-    // `-` is no media range. It takes the place of `*/*`, which names no text.
-    let text = weight(["text/plain", "text/*", "-"]);
-    // Text where both have one weight: a client that names it wants it.
-    text > 0 && text >= weight(["application/json", "application/*", "*/*"])
+/// The media ranges that the client accepts, with their weights in thousandths (RFC 9110, 12.5.1).
+pub(crate) fn accepted(headers: &HeaderMap) -> Vec<(String, u32)> {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let ranges = values.filter_map(|value| value.to_str().ok());
+    let ranges = ranges.flat_map(|value| value.split(','));
+    let ranges = ranges.filter(|range| !range.trim().is_empty());
+    ranges.filter_map(weight_of).collect()
 }
 
-/// A media range and its weight in thousandths.
+/// Whether the client prefers plain text to JSON.
+pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
+    let accepted = accepted(headers);
+    let weight = |wanted: &[&str]| {
+        let found = wanted
+            .iter()
+            .find_map(|kind| accepted.iter().find(|(name, _)| name == kind));
+        found.map_or(0, |(_, weight)| *weight)
+    };
+    // `*/*` names no text.
+    let text = weight(&["text/plain", "text/*"]);
+    // Text where both have one weight: a client that names it wants it.
+    text > 0 && text >= weight(&["application/json", "application/*", "*/*"])
+}
+
+/// A media range and its weight.
 fn weight_of(range: &str) -> Option<(String, u32)> {
-    let mut parts = range.split(';').map(str::trim);
-    let kind = parts.next()?.to_ascii_lowercase();
-    let weight = parts
-        .find_map(|part| part.strip_prefix("q="))
-        .map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
-    Some((kind, (weight.clamp(0.0, 1.0) * 1_000.0) as u32))
+    let (kind, parameters) = range.split_once(';').unwrap_or((range, ""));
+    let mut parameters = parameters.split(';').filter_map(|one| one.split_once('='));
+    let weight = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    let weight: f32 = weight.map_or(Some(1.0), |(_, weight)| weight.trim().parse().ok())?;
+    let weight = (weight.clamp(0.0, 1.0) * 1_000.0) as u32;
+    Some((kind.trim().to_ascii_lowercase(), weight))
 }
 
 #[cfg(test)]

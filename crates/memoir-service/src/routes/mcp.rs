@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     Problem, Service,
     caller::{Caller, Turn},
+    extract::accepted,
     host,
     oauth::RESOURCE_PATH,
     priority,
@@ -68,29 +69,11 @@ async fn readable(request: Request) -> Result<Request, Value> {
 
 /// Whether a client takes JSON, by what it says that it accepts; one that says nothing takes anything (RFC 9110, 12.5.1).
 fn takes_json(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let values = values.filter_map(|value| value.to_str().ok());
-    let ranges = values.flat_map(|value| value.split(','));
-    let mut ranges = ranges.filter(|range| !range.trim().is_empty()).peekable();
-    let is_json = |range: &str| {
-        let (kind, parameters) = range.split_once(';').unwrap_or((range, ""));
-        // The last one is what Java's own client sends.
-        ["application/json", "application/*", "*/*", "*"]
-            .iter()
-            .any(|known| kind.trim().eq_ignore_ascii_case(known))
-            && !parameters.split(';').any(is_never)
-    };
-    ranges.peek().is_none() || ranges.any(is_json)
-}
-
-/// Whether a parameter of a range is the weight 0: what it names is not accepted.
-fn is_never(parameter: &str) -> bool {
-    let (name, weight) = parameter.split_once('=').unwrap_or_default();
-    name.trim().eq_ignore_ascii_case("q")
-        && weight
-            .trim()
-            .parse::<f32>()
-            .is_ok_and(|weight| weight <= 0.0)
+    // The last one is what Java's own client sends.
+    let json = ["application/json", "application/*", "*/*", "*"];
+    let accepted = accepted(headers);
+    let is_json = |(kind, weight): &(String, u32)| *weight > 0 && json.contains(&kind.as_str());
+    accepted.is_empty() || accepted.iter().any(is_json)
 }
 
 /// The response; to a request without a valid token, with the address for obtaining one (RFC 9728, 5.1).
