@@ -2,12 +2,9 @@
 
 use axum::{extract::State, http::HeaderMap};
 use maud::{Markup, html};
-use memoir_app::{
-    AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView, SessionFacts,
-};
+use memoir_app::{AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, SessionFacts};
 use memoir_domain::{
     agent::{Field, Threshold},
-    schedule::RefinementSchedule,
     session::Health,
 };
 use serde_json::Value;
@@ -77,10 +74,6 @@ pub(super) async fn page(
         section aria-labelledby="latest" {
             h2 #latest { "Latest sessions" }
             (table(&latest, "The latest sessions"))
-        }
-        section aria-labelledby="settings" {
-            h2 #settings { "Settings" }
-            (settings(console, &view))
         }
     };
     Ok(
@@ -229,34 +222,6 @@ fn breaker(view: &AgentFacts) -> Markup {
 /// A setting as set; `None` for a prompt that the agent itself has set.
 pub(super) fn value(view: &AgentFacts, field: Field) -> Option<&Value> {
     view.settings.expose().get(field.as_str())
-}
-
-fn settings(console: &Console, view: &AgentFacts) -> Markup {
-    let schedule = console.memoir().schedule();
-    html! {
-        dl.facts {
-            (parts::pair("Model", html! {
-                @match &view.effective_model { Some(model) => code { (model) }, None => span.none { "none" } }
-            }))
-            (parts::pair("Core token budget", html! { (words::number(view.effective_core_token_budget)) }))
-            (parts::pair("Due from", html! {
-                (words::number(view.effective_refinement_trigger_tokens)) " tokens on"
-            }))
-            (parts::pair("Schedule", html! {
-                @match view.effective_refinement_schedule {
-                    RefinementSchedule::Off => "off",
-                    _ if !schedule.enabled => "off in this installation",
-                    RefinementSchedule::Weekly => (in_zone(&schedule.weekly, &schedule)),
-                    own @ RefinementSchedule::Own { .. } => (in_zone(&own.to_string(), &schedule)),
-                }
-            }))
-        }
-        p { a href={ (agent_path(view.id)) "/settings" } { "All settings and tokens" } }
-    }
-}
-
-fn in_zone(slot: &str, schedule: &ScheduleView) -> Markup {
-    html! { (slot) @if let Some(zone) = &schedule.time_zone { span.of { " · " (zone) } } }
 }
 
 pub(crate) async fn pause(visitor: Visitor, agent: AgentInPath) -> PageResult {
