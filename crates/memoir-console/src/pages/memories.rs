@@ -6,7 +6,7 @@ use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Tab, agent, agent_head, agent_path};
 use crate::{
@@ -19,6 +19,8 @@ use crate::{
 };
 
 const AT_ONCE: u32 = 50;
+/// The field of a form with the query of the list that it is on.
+const LIST: &str = "list";
 /// The form for the selected memories; their boxes are in the rows.
 const SELECTED: &str = "selected";
 /// Its acts, by the words of the addresses.
@@ -30,11 +32,10 @@ const ACTS: [(&str, &str, Handling); 5] = [
     ("restore", "Restore", Handling::Restore),
 ];
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct MemoryListQuery {
     /// The number of the last memory of the page before.
-    #[serde(default)]
-    after: u64,
+    after: Option<u64>,
     kind: Option<String>,
     /// `yes` for discarded ones too, which are in no prompt.
     discarded: Option<String>,
@@ -52,7 +53,7 @@ impl MemoryListQuery {
 
     /// Whether the list has the memory, on one of its pages.
     fn shows(&self, memory: &MemoryFacts) -> bool {
-        let kind = self.kind.as_deref().filter(|kind| !kind.is_empty());
+        let kind = self.kind.as_deref();
         (self.with_discarded() || memory.discarded_at.is_none())
             && kind.is_none_or(|kind| kind == memory.kind.as_str())
             && (self.only.as_deref() != Some("protected") || memory.constitutional)
@@ -61,42 +62,23 @@ impl MemoryListQuery {
                 .is_none_or(|under| memory.under == Some(Number(under)))
     }
 
-    /// The fields that send the list along with a form, so that the page afterwards shows the same one.
-    fn fields(&self) -> Markup {
-        html! {
-            input type="hidden" name="after" value=(self.after);
-            input type="hidden" name="kind" value=(self.kind.as_deref().unwrap_or_default());
-            @if self.with_discarded() { input type="hidden" name="discarded" value="yes"; }
-            input type="hidden" name="only" value=(self.only.as_deref().unwrap_or_default());
-            @if let Some(under) = self.under { input type="hidden" name="under" value=(under); }
-        }
+    /// The field that sends the list along with a form, so that the page afterwards shows the same one.
+    fn field(&self) -> Markup {
+        html! { input type="hidden" name=(LIST) value=(form::address_of("", self)); }
     }
 
     /// The list that a form was sent from.
-    fn of(form: &SentForm) -> Self {
-        Self {
-            after: form.number("after").unwrap_or(0),
-            kind: Some(form.field("kind").to_owned()),
-            discarded: Some(form.field("discarded").to_owned()),
-            only: Some(form.field("only").to_owned()),
-            under: form.number("under"),
-            done: None,
-        }
+    fn of(form: &SentForm) -> Result<Self, PageFailure> {
+        form::query(form.field(LIST).strip_prefix('?'))
     }
 
-    fn address(&self, path: &str, after: u64, done: &str) -> String {
-        let under = self.under.map(|under| under.to_string());
-        form::address(
-            path,
-            &[
-                ("after", &form::after(after)),
-                ("kind", self.kind.as_deref().unwrap_or_default()),
-                ("discarded", if self.with_discarded() { "yes" } else { "" }),
-                ("only", self.only.as_deref().unwrap_or_default()),
-                ("under", under.as_deref().unwrap_or_default()),
-                ("done", done),
-            ],
-        )
+    fn address(&self, path: &str, after: Option<u64>, done: &str) -> String {
+        let page = Self {
+            after,
+            done: Some(done.to_owned()),
+            ..self.clone()
+        };
+        form::address_of(path, &page)
     }
 }
 
@@ -106,7 +88,7 @@ pub(crate) async fn show(
     agent: AgentInPath,
 ) -> PageResult {
     let page_query = MemoryPage {
-        after: query.after,
+        after: query.after.unwrap_or(0),
         limit: AT_ONCE + 1,
         kind: kind(query.kind.as_deref())?,
         with_discarded: query.with_discarded(),
@@ -125,10 +107,10 @@ pub(crate) async fn show(
     };
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let next = form::cut(&mut rows, AT_ONCE as usize);
-    let next = next.map(|last| query.address(&path, last.number.0, ""));
+    let next = next.map(|last| query.address(&path, Some(last.number.0), ""));
     let now = NowByNumber::of(&agent, &rows).await?;
-    let first = query.address(&path, 0, "");
-    let originals = match query.after == 0 && query.under.is_none() {
+    let first = query.address(&path, None, "");
+    let originals = match query.after.is_none() && query.under.is_none() {
         true => Some(agent.log().originals().await?),
         false => None,
     };
@@ -145,7 +127,7 @@ pub(crate) async fn show(
         ))
         @if rows.is_empty() { p.empty { "No memories here." } }
         @else { (table(&visitor, &query, &agent, (&rows, &now))) }
-        (parts::further((query.after > 0).then_some(first.as_str()), next.as_deref()))
+        (parts::further(query.after.map(|_| first.as_str()), next.as_deref()))
         @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
     let title = format!("Memories of {}", agent.name());
@@ -218,7 +200,7 @@ fn table(
         }))
         form.row id=(SELECTED) method="post" action={ (agent_path(agent.scope().agent)) "/memories" } {
             (parts::form_token(visitor))
-            (query.fields())
+            (query.field())
             span { "Those selected:" }
             @for (word, text, _) in ACTS {
                 button.quiet type="submit" name="act" value=(word) aria-label={ (text) " those selected" } { (text) }
@@ -420,7 +402,7 @@ fn button(
     html! {
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
-            (query.fields())
+            (query.field())
             @if let Some(beside) = beside { input type="hidden" name="beside" value=(beside.number.0); }
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
@@ -441,10 +423,9 @@ pub(crate) async fn handle(
     agent: AgentInPath,
 ) -> PageResult {
     let (number, handling) = (number_of(&number)?, handling(&word)?);
-    let actor = visitor.actor();
+    let (back, actor) = (MemoryListQuery::of(&form)?, visitor.actor());
     let memories = agent.memories();
     let handled = memories.handle(number, handling, &actor).await?;
-    let back = MemoryListQuery::of(&form);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, back.after, &word);
     // To the row that was handled, or the one in its place, so that a long page keeps its place.
@@ -461,6 +442,7 @@ pub(crate) async fn handle_selected(
 ) -> PageResult {
     let word = form.field("act");
     let (handling, actor) = (handling(word)?, visitor.actor());
+    let back = MemoryListQuery::of(&form)?;
     let selected = form.all().iter().filter(|(name, _)| name == "memory");
     let numbers = selected.filter_map(|(_, number)| number.parse().ok());
     let numbers: Vec<u64> = numbers.take(AT_ONCE as usize).collect();
@@ -471,7 +453,6 @@ pub(crate) async fn handle_selected(
             handled.await?;
         }
     }
-    let back = MemoryListQuery::of(&form);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = |done| back.address(&path, back.after, done);
     Ok(see_other(&match numbers.first() {

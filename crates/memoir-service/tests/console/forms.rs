@@ -126,7 +126,7 @@ async fn memories_are_protected_discarded_and_given_back() {
         let path = format!("{page}/{act}");
         browser.pressed(on, &path, fields).await
     };
-    let kept = [("after", "0"), ("kind", "core")];
+    let kept = [("list", "?kind=core")];
     let done = act(&page, "1/protect", &kept).await;
     assert_eq!(done, format!("{page}?kind=core&done=protect#memory-1"));
     assert_eq!(look(1).await, (true, false));
@@ -143,7 +143,7 @@ async fn memories_are_protected_discarded_and_given_back() {
     let answer = browser.fill_in(&page, &discard, &[]).await;
     assert_eq!(answer.leads_to(), format!("{page}?done=discard#memory-7"));
     let all = format!("{page}?discarded=yes");
-    act(&all, "2/restore", &[("discarded", "yes")]).await;
+    act(&all, "2/restore", &[("list", "?discarded=yes")]).await;
     assert_eq!(look(2).await, (false, false));
     let record = newest_records(&agent, 1).await;
     assert_eq!(record[0].actor, Actor::administrator("user Ada"));
@@ -270,7 +270,7 @@ async fn an_act_on_selected_memories_is_done_for_each_that_permits_it() {
     let memories = format!("/agents/{}/memories", agent.scope().agent);
     let page = format!("{memories}?kind=core");
     browser.page(&page).await.check(&page);
-    let list = [("kind", "core"), ("act", "discard")];
+    let list = [("list", "?kind=core"), ("act", "discard")];
     let none = browser.press(&page, &memories, &list).await;
     assert_eq!(none.leads_to(), format!("{page}&done=none-selected"));
     let fields = [&list[..], &[("memory", "2"), ("memory", "3")]].concat();
