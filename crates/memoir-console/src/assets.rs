@@ -11,88 +11,6 @@ use data_encoding::HEXLOWER;
 use maud::{Markup, html};
 use sha2::{Digest, Sha256};
 
-/// A file of the folder `assets`.
-macro_rules! file {
-    ($stem:literal, $kind:ident, $path:literal) => {
-        AssetFile::new(
-            $stem,
-            AssetKind::$kind,
-            include_str!(concat!("../assets/", $path)),
-        )
-    };
-}
-
-/// Every file, in the order in which a page loads them.
-static FILES: LazyLock<[AssetFile; 6]> = LazyLock::new(|| {
-    [
-        file!("console", Style, "console.css"),
-        file!("light", Script, "light.js"),
-        file!("live", Script, "live.js"),
-        file!("access", Script, "access.js"),
-        file!("slider", Script, "slider.js"),
-        file!("search", Script, "search.js"),
-    ]
-});
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AssetKind {
-    Style,
-    Script,
-}
-
-impl AssetKind {
-    fn extension(self) -> &'static str {
-        match self {
-            Self::Style => "css",
-            Self::Script => "js",
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Style => "text/css; charset=utf-8",
-            Self::Script => "text/javascript; charset=utf-8",
-        }
-    }
-}
-
-struct AssetFile {
-    /// What it is called without its hash and its ending.
-    stem: &'static str,
-    /// The last part of its path, with its hash.
-    name: String,
-    kind: AssetKind,
-    text: &'static str,
-}
-
-impl AssetFile {
-    fn new(stem: &'static str, kind: AssetKind, text: &'static str) -> Self {
-        // 64 bits distinguish versions; the name has no other purpose.
-        let digest = HEXLOWER.encode(&Sha256::digest(text)[..8]);
-        let name = format!("{stem}.{digest}.{}", kind.extension());
-        Self {
-            stem,
-            name,
-            kind,
-            text,
-        }
-    }
-
-    fn path(&self) -> String {
-        format!("/assets/{}", self.name)
-    }
-
-    /// The element that loads it, in the head of a page. Scripts run once the page is read, in their order.
-    fn tag(&self) -> Markup {
-        html! {
-            @match self.kind {
-                AssetKind::Style => link rel="stylesheet" href=(self.path());,
-                AssetKind::Script => script src=(self.path()) defer {},
-            }
-        }
-    }
-}
-
 /// An addition to pages where scripts run; every page is complete without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageScript {
@@ -108,36 +26,73 @@ pub(crate) enum PageScript {
     Search,
 }
 
-impl PageScript {
-    /// What its file is called.
-    fn stem(self) -> &'static str {
-        match self {
-            Self::Light => "light",
-            Self::Live => "live",
-            Self::Access => "access",
-            Self::Slider => "slider",
-            Self::Search => "search",
+struct AssetFile {
+    /// `None` for the style of every page.
+    script: Option<PageScript>,
+    /// Its path, with its hash.
+    path: String,
+    text: &'static str,
+}
+
+/// A file of the folder `assets`.
+macro_rules! file {
+    ($script:expr, $stem:literal, $ending:literal) => {
+        AssetFile::new(
+            $script,
+            ($stem, $ending),
+            include_str!(concat!("../assets/", $stem, ".", $ending)),
+        )
+    };
+}
+
+static FILES: LazyLock<[AssetFile; 6]> = LazyLock::new(|| {
+    [
+        file!(None, "console", "css"),
+        file!(Some(PageScript::Light), "light", "js"),
+        file!(Some(PageScript::Live), "live", "js"),
+        file!(Some(PageScript::Access), "access", "js"),
+        file!(Some(PageScript::Slider), "slider", "js"),
+        file!(Some(PageScript::Search), "search", "js"),
+    ]
+});
+
+impl AssetFile {
+    fn new(script: Option<PageScript>, (stem, ending): (&str, &str), text: &'static str) -> Self {
+        // 64 bits distinguish versions; the name has no other purpose.
+        let digest = HEXLOWER.encode(&Sha256::digest(text)[..8]);
+        let path = format!("/assets/{stem}.{digest}.{ending}");
+        Self { script, path, text }
+    }
+
+    /// The element that loads it, in the head of a page. A script runs once the page is read.
+    fn tag(&self) -> Markup {
+        html! {
+            @match self.script {
+                None => link rel="stylesheet" href=(self.path);,
+                Some(_) => script src=(self.path) defer {},
+            }
         }
     }
 }
 
 /// The elements that load the style of every page, and these scripts.
 pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
-    let stems = scripts.iter().map(|script| script.stem());
-    html! {
-        @for stem in ["console"].into_iter().chain(stems) {
-            @for file in FILES.iter().filter(|file| file.stem == stem) { (file.tag()) }
-        }
-    }
+    let is_loaded = |file: &&AssetFile| file.script.is_none_or(|script| scripts.contains(&script));
+    html! { @for file in FILES.iter().filter(is_loaded) { (file.tag()) } }
 }
 
 pub(crate) async fn serve(Path(name): Path<String>) -> Response {
     // Names hold a digest of the content. A page of another version asks for another name and must not get this file.
-    let Some(file) = FILES.iter().find(|file| file.name == name) else {
+    let path = format!("/assets/{name}");
+    let Some(file) = FILES.iter().find(|file| file.path == path) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    let media_type = match file.script {
+        None => "text/css; charset=utf-8",
+        Some(_) => "text/javascript; charset=utf-8",
+    };
     let headers: [(HeaderName, &str); 3] = [
-        (header::CONTENT_TYPE, file.kind.media_type()),
+        (header::CONTENT_TYPE, media_type),
         // Permanently: another content has another name.
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -151,17 +106,15 @@ mod tests {
 
     #[test]
     fn every_script_of_a_page_is_served() {
-        let scripts = [
+        for script in [
             PageScript::Light,
             PageScript::Live,
             PageScript::Access,
             PageScript::Slider,
             PageScript::Search,
-        ];
-        for stem in scripts.map(PageScript::stem) {
-            let mut served = FILES.iter();
-            let is_script = served.any(|file| file.stem == stem && file.kind == AssetKind::Script);
-            assert!(is_script, "{stem}");
+        ] {
+            let loaded = tags(&[script]).into_string();
+            assert_eq!(loaded.matches("<script").count(), 1, "{script:?}");
         }
     }
 }
