@@ -17,7 +17,7 @@ use crate::{
         audit::{Action, Actor, Change, Record},
         effective::EffectiveRecords,
     },
-    memory::{Kind, Memory, Number},
+    memory::{Kind, Memory, Number, Place},
     text::private::PrivateText,
     time::Timestamp,
 };
@@ -130,12 +130,72 @@ pub enum EventMeaning {
     },
 }
 
-/// The label of [`EventMeaning::Saved`] for people.
-pub fn saved_as(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Core => "saved",
-        Kind::Journal => "saved as a journal entry",
-        Kind::Archival => "saved as an archival memory",
+impl MemoryEvent {
+    /// What happened, in words for people, and the memories that these words end with.
+    pub fn words(&self) -> (String, Vec<Number>) {
+        let (what, numbers) = match &self.what {
+            EventMeaning::Saved { kind, .. } => match kind {
+                Kind::Core => ("saved", Vec::new()),
+                Kind::Journal => ("saved as a journal entry", Vec::new()),
+                Kind::Archival => ("saved as an archival memory", Vec::new()),
+            },
+            EventMeaning::Merged { from, .. } => ("merged from", from.clone()),
+            EventMeaning::MergedInto { number } => match self.action {
+                Action::MemoryRefinementConsolidate => ("consolidated into", vec![*number]),
+                _ => ("replaced by", vec![*number]),
+            },
+            EventMeaning::TookDoubles { numbers } => {
+                ("joined with its duplicates", numbers.clone())
+            }
+            EventMeaning::DeduplicatedInto { number } => {
+                ("joined as a duplicate of", vec![*number])
+            }
+            // The original moved to the archive, and its rewritten text has a number of its own.
+            EventMeaning::Reworded { from, to } if from == to => {
+                ("moved to the archive, in favour of a new text", Vec::new())
+            }
+            EventMeaning::Reworded { .. } => ("reworded", Vec::new()),
+            EventMeaning::Deleted => (self.action.label(), Vec::new()),
+            EventMeaning::Protected => ("made constitutional", Vec::new()),
+            EventMeaning::Unprotected => ("no longer constitutional", Vec::new()),
+            EventMeaning::Discarded => ("discarded", Vec::new()),
+            EventMeaning::Restored => ("restored", Vec::new()),
+            EventMeaning::Shredded => ("shredded: its text is removed", Vec::new()),
+            EventMeaning::WentBack { to } | EventMeaning::Changed { to } => return self.became(to),
+        };
+        (what.to_owned(), numbers)
+    }
+
+    fn became(&self, to: &Memory) -> (String, Vec<Number>) {
+        let how = match self.action {
+            Action::MemoryRefinementRollback => "rolled back",
+            Action::SessionUndone => "undone",
+            Action::AgentRewound => "rewound",
+            other => other.label(),
+        };
+        let (state, under) = match to.place {
+            _ if !to.is_active() => ("discarded", None),
+            Place::Archival(archived) => match archived.under {
+                Some(under) => ("in the archive, under", Some(under)),
+                None => ("in the archive", None),
+            },
+            Place::Journal => ("in the journal", None),
+            Place::Core if to.is_constitutional() => ("core, constitutional", None),
+            Place::Core => ("core", None),
+        };
+        (format!("{how}: {state}"), under.into_iter().collect())
+    }
+
+    /// The text that the memory got, after the one that it had where that was rewritten; `None` where it got none.
+    pub fn texts(&self) -> Option<(Option<&PrivateText>, &PrivateText)> {
+        match &self.what {
+            EventMeaning::Saved { content, .. } | EventMeaning::Merged { content, .. } => {
+                Some((None, content))
+            }
+            EventMeaning::Reworded { from, to } if from != to => Some((Some(from), to)),
+            EventMeaning::WentBack { to } if to.is_active() => Some((None, &to.content)),
+            _ => None,
+        }
     }
 }
 

@@ -4,9 +4,8 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use memoir_domain::{
     PrivateText,
-    audit::Action,
-    history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory, saved_as},
-    memory::{Memory, Number, Place},
+    history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
+    memory::Number,
 };
 
 use super::{diff::diff, moment, numbers, records::actor};
@@ -111,7 +110,10 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
 
 /// One event: time, action, actor, and then the text.
 fn lines(event: &MemoryEvent) -> String {
-    let (what, words) = event_text(event);
+    let (mut what, of) = event.words();
+    if !of.is_empty() {
+        what = format!("{what} {}", numbers(&of));
+    }
     // A shredded text cannot be restored.
     let is_undone = !event.effective && event.what != EventMeaning::Shredded;
     let undone = match is_undone {
@@ -119,93 +121,22 @@ fn lines(event: &MemoryEvent) -> String {
         false => String::new(),
     };
     format!(
-        "{DIM}{}{DIM:#}  {what}{undone}  {DIM}{} · record {}{DIM:#}\n{words}",
+        "{DIM}{}{DIM:#}  {what}{undone}  {DIM}{} · record {}{DIM:#}\n{}",
         moment(event.recorded_at),
         actor(&event.actor),
-        event.seq
+        event.seq,
+        change(event)
     )
 }
 
-/// The text before and after, empty where it was shredded.
-fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
-    let before = before.map(PrivateText::expose);
-    match after.expose() {
+/// The texts of an event: before and after, empty where they were shredded.
+fn change(event: &MemoryEvent) -> String {
+    let (before, after) = match event.texts() {
+        Some((before, after)) => (before.map(PrivateText::expose), after.expose()),
+        None => return String::new(),
+    };
+    match after {
         "" => String::new(),
         after => diff(before.filter(|before| !before.is_empty()), Some(after)),
-    }
-}
-
-fn event_text(event: &MemoryEvent) -> (String, String) {
-    let plain = |what: &str| (what.to_owned(), String::new());
-    match &event.what {
-        EventMeaning::Saved { kind, content } => {
-            (saved_as(*kind).to_owned(), change(None, content))
-        }
-        EventMeaning::Merged { from, content } => (
-            format!("merged from {}", numbers(from)),
-            change(None, content),
-        ),
-        EventMeaning::MergedInto { number } => {
-            let how = match event.action {
-                Action::MemoryRefinementConsolidate => "consolidated into",
-                _ => "replaced by",
-            };
-            (format!("{how} {number}"), String::new())
-        }
-        EventMeaning::TookDoubles { numbers: joined } => (
-            format!("duplicates {} joined into it", numbers(joined)),
-            String::new(),
-        ),
-        EventMeaning::DeduplicatedInto { number } => {
-            (format!("joined as a duplicate of {number}"), String::new())
-        }
-        // The original moved to the archive, and its rewritten text has a number of its own.
-        EventMeaning::Reworded { from, to } if from == to => {
-            plain("moved to the archive, in favour of a new text")
-        }
-        EventMeaning::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
-        EventMeaning::Deleted => plain(event.action.label()),
-        EventMeaning::Protected => plain("made constitutional"),
-        EventMeaning::Unprotected => plain("no longer constitutional"),
-        EventMeaning::Discarded => plain("discarded"),
-        EventMeaning::Restored => plain("restored"),
-        EventMeaning::WentBack { to } => {
-            (format!("{}: {}", why(event.action), state(to)), words(to))
-        }
-        EventMeaning::Shredded => plain("shredded: its text is removed"),
-        EventMeaning::Changed { to } => (
-            format!("{}: {}", event.action.label(), state(to)),
-            String::new(),
-        ),
-    }
-}
-
-fn why(action: Action) -> &'static str {
-    match action {
-        Action::MemoryRefinementRollback => "rolled back",
-        Action::SessionUndone => "undone",
-        Action::AgentRewound => "rewound",
-        other => other.label(),
-    }
-}
-
-fn state(memory: &Memory) -> String {
-    match (memory.is_active(), memory.place) {
-        (false, _) => "discarded".to_owned(),
-        (true, Place::Archival(archived)) => match archived.under {
-            Some(under) => format!("in the archive, under {under}"),
-            None => "in the archive".to_owned(),
-        },
-        (true, Place::Journal) => "in the journal".to_owned(),
-        (true, Place::Core) if memory.is_constitutional() => "core, constitutional".to_owned(),
-        (true, Place::Core) => "core".to_owned(),
-    }
-}
-
-fn words(memory: &Memory) -> String {
-    if memory.is_active() {
-        change(None, &memory.content)
-    } else {
-        String::new()
     }
 }

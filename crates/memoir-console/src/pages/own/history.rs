@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use memoir_domain::{
-    PrivateText,
-    history::{EventMeaning, MemoryEvent, MemoryHistory, saved_as},
-    memory::{Memory, Number, Place},
+    history::{EventMeaning, MemoryEvent, MemoryHistory},
+    memory::Number,
 };
 
 use super::{
@@ -65,66 +64,17 @@ impl Tree<'_> {
     }
 
     fn event(&self, event: &MemoryEvent) -> Markup {
-        let (what, text) = self.meaning(event);
+        let (what, of) = event.words();
+        let text = event.texts().map(|(_, after)| after);
         // A shredded text cannot be restored.
         let is_undone = !event.effective && event.what != EventMeaning::Shredded;
         html! {
             div.event {
-                p { (parts::time(event.recorded_at)) " " (what)
+                p { (parts::time(event.recorded_at)) " " (what) " " (numbers(&of, Some(self.path)))
                     @if is_undone { " " span.badge.plain { "undone later" } }
                     span.of { " · " (who(&event.actor))
                         @if event.session.is_some() { " · in a session" } } }
                 @if let Some(text) = text.filter(|text| !text.expose().is_empty()) { (said(text.expose())) }
-            }
-        }
-    }
-
-    /// What happened, and the text that there was then.
-    fn meaning<'e>(&self, event: &'e MemoryEvent) -> (Markup, Option<&'e PrivateText>) {
-        let plain = |text: &str| (html! { (text) }, None);
-        let linked =
-            |text: &str, of: &[Number]| html! { (text) " " (numbers(of, Some(self.path))) };
-        match &event.what {
-            EventMeaning::Saved { kind, content } => (html! { (saved_as(*kind)) }, Some(content)),
-            EventMeaning::Merged { from, content } => {
-                (linked("written in place of", from), Some(content))
-            }
-            EventMeaning::MergedInto { number } => {
-                (linked("its place was taken by", &[*number]), None)
-            }
-            EventMeaning::TookDoubles { numbers } => {
-                (linked("joined with its duplicates", numbers), None)
-            }
-            EventMeaning::DeduplicatedInto { number } => {
-                (linked("joined as a duplicate of", &[*number]), None)
-            }
-            EventMeaning::Reworded { from, to } if from == to => {
-                plain("moved to the archive, in favour of a new text")
-            }
-            EventMeaning::Reworded { to, .. } => (html! { "rewritten" }, Some(to)),
-            EventMeaning::Deleted => plain(event.action.label()),
-            EventMeaning::Protected => plain("made constitutional"),
-            EventMeaning::Unprotected => plain("no longer constitutional"),
-            EventMeaning::Discarded => plain("discarded"),
-            EventMeaning::Restored => plain("restored"),
-            EventMeaning::Shredded => plain("shredded: its text is removed"),
-            EventMeaning::WentBack { to } => {
-                let text = to.is_active().then_some(&to.content);
-                (self.changed(event, to), text)
-            }
-            EventMeaning::Changed { to } => (self.changed(event, to), None),
-        }
-    }
-
-    fn changed(&self, event: &MemoryEvent, to: &Memory) -> Markup {
-        html! { (event.action.label()) ": "
-            @match (to.is_active(), to.place) {
-                (false, _) => "discarded",
-                (true, Place::Archival(archived)) => { "in the archive"
-                    @if let Some(under) = archived.under { ", under " (numbers(&[under], Some(self.path))) } },
-                (true, Place::Journal) => "in the journal",
-                (true, Place::Core) if to.is_constitutional() => "core, constitutional",
-                (true, Place::Core) => "core",
             }
         }
     }
