@@ -13,8 +13,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, OwnerLink, SignedInUser,
-    TokenWithSecret, VerifiedUser,
+    AgentHandle, Connecting, HalfSignedIn, Memoir, OwnerLink, SignedInUser, TokenWithSecret,
+    VerifiedUser,
 };
 use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
@@ -25,7 +25,7 @@ use crate::{
     limits::Party,
     routes::{
         live,
-        sign_in::{self, SignInSecret, Typed},
+        sign_in::{self, SignInSecret},
     },
     streams::Listener,
 };
@@ -73,17 +73,8 @@ impl Host for Service {
         seconds: i64,
     ) -> Result<Admission, SignInRefusal> {
         self.check_transport(head)?;
-        // A browser sends a field of a form even where it is left empty.
-        let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
-        let typed = Typed {
-            account,
-            name: &given.name,
-            password: &given.password,
-            secret: SignInSecret::Cookie,
-            expires_at: self.memoir.now().plus_seconds(seconds),
-        };
-        let admitted = sign_in::check(self, head, &typed).await;
-        admitted.map_err(refusal)
+        let admitted = sign_in::check(self, head, given, SignInSecret::Cookie, seconds);
+        admitted.await.map_err(refusal)
     }
 
     async fn sign_in_with_code(
@@ -190,8 +181,7 @@ async fn make_first(
     let password = Password::from_text(given.password.expose());
     let password = password.map_err(|error| Problem::invalid(error.to_string()))?;
     let memoir = &service.memoir;
-    let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
-    let account = memoir.account(account.unwrap_or(DEFAULT_ACCOUNT)).await?;
+    let account = memoir.account(sign_in::account_of(given)).await?;
     let made = {
         // For the hash alone, and released before the sign-in is written.
         let _turn = sign_in::turn(service).await?;

@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, Proof, SignIn, TokenWithSecret, VerifiedUser};
-use memoir_console::Admission;
+use memoir_console::{Admission, TypedCredentials};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
 use serde::{Deserialize, Serialize};
@@ -92,15 +92,13 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     let time = service.options.request_time;
     let body = limits::body_within(MOST_BYTES, time, &parts.headers, body).await?;
     let Object(given): Object<Credentials> = extract::parse(&body)?;
-    let expires_at = service.memoir.now().plus_seconds(HOURS * 3_600);
-    let typed = Typed {
-        account: given.account.as_deref(),
-        name: &given.name,
-        password: &given.password,
-        secret: SignInSecret::Token(given.code.as_ref()),
-        expires_at,
+    let typed = TypedCredentials {
+        account: given.account.unwrap_or_default(),
+        name: given.name,
+        password: given.password,
     };
-    let made = match check(service, &parts, &typed).await? {
+    let secret = SignInSecret::Token(given.code.as_ref());
+    let made = match check(service, &parts, &typed, secret, HOURS * 3_600).await? {
         Admission::In(made) => made,
         Admission::CodeNeeded(_) => return Err(code_needed()),
     };
@@ -111,16 +109,6 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// The input of a sign-in, by any interface, and its purpose.
-pub(crate) struct Typed<'a> {
-    /// The account; `None` for the default one.
-    pub(crate) account: Option<&'a str>,
-    pub(crate) name: &'a str,
-    pub(crate) password: &'a PrivateText,
-    pub(crate) secret: SignInSecret<'a>,
-    pub(crate) expires_at: Timestamp,
-}
-
 #[derive(Clone, Copy)]
 pub(crate) enum SignInSecret<'a> {
     /// A token of REST, with the code where one was sent.
@@ -129,22 +117,32 @@ pub(crate) enum SignInSecret<'a> {
     Cookie,
 }
 
-/// Signs in the user with the right password, and counts the attempt, for all interfaces.
+/// Signs in the user with the right password, for so many seconds, and counts the attempt, for all interfaces.
 ///
 /// # Errors
 /// There were too many attempts, others are being checked, or no user has that name and password.
 pub(crate) async fn check(
     service: &Service,
     head: &Parts,
-    typed: &Typed<'_>,
+    typed: &TypedCredentials,
+    secret: SignInSecret<'_>,
+    seconds: i64,
 ) -> Result<Admission, Problem> {
-    let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
-    let attempt = SignInAttempt::begin(service, head, (account, typed.name))?;
-    let message = match typed.secret {
+    let account = account_of(typed);
+    let attempt = SignInAttempt::begin(service, head, (account, &typed.name))?;
+    let message = match secret {
         SignInSecret::Token(Some(_)) => WRONG_SOMEWHERE,
         SignInSecret::Token(None) | SignInSecret::Cookie => NO_SUCH_ADMINISTRATOR,
     };
-    attempt.end(admission(service, typed).await?, message)
+    attempt.end(admission(service, typed, secret, seconds).await?, message)
+}
+
+/// The account of a sign-in: the default one where none was typed.
+pub(crate) fn account_of(typed: &TypedCredentials) -> &str {
+    match typed.account.as_str() {
+        "" => DEFAULT_ACCOUNT,
+        account => account,
+    }
 }
 
 /// As [`check`], for a user who gave the password before, with the code.
@@ -260,15 +258,21 @@ pub(crate) async fn turn(service: &Service) -> Result<SemaphorePermit<'_>, Probl
     turn.map_err(|_| busy())?.map_err(|_| busy())
 }
 
-async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Problem> {
+async fn admission(
+    service: &Service,
+    typed: &TypedCredentials,
+    secret: SignInSecret<'_>,
+    seconds: i64,
+) -> Result<SignIn, Problem> {
     // No password has such a length. The quick refusal reveals only the allowed lengths, which are no secret.
     let Ok(password) = Password::from_text(typed.password.expose()) else {
         return Ok(SignIn::Refused);
     };
     let _turn = turn(service).await?;
     let memoir = &service.memoir;
-    let (account, name, ends) = (typed.account, typed.name, typed.expires_at);
-    Ok(match typed.secret {
+    let (account, name) = (Some(account_of(typed)), typed.name.as_str());
+    let ends = memoir.now().plus_seconds(seconds);
+    Ok(match secret {
         SignInSecret::Token(code) => memoir.sign_in(account, name, password, code, ends).await?,
         SignInSecret::Cookie => {
             let made = memoir.sign_in_with_browser(account, name, password, ends);
