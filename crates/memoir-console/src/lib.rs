@@ -150,10 +150,10 @@ fn agent_pages() -> Router<Console> {
 /// Access requests, and what an access grant shows.
 fn access_pages() -> Router<Console> {
     routes! {
-        "/agents/{agent}/memories/{number}/shred" => get(access::shredding), post(access::ask_to_shred);
+        "/agents/{agent}/memories/{number}/shred" => get(access::blank), post(access::ask);
         "/agents/{agent}/access" => get(access::show), post(access::ask);
-        "/agents/{agent}/access/token" => get(access::token), post(access::ask_for_token);
-        "/agents/{agent}/access/embeddings" => get(access::embeddings), post(access::ask_for_embeddings);
+        "/agents/{agent}/access/token" => get(access::blank), post(access::ask);
+        "/agents/{agent}/access/embeddings" => get(access::blank), post(access::ask);
         "/access/{request}" => get(access_request::show);
         "/access/{request}/revoke" => post(access_request::revoke);
         "/access/{request}/memories" => get(reading::memories);

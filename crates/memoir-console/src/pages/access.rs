@@ -1,6 +1,9 @@
 //! `/agents/{agent}/access`: access requests to the agent, and the forms to make them (SPEC 5.2, 5.5, 4.4).
 
-use axum::{extract::Path, http::StatusCode};
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 use maud::{Markup, html};
 use memoir_app::{
     AccessRequestFacts, AgentEmbedding, AgentHandle, EmbedderPlace, Error, SessionFacts,
@@ -52,11 +55,26 @@ pub(crate) struct AccessPageQuery {
 
 /// The request of a form: read access, a token, sending text to the embeddings server, or the shredding of a memory.
 #[derive(Clone, Copy)]
-enum AccessWish {
+pub(crate) enum AccessWish {
     Look,
     Token,
     Embeddings,
     Shredding(Number),
+}
+
+impl<S: Sync> FromRequestParts<S> for AccessWish {
+    type Rejection = PageFailure;
+
+    /// By the address of the form.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageFailure> {
+        let mut segments = parts.uri.path().rsplit('/');
+        Ok(match segments.next() {
+            Some("token") => Self::Token,
+            Some("embeddings") => Self::Embeddings,
+            Some("shred") => Self::Shredding(number_of(segments.next().unwrap_or_default())?),
+            _ => Self::Look,
+        })
+    }
 }
 
 /// The content of a form, and its faults.
@@ -200,66 +218,23 @@ pub(crate) async fn show(
     tab(&visitor, &agent, &query, &draft).await
 }
 
-pub(crate) async fn ask(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
-    ask_for(AccessWish::Look, &visitor, &agent, &form).await
-}
-
-pub(crate) async fn token(visitor: Visitor, agent: AgentInPath) -> PageResult {
-    form_page(AccessWish::Token, &visitor, &agent, &AccessForm::default()).await
-}
-
-pub(crate) async fn ask_for_token(
-    visitor: Visitor,
-    form: SentForm,
-    agent: AgentInPath,
-) -> PageResult {
-    ask_for(AccessWish::Token, &visitor, &agent, &form).await
-}
-
-pub(crate) async fn embeddings(visitor: Visitor, agent: AgentInPath) -> PageResult {
-    let blank = AccessForm::default();
-    form_page(AccessWish::Embeddings, &visitor, &agent, &blank).await
-}
-
-pub(crate) async fn ask_for_embeddings(
-    visitor: Visitor,
-    form: SentForm,
-    agent: AgentInPath,
-) -> PageResult {
-    ask_for(AccessWish::Embeddings, &visitor, &agent, &form).await
-}
-
-pub(crate) async fn shredding(
-    visitor: Visitor,
-    Path((_, number)): Path<(String, String)>,
-    agent: AgentInPath,
-) -> PageResult {
-    let wish = AccessWish::Shredding(number_of(&number)?);
+/// The page of a form apart from that for read access.
+pub(crate) async fn blank(visitor: Visitor, agent: AgentInPath, wish: AccessWish) -> PageResult {
     form_page(wish, &visitor, &agent, &AccessForm::default()).await
 }
 
-pub(crate) async fn ask_to_shred(
+/// Makes the request of the form, or shows the form again with its faults.
+pub(crate) async fn ask(
     visitor: Visitor,
     form: SentForm,
-    Path((_, number)): Path<(String, String)>,
     agent: AgentInPath,
-) -> PageResult {
-    let wish = AccessWish::Shredding(number_of(&number)?);
-    ask_for(wish, &visitor, &agent, &form).await
-}
-
-/// Makes the request of the form, or shows the form again with its faults.
-async fn ask_for(
     wish: AccessWish,
-    visitor: &Visitor,
-    agent: &AgentHandle,
-    form: &SentForm,
 ) -> PageResult {
-    let mut draft = AccessForm::of(form);
-    if let Some(request) = draft.send(wish, agent, visitor).await? {
+    let mut draft = AccessForm::of(&form);
+    if let Some(request) = draft.send(wish, &agent, &visitor).await? {
         return Ok(see_other(&format!("{}?done=asked", path_of(request.id))));
     }
-    let shown = form_page(wish, visitor, agent, &draft).await?;
+    let shown = form_page(wish, &visitor, &agent, &draft).await?;
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
