@@ -53,14 +53,12 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<AuditQuery>,
 ) -> PageResult {
     let (filter, mut faults) = query.read();
-    let before = query.before.as_deref().map(read_place).transpose()?;
     let agent = agent(&visitor.account, &query, &mut faults).await?;
     // With faults in the form nothing is searched: the result would not match the form.
     let found = match faults.is_empty() {
         true => {
-            let wanted = (&filter, before);
-            let listed = load(&visitor.account, agent.as_ref(), wanted, AT_ONCE + 1);
-            found(&query, before.is_some(), listed.await?)
+            let (account, one) = (&visitor.account, agent.as_ref());
+            found(PATH, account, one, &query, &filter).await?
         }
         false => html! {},
     };
@@ -116,24 +114,33 @@ async fn load(
     let Some(agent) = agent else {
         let order = RecordOrder::NewestFirst;
         let records = account.record_page(filter, order, before, limit).await?;
-        let listed = |(place, record): (RecordPlace, RecordFacts)| (Some(place.agent), record);
+        let listed = |(place, record): (RecordPlace, RecordFacts)| (place.agent, record);
         return Ok(records.into_iter().map(listed).collect());
     };
     let before = before.map(|place| place.seq);
     let records = agent.views().search_records(filter, before, limit).await?;
     let id = agent.scope().agent;
-    let listed = |record| (Some(id), record);
+    let listed = |record| (id, record);
     Ok(records.into_iter().map(listed).collect())
 }
 
-fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> Markup {
-    let next = form::cut(&mut records, AT_ONCE as usize)
-        .and_then(place_of)
-        .map(|place| query.address(PATH, &written(&place)));
-    let newest = query.address(PATH, "");
-    html! {
-        @if records.is_empty() { p.empty { "No records here." } } @else { (audit::table(&records)) }
-        (parts::older(is_later.then_some(newest.as_str()), next.as_deref()))
+/// The records that match, on the page at `path`: that of one agent, or of all.
+pub(super) async fn found(
+    path: &str,
+    account: &Account,
+    agent: Option<&AgentHandle>,
+    query: &AuditQuery,
+    filter: &RecordFilter,
+) -> Result<Markup, PageFailure> {
+    let before = query.before.as_deref().map(read_place).transpose()?;
+    let mut records = load(account, agent, (filter, before), AT_ONCE + 1).await?;
+    let next = form::cut(&mut records, AT_ONCE as usize);
+    let next = next.map(|last| query.address(path, &written(&place_of(last))));
+    let newest = query.address(path, "");
+    Ok(html! {
+        @if records.is_empty() { p.empty { "No records here." } }
+        @else { (audit::table(&records, path == PATH)) }
+        (parts::older(before.map(|_| newest.as_str()), next.as_deref()))
         @if !records.is_empty() {
             p { "All of these as a file: "
                 @for (place, (format, _)) in FORMATS.iter().enumerate() {
@@ -142,7 +149,7 @@ fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> 
                 }
             }
         }
-    }
+    })
 }
 
 /// The verification of all agents: its progress, and the way to begin one.
@@ -254,12 +261,12 @@ fn result(result: ModelCallResult) -> Markup {
 }
 
 /// The place of a listed record among those of all agents.
-fn place_of((agent, record): &ListedRecord) -> Option<RecordPlace> {
-    Some(RecordPlace {
+fn place_of((agent, record): &ListedRecord) -> RecordPlace {
+    RecordPlace {
         recorded_at: record.recorded_at,
-        agent: (*agent)?,
+        agent: *agent,
         seq: record.seq,
-    })
+    }
 }
 
 /// A place as a part of an address.
@@ -346,7 +353,7 @@ impl RecordFile {
         let wanted = (&self.filter, self.before);
         let records = load(&self.visitor.account, self.agent.as_ref(), wanted, OF_FILE).await?;
         let is_last = records.len() < OF_FILE as usize;
-        self.before = records.last().and_then(place_of);
+        self.before = records.last().map(place_of);
         let mut text = String::new();
         for (_, record) in records {
             let record = ShownRecord::from(record);

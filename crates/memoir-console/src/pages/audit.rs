@@ -8,21 +8,20 @@ use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
 use memoir_domain::{AgentId, agent::LossGuard, labels};
 use serde_json::{Map, Value};
 
-use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
+use super::{Tab, activity, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
 use crate::{
     answer::{PageResult, page_of},
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField, with_code},
-    form::{self, PageQuery},
+    form::PageQuery,
     parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
 pub(super) const PATH: &str = "/audit";
-const AT_ONCE: u32 = 50;
 
-/// A record in a list, with its agent where the list has those of several.
-pub(super) type ListedRecord = (Option<AgentId>, RecordFacts);
+/// A record in a list, with its agent.
+pub(super) type ListedRecord = (AgentId, RecordFacts);
 
 pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuery>) -> PageResult {
     let Some(name) = &query.agent else {
@@ -35,13 +34,15 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuer
         Err(error) => return Err(error.into()),
     };
     let (search, faults) = query.read();
-    let before = query.before_seq()?;
     // Apart from the search, whose newest record need not be the log's.
     let (views, all) = (agent.views(), RecordFilter::default());
     let newest = views.search_records(&all, None, 1).await?;
     // With faults in the form nothing is searched: the result would not match the form.
     let found = match faults.is_empty() {
-        true => found(&agent, &query, &search, before).await?,
+        true => {
+            let (account, one) = (&visitor.account, Some(&agent));
+            activity::found(PATH, account, one, &query, &search).await?
+        }
         false => html! {},
     };
     let content = html! {
@@ -85,24 +86,6 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
     }
 }
 
-async fn found(
-    agent: &AgentHandle,
-    query: &AuditQuery,
-    search: &RecordFilter,
-    before: Option<u64>,
-) -> Result<Markup, Error> {
-    let views = agent.views();
-    let mut records = views.search_records(search, before, AT_ONCE + 1).await?;
-    let next = form::cut(&mut records, AT_ONCE as usize);
-    let next = next.map(|last| query.address(PATH, &last.seq.to_string()));
-    let newest = query.address(PATH, "");
-    let records: Vec<_> = records.into_iter().map(|record| (None, record)).collect();
-    Ok(html! {
-        @if records.is_empty() { p.empty { "No records here." } } @else { (table(&records)) }
-        (parts::older(before.is_some().then_some(newest.as_str()), next.as_deref()))
-    })
-}
-
 /// Before an agent is chosen.
 fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
     let content = html! {
@@ -132,9 +115,8 @@ fn no_agent(visitor: &Visitor, name: &str) -> Response {
     page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 
-/// Records as a table, with a column for their agents where the first has one.
-pub(super) fn table(records: &[ListedRecord]) -> Markup {
-    let is_of_several = records.first().is_some_and(|(agent, _)| agent.is_some());
+/// Records as a table, with a column for their agents where they are of several.
+pub(super) fn table(records: &[ListedRecord], is_of_several: bool) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records, the newest first" }
@@ -142,18 +124,18 @@ pub(super) fn table(records: &[ListedRecord]) -> Markup {
                 true => (parts::headings(&["Record", "Agent", "When", "Who", "What", "Memory", "Session", "Details"], &[0, 5])),
                 false => (parts::headings(&["Record", "When", "Who", "What", "Memory", "Session", "Details"], &[0, 4])),
             }
-            tbody role="rowgroup" { @for record in records { (row(record)) } }
+            tbody role="rowgroup" { @for record in records { (row(record, is_of_several)) } }
         }
     }
 }
 
-fn row((agent, record): &ListedRecord) -> Markup {
+fn row((agent, record): &ListedRecord, is_of_several: bool) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
-            @if let Some(id) = agent {
+            @if is_of_several {
                 td role="cell" data-label="Agent" {
-                    a.name.long[record.agent.len() > parts::UNBROKEN] href={ (PATH) "?agent=" (id) } { (record.agent) }
+                    a.name.long[record.agent.len() > parts::UNBROKEN] href={ (PATH) "?agent=" (agent) } { (record.agent) }
                 }
             }
             td role="cell" data-label="When" { (parts::second(record.recorded_at)) }

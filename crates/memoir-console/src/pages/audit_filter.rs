@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::activity;
 use crate::{
-    answer::PageFailure,
     field::{Faults, LabelledField},
     form::{self, typed},
     words,
@@ -58,12 +57,6 @@ impl AuditQuery {
             faults.add("until", "Until", "must not be before From");
         }
         (search, faults)
-    }
-
-    /// Before which place in the log; `None` on the first page.
-    pub(super) fn before_seq(&self) -> Result<Option<u64>, PageFailure> {
-        let before = self.before.as_deref().map(str::parse).transpose();
-        before.map_err(|_| PageFailure::invalid("There is no such page."))
     }
 
     /// Whether the log is narrowed in any way.

@@ -312,6 +312,8 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         remember(&agent, "one more").await;
     }
     let browser = installation.ada().await;
+    // The time of a place does not count in one agent's log.
+    let before = format!("before=0.{}.", agent.scope().agent);
     for (rest, count) in [
         ("", 50),
         ("&before=12", 11),
@@ -327,6 +329,7 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         ("&name=test", 1),
         ("&name=%25", 0),
     ] {
+        let rest = rest.replace("before=", &before);
         let document = browser.page(&format!("/audit?agent=wren{rest}")).await;
         let rows = document.all("tr").count().saturating_sub(1);
         assert_eq!(rows, count, "{rest}");
