@@ -9,7 +9,6 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
 use memoir_domain::{
-    SessionId,
     agent::{Field, LossGuard},
     schedule::SkipReason,
     session::Mode,
@@ -42,48 +41,28 @@ pub(super) struct RefineForm {
     pub(super) faults: Faults,
 }
 
-enum BlockedReason {
-    OutOfService,
-    NoCoreMemories,
-    /// All core memories are constitutional (SPEC 3.5).
-    Untouchable,
-    Running(SessionId),
-}
-
-impl BlockedReason {
-    /// `latest` are the agent's sessions, newest first: one that runs is the newest.
-    fn of(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Self> {
-        let running = latest.iter().find(|session| session.ended_at.is_none());
-        // In the order of `lifecycle::begin`, so that the page names the reason of the refusal.
-        if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
-            Some(Self::OutOfService)
-        } else if let Some(session) = running {
-            Some(Self::Running(session.id))
-        } else if view.counts.core_count == 0 {
-            Some(Self::NoCoreMemories)
-        } else if view.effective_loss_guard != LossGuard::Off
-            && view.counts.constitutional_count == view.counts.core_count
-        {
-            Some(Self::Untouchable)
-        } else {
-            None
-        }
-    }
-
-    fn markup(&self, settings: &str) -> Markup {
-        html! {
-            p { "No session can be begun now: "
-                @match self {
-                    Self::OutOfService => { "the agent is out of service, which its "
-                        a href=(settings) { "settings" } " say." },
-                    Self::NoCoreMemories => "the agent has no core memories, so there is nothing to refine.",
-                    Self::Untouchable => "all core memories of the agent are constitutional, so there is nothing to refine.",
-                    Self::Running(id) => { "one is running already. "
-                        a href={ "/sessions/" (id) } { "Show the session that runs" } "." },
-                }
-            }
-        }
-    }
+/// Why no session can be begun now. `latest` are the agent's sessions, newest first: one that runs is the newest.
+fn hindrance(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Markup> {
+    let (counts, path) = (&view.counts, agent_path(view.id));
+    let running = latest.iter().find(|session| session.ended_at.is_none());
+    // In the order of `lifecycle::begin`, so that the page names the reason of the refusal.
+    let reason = if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
+        html! { "the agent is out of service, which its "
+        a href={ (path) "/settings" } { "settings" } " say." }
+    } else if let Some(session) = running {
+        html! { "one is running already. "
+        a href={ "/sessions/" (session.id) } { "Show the session that runs" } "." }
+    } else if counts.core_count == 0 {
+        html! { "the agent has no core memories, so there is nothing to refine." }
+    } else if view.effective_loss_guard != LossGuard::Off
+        // With the guard, constitutional memories are left alone (SPEC 3.5).
+        && counts.constitutional_count == counts.core_count
+    {
+        html! { "all core memories of the agent are constitutional, so there is nothing to refine." }
+    } else {
+        return None;
+    };
+    Some(html! { p { "No session can be begun now: " (reason) } })
 }
 
 pub(super) fn section(
@@ -93,13 +72,11 @@ pub(super) fn section(
     latest: &[SessionFacts],
     draft: &RefineForm,
 ) -> Markup {
-    let path = agent_path(view.id);
-    let settings = format!("{path}/settings");
     html! {
         section aria-labelledby=(PLACE) {
             h2 id=(PLACE) { "Refining" }
-            @match BlockedReason::of(view, latest) {
-                Some(hindrance) => (hindrance.markup(&settings)),
+            @match hindrance(view, latest) {
+                Some(hindrance) => (hindrance),
                 None => (begin(console, visitor, view, draft)),
             }
             (schedule(console, visitor, view))
