@@ -6,7 +6,10 @@
 //! model calls count before they are written. An event's identifier holds the last record's place and the session's
 //! state, so that a client resumes there with any process.
 
-use std::time::Duration;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
+};
 
 use memoir_domain::{
     SessionId,
@@ -35,23 +38,8 @@ const AT_ONCE: u32 = 100;
 pub struct SeenUpTo {
     /// The place of the last record in the agent's log that was read; 0 for none.
     pub seq: u64,
-    /// The state of the session when it was last shown; `None` where it was not.
-    pub progress: Option<SessionProgress>,
-}
-
-/// What distinguishes one view of a session from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionProgress {
-    /// The version of the session's row.
-    pub version: u64,
-    /// The core size; 0 where it is not known.
-    pub core_tokens: u64,
-    /// The breaker line; 0 where there is none.
-    pub breaker_tokens: u64,
-    /// Refused calls, those that are not written yet included.
-    pub refused_calls: u32,
-    /// Calls of the model, those that are not written yet included.
-    pub model_calls: u64,
+    /// A hash of what distinguishes the last shown view of the session from others; `None` where none was shown.
+    pub progress: Option<u64>,
 }
 
 /// A session as it is watched, with the figures of the breaker.
@@ -153,7 +141,7 @@ impl Sessions<'_> {
         agent: &AgentRow,
         row: SessionRow,
         access_level: AccessLevel,
-    ) -> Result<(LiveSession, SessionProgress)> {
+    ) -> Result<(LiveSession, u64)> {
         // Also finds an erased agent.
         let key = self.key_of(agent).await?;
         let version = row.document.version;
@@ -161,14 +149,11 @@ impl Sessions<'_> {
         let session = self.with_unwritten(codec::session(key, row)?.0);
         let shown = ShownSession::with_words(&self.name, session.clone(), None);
         let live = live(codec::listed_agent(agent)?, &session, shown);
-        let progress = SessionProgress {
-            version,
-            core_tokens: live.core_tokens.unwrap_or(0),
-            breaker_tokens: live.breaker_tokens.unwrap_or(0),
-            refused_calls: session.refused_calls,
-            model_calls: session.usage.calls,
-        };
-        Ok((live, progress))
+        // The same in every process, which a hash of the standard library's maps is not.
+        let mut progress = DefaultHasher::new();
+        (version, live.core_tokens, live.breaker_tokens).hash(&mut progress);
+        (session.refused_calls, session.usage.calls).hash(&mut progress);
+        Ok((live, progress.finish()))
     }
 
     fn with_unwritten(self, session: Session) -> Session {

@@ -29,7 +29,7 @@ pub use memoir_domain::lifecycle::OpenedSession;
 pub use begin::RefineOptions;
 pub(crate) use begin::room;
 pub use drive::{Observer, Progress};
-pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};
+pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo};
 pub(crate) use own::own_lease_time;
 pub use queue::LeasedSession;
 pub(crate) use recent::Recent;

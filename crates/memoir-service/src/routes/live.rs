@@ -9,7 +9,7 @@ use axum::{
 };
 use memoir_app::{
     AgentLens,
-    sessions::{Live, LiveEvent, SeenUpTo, SessionProgress},
+    sessions::{Live, LiveEvent, SeenUpTo},
 };
 use memoir_domain::SessionId;
 
@@ -29,7 +29,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// last event. Every record comes once, in its order; of the states in between, some may be passed over.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions", operation_id = "watch_session",
     params(("id" = String, Path, description = "The session", format = Uuid),
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that was seen: the stream goes on after it", example = "12-7-412-309")),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that was seen: the stream goes on after it", example = "12-9134687720515")),
     responses(
         (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
         (status = 204, description = "The session has ended, and everything of it was seen")))]
@@ -100,24 +100,15 @@ async fn send_events(
     }
 }
 
-/// `SEQ`, or `SEQ-VERSION-CORE-LINE-REFUSED-CALLS` once the session itself was shown.
+/// `SEQ`, or `SEQ-PROGRESS` once the session itself was shown.
 struct EventId(SeenUpTo);
 
 impl fmt::Display for EventId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.0.seq)?;
-        match self.0.progress {
-            Some(SessionProgress {
-                version,
-                core_tokens,
-                breaker_tokens,
-                refused_calls,
-                model_calls,
-            }) => write!(
-                formatter,
-                "-{version}-{core_tokens}-{breaker_tokens}-{refused_calls}-{model_calls}"
-            ),
-            None => Ok(()),
+        let SeenUpTo { seq, progress } = self.0;
+        match progress {
+            Some(progress) => write!(formatter, "{seq}-{progress}"),
+            None => write!(formatter, "{seq}"),
         }
     }
 }
@@ -137,36 +128,17 @@ fn seen_before(headers: &HeaderMap) -> Result<SeenUpTo, Problem> {
 
 fn parse(id: &str) -> Option<SeenUpTo> {
     let number = |text: &str| {
-        text.parse::<u64>()
-            .ok()
-            // One more must fit a database, and each number has one spelling.
-            .filter(|number| *number < i64::MAX as u64 && !text.starts_with('+'))
+        let number = text.parse::<u64>().ok();
+        // Each number has one spelling.
+        number.filter(|_| !text.starts_with('+'))
     };
-    let numbers: Option<Vec<u64>> = id.split('-').map(number).collect();
-    match numbers?[..] {
-        [seq] => Some(SeenUpTo {
-            seq,
-            progress: None,
-        }),
-        [
-            seq,
-            version,
-            core_tokens,
-            breaker_tokens,
-            refused_calls,
-            model_calls,
-        ] => Some(SeenUpTo {
-            seq,
-            progress: Some(SessionProgress {
-                version,
-                core_tokens,
-                breaker_tokens,
-                refused_calls: refused_calls.try_into().ok()?,
-                model_calls,
-            }),
-        }),
-        _ => None,
-    }
+    let (seq, progress) = match id.split_once('-') {
+        Some((seq, progress)) => (seq, Some(number(progress)?)),
+        None => (id, None),
+    };
+    // One more must fit a database.
+    let seq = number(seq).filter(|seq| *seq < i64::MAX as u64)?;
+    Some(SeenUpTo { seq, progress })
 }
 
 #[cfg(test)]
@@ -175,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_identifier_is_read_as_it_is_written() {
-        for id in ["0", "17", "17-3-412-309-2-5", "0-1-0-0-0-0"] {
+        for id in ["0", "17", "17-3", "0-18446744073709551615"] {
             let seen = parse(id).unwrap();
             assert_eq!(EventId(seen).to_string(), id);
         }
@@ -183,12 +155,10 @@ mod tests {
             "x",
             "-",
             "1-",
-            "1-2",
             "1-2-3",
-            "1-2-3-4-5",
-            "1-2-3-4-4294967296-6",
-            "1-2-3-4-5-6-7",
+            "1-18446744073709551616",
             "+1",
+            "1-+2",
             " 1",
             "1.5",
             "9223372036854775807",
