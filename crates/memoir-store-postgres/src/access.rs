@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{
-    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow, decode, select,
+    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow, decode, encode, select,
 };
 
 use crate::{
@@ -37,17 +37,8 @@ impl PostgresStore {
         only_first: bool,
         commit: Option<Commit>,
     ) -> Result<bool> {
-        let values = values![
-            user.id.as_bytes(),
-            user.account.as_bytes(),
-            &*user.columns.folded_name,
-            user.columns.created_at,
-            user.columns.removed_at,
-            count(user.document.version, "users", "version")?,
-            user.document.open.as_bytes(),
-            &user.document.sealed.0[..],
-            only_first,
-        ];
+        let mut values = Vec::from(encode::user(user)?.map(Value::One));
+        values.extend(values![only_first]);
         let sql = "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
              SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
              WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users)";

@@ -55,7 +55,7 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
         Selection::Archive => "kind = 'archival' AND discarded_at IS NULL",
         Selection::Core => "kind = 'core'",
         Selection::Context { journal_after } => {
-            values.push((*journal_after).into());
+            values.extend(values![*journal_after]);
             in_context!()
         }
         Selection::Active => "discarded_at IS NULL",
@@ -335,12 +335,8 @@ impl Store for PostgresStore {
     ) -> Result<bool> {
         let mut statements = Vec::new();
         for summary in &summaries {
-            let values = values![
-                scope.agent.as_bytes(),
-                count(summary.last_seq, "log_summaries", "last_seq")?,
-                &summary.hash,
-                &summary.body.0[..],
-            ];
+            let mut values = values![scope.agent.as_bytes()];
+            values.extend(encode::summary(summary)?.map(Value::One));
             let sql = "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES ($1, $2, $3, $4) \
                  ON CONFLICT (agent_id, last_seq) DO NOTHING";
             statements.push(Statement::new(sql, values));

@@ -5,17 +5,17 @@ use std::{
     sync::{OnceLock, atomic::Ordering},
 };
 
-use memoir_domain::{AccountId, SessionId, Timestamp, memory::ArchivedBy};
+use memoir_domain::{AccountId, Timestamp};
 use memoir_store::{
     AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
-    Result, SessionRow, StoredText, TokenRow, Waiting, tables::places,
+    Result, SessionRow, StoredText, TokenRow, Waiting, encode, replacing, tables::places, written,
 };
 
 use crate::{
     access,
     error::StatementFault,
     pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, met},
-    value::{Value, column, count, counts, optional_count, optional_counts},
+    value::{Value, columns, count},
 };
 
 /// Rows up to which one statement writes them.
@@ -388,126 +388,22 @@ fn decision_values<'row>(
     session: Option<&'row SessionRow>,
     record: Option<&'row AuditRow>,
 ) -> Result<Vec<Value<'row>>> {
-    let agent = &commit.agent;
-    let (columns, document) = (&agent.columns, &agent.document);
-    let of_agent = |value, name| count(value, "agents", name);
-    let of_memory = |value: Option<u64>, name| optional_count(value, "memories", name);
-    let of_record = |value: Option<u64>, name| optional_count(value, "audit_records", name);
-    Ok(values![
-        agent.scope.agent.as_bytes(),
-        agent.scope.account.as_bytes(),
-        optional_count(commit.expected_version, "agents", "version")?,
-        of_agent(columns.next_seq, "next_seq")?,
-        &columns.head,
-        of_agent(columns.ranks.budget_share, "budget_share")?,
-        of_agent(columns.ranks.removable_tokens, "removable_tokens")?,
-        of_agent(columns.ranks.archived_share, "archived_share")?,
-        document.open.as_bytes(),
-        &document.sealed.0[..],
-        &*columns.name,
-        &*columns.folded_name,
-        columns.erased_at,
-        columns.prospect.weekly_after,
-        columns.prospect.due_at,
-        columns.prospect.reflect_after,
-        of_memory(memory.map(|row| row.number.0), "number")?,
-        of_memory(memory.map(|row| row.version), "version")?,
-        of_memory(memory.map(|row| row.tokens), "tokens")?,
-        memory.map(|row| row.kind.as_str()),
-        memory.map(|row| row.constitutional),
-        memory.map(|row| row.created_at),
-        memory.map(|row| row.updated_at),
-        memory.and_then(|row| row.discarded_at),
-        memory.and_then(|row| row.shredded_at),
-        of_memory(memory.and_then(|row| row.under).map(|one| one.0), "under")?,
-        memory.and_then(|row| row.archived_at),
-        memory
-            .and_then(|row| row.archived_by)
-            .map(ArchivedBy::as_str),
-        memory.map(|row| row.is_summary),
-        of_memory(memory.and_then(|row| row.core_seq), "core_seq")?,
-        memory.map(|row| row.recorded_at),
-        memory.map(|row| &row.body.0[..]),
-        session.map(|row| row.id.as_bytes()),
-        optional_count(
-            session.map(|row| row.document.version),
-            "sessions",
-            "version"
-        )?,
-        session.and_then(|row| row.columns.ended_at),
-        session
-            .and_then(|row| row.lease)
-            .map(|lease| lease.holder.cast_signed()),
-        session.map(|row| row.document.open.as_bytes()),
-        session.map(|row| &row.document.sealed.0[..]),
-        session.map(|row| row.columns.state.as_str()),
-        session.map(|row| row.columns.driver.as_str()),
-        session.and_then(|row| row.columns.model.as_deref()),
-        session.map(|row| row.columns.started_at),
-        session.and_then(|row| row.lease).map(|lease| lease.until),
-        of_record(record.map(|row| row.seq), "seq")?,
-        of_record(record.map(|row| row.body_version), "body_version")?,
-        of_record(
-            record.and_then(|row| row.memory).map(|memory| memory.0),
-            "memory"
-        )?,
-        record.map(|row| row.recorded_at),
-        record.map(|row| row.actor_kind.as_str()),
-        record.map(|row| &*row.actor_name),
-        record.map(|row| row.action.as_str()),
-        record
-            .and_then(|row| row.session.as_ref())
-            .map(SessionId::as_bytes),
-        record.map(|row| &row.body_commitment[..]),
-        record.map(|row| &row.hash[..]),
-        record.map(|row| row.facts.as_bytes()),
-        record.map(|row| &row.body.0[..]),
-    ])
-}
-
-/// The columns of all rows, by the value of each.
-macro_rules! columns {
-    ($rows:ident: $($value:expr),* $(,)?) => {
-        [$(column($rows, $value)),*]
-    };
+    let agent = encode::agent(commit)?.into_iter();
+    let rows = agent.chain(encode::memory(memory)?);
+    let rows = rows.chain(encode::session(session)?);
+    let rows = rows.chain(encode::record(record)?);
+    Ok(rows.map(Value::One).collect())
 }
 
 fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Result<Statement<'row>> {
-    let table = "memories";
     let mut values = values![agent];
-    values.push(counts(rows, table, "number", |row| row.number.0)?);
-    values.push(counts(rows, table, "version", |row| row.version)?);
-    values.push(counts(rows, table, "tokens", |row| row.tokens)?);
-    values.push(optional_counts(rows, table, "under", |row| {
-        row.under.map(|under| under.0)
-    })?);
-    values.push(optional_counts(rows, table, "core_seq", |row| {
-        row.core_seq
-    })?);
-    values.extend(columns![rows:
-        |row| row.kind.as_str(),
-        |row| row.constitutional,
-        |row| row.created_at,
-        |row| row.updated_at,
-        |row| row.discarded_at,
-        |row| row.shredded_at,
-        |row| row.archived_at,
-        |row| row.archived_by.map(ArchivedBy::as_str),
-        |row| row.is_summary,
-        |row| row.recorded_at,
-        |row| &row.body.0[..],
-    ]);
-    let sql = "INSERT INTO memories (agent_id, number, version, tokens, under, core_seq, kind, constitutional, \
-             created_at, updated_at, discarded_at, shredded_at, archived_at, archived_by, is_summary, recorded_at, \
-             body) \
-         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
-         ON CONFLICT (agent_id, number) DO UPDATE SET version = excluded.version, \
-             tokens = excluded.tokens, under = excluded.under, core_seq = excluded.core_seq, \
-             kind = excluded.kind, constitutional = excluded.constitutional, \
-             created_at = excluded.created_at, updated_at = excluded.updated_at, \
-             discarded_at = excluded.discarded_at, shredded_at = excluded.shredded_at, \
-             archived_at = excluded.archived_at, archived_by = excluded.archived_by, \
-             is_summary = excluded.is_summary, recorded_at = excluded.recorded_at, body = excluded.body";
+    values.extend(columns(rows, |row| encode::memory(Some(row)))?);
+    let sql = concat!(
+        "INSERT INTO memories (agent_id, ",
+        written!(memory),
+        ") SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+        replacing!(memory)
+    );
     // Vectors are of one version of a row. They go in the same statement: each one costs its own way to the database.
     let vectors = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
     Ok(met(
@@ -523,97 +419,52 @@ fn write_sessions<'row>(
     rows: &'row [SessionRow],
 ) -> Result<Statement<'row>> {
     let mut values = values![agent, account];
-    values.push(counts(rows, "sessions", "version", |row| {
-        row.document.version
-    })?);
-    values.extend(columns![rows:
-        |row| row.id.as_bytes(),
-        |row| row.columns.ended_at,
-        |row| row.lease.map(|lease| lease.holder.cast_signed()),
-        |row| row.document.open.as_bytes(),
-        |row| &row.document.sealed.0[..],
-        |row| row.columns.state.as_str(),
-        |row| row.columns.driver.as_str(),
-        |row| row.columns.model.as_deref(),
-        |row| row.columns.started_at,
-        |row| row.lease.map(|lease| lease.until),
-    ]);
-    let sql = "INSERT INTO sessions (agent_id, account_id, version, id, ended_at, lease_holder, open, sealed, \
-             state, driver, model, started_at, lease_until) \
-         SELECT $1, $2, * FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+    values.extend(columns(rows, |row| encode::session(Some(row)))?);
+    let sql = concat!(
+        "INSERT INTO sessions (agent_id, account_id, ",
+        written!(session),
+        ") SELECT $1, $2, * FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
          ON CONFLICT (id) DO UPDATE SET version = excluded.version, ended_at = excluded.ended_at, \
              lease_holder = excluded.lease_holder, open = excluded.open, sealed = excluded.sealed, \
              state = excluded.state, driver = excluded.driver, model = excluded.model, \
              started_at = excluded.started_at, lease_until = excluded.lease_until \
-         WHERE sessions.agent_id = excluded.agent_id";
+         WHERE sessions.agent_id = excluded.agent_id"
+    );
     Ok(met(sql, rows.len(), values))
 }
 
 /// Puts bodies in place of those of earlier records.
 fn write_bodies<'row>(agent: &'row [u8; 16], rows: &'row [BodyRow]) -> Result<Statement<'row>> {
-    let table = "audit_records";
     let mut values = values![agent];
-    values.push(counts(rows, table, "seq", |row| row.seq)?);
-    values.push(counts(rows, table, "body_version", |row| row.body_version)?);
-    values.extend(columns![rows: |row| &row.body.0[..]]);
+    values.extend(columns(rows, encode::body)?);
     let sql = "UPDATE audit_records SET body = given.body, body_version = given.version \
          FROM unnest($2, $3, $4) AS given (seq, version, body) \
          WHERE agent_id = $1 AND audit_records.seq = given.seq AND body_version = given.version - 1";
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes tokens, in the order in which uses of tokens lock them, so that the two cannot deadlock. A stale row must not
-/// undo a use or an end that was written meanwhile.
+/// Writes tokens, in the order in which uses of tokens lock them, so that the two cannot deadlock.
 pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
-    let mut values = vec![counts(rows, "tokens", "version", |row| {
-        row.document.version
-    })?];
-    values.extend(columns![rows:
-        |row| row.id.as_bytes(),
-        |row| row.account.as_bytes(),
-        |row| row.agent.as_ref().map(|agent| agent.as_bytes()),
-        |row| &row.columns.digest,
-        |row| row.columns.created_at,
-        |row| row.last_used_at,
-        |row| row.columns.revoked_at,
-        |row| row.document.open.as_bytes(),
-        |row| &row.document.sealed.0[..],
-    ]);
-    let sql = "INSERT INTO tokens (version, id, account_id, agent_id, digest, created_at, last_used_at, \
-             revoked_at, open, sealed) \
-         SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ORDER BY 2 \
-         ON CONFLICT (id) DO UPDATE SET \
-             last_used_at = greatest(tokens.last_used_at, excluded.last_used_at), \
-             revoked_at = excluded.revoked_at, version = excluded.version, open = excluded.open, \
-             sealed = excluded.sealed \
-         WHERE tokens.account_id = excluded.account_id \
-             AND tokens.agent_id IS NOT DISTINCT FROM excluded.agent_id \
-             AND tokens.digest = excluded.digest AND tokens.created_at = excluded.created_at \
-             AND tokens.version < excluded.version \
-             AND (tokens.revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)";
-    Ok(met(sql, rows.len(), values))
+    let values = columns(rows, encode::token)?;
+    let sql = concat!(
+        "INSERT INTO tokens (",
+        written!(token),
+        ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ORDER BY 2",
+        replacing!(token)
+    );
+    Ok(met(sql, rows.len(), values.into()))
 }
 
 /// Writes requests: new ones, and the outcomes of open ones.
 fn write_requests<'row>(agent: &'row [u8; 16], rows: &'row [AccessRow]) -> Result<Statement<'row>> {
-    let table = "access_requests";
     let mut values = values![agent];
-    values.push(counts(rows, table, "version", |row| row.document.version)?);
-    values.extend(columns![rows:
-        |row| row.id.as_bytes(),
-        |row| row.columns.state.as_str(),
-        |row| row.columns.requested_at,
-        |row| row.columns.expires_at,
-        |row| row.document.open.as_bytes(),
-        |row| &row.document.sealed.0[..],
-    ]);
-    let sql = "INSERT INTO access_requests (agent_id, version, id, state, requested_at, expires_at, open, sealed) \
-         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8) \
-         ON CONFLICT (id) DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at, \
-             version = excluded.version, open = excluded.open, sealed = excluded.sealed \
-         WHERE access_requests.state IN ('asked', 'granted') \
-             AND access_requests.agent_id = excluded.agent_id \
-             AND access_requests.requested_at = excluded.requested_at";
+    values.extend(columns(rows, encode::access_request)?);
+    let sql = concat!(
+        "INSERT INTO access_requests (agent_id, ",
+        written!(access_request),
+        ") SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8)",
+        replacing!(access_request)
+    );
     Ok(met(sql, rows.len(), values))
 }
 
@@ -623,8 +474,7 @@ fn write_states<'row>(
     rows: &'row [MessageOutcome],
 ) -> Result<Statement<'row>> {
     let mut values = values![agent];
-    values.push(counts(rows, "transcript_messages", "seq", |row| row.seq)?);
-    values.extend(columns![rows: |row| row.state.as_str(), |row| row.words_until]);
+    values.extend(columns(rows, encode::outcome)?);
     let sql = "UPDATE transcript_messages SET state = given.state, words_until = given.words_until, \
              body = CASE WHEN given.state = 'absorbed' AND given.words_until IS NULL THEN '' ELSE body END \
          FROM unnest($2, $3, $4) AS given (seq, state, words_until) \
@@ -640,21 +490,12 @@ fn write_waiting<'row>(
     waiting: &'row Waiting,
     due_at: Timestamp,
 ) -> Result<Vec<Statement<'row>>> {
-    let table = "transcript_messages";
     let mut statements = Vec::new();
     match waiting {
         Waiting::New(messages) => {
             for rows in messages.chunks(ROWS) {
                 let mut values = values![agent];
-                values.push(counts(rows, table, "tokens", |row| row.tokens)?);
-                values.push(counts(rows, table, "counted_bytes", |row| {
-                    row.counted_bytes
-                })?);
-                values.extend(columns![rows:
-                    |row| &row.digest,
-                    |row| row.received_at,
-                    |row| &row.body.0[..],
-                ]);
+                values.extend(columns(rows, encode::message)?);
                 let sql = "INSERT INTO transcript_messages \
                          (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body) \
                      SELECT $1, place + coalesce( \
@@ -682,27 +523,13 @@ fn write_waiting<'row>(
 }
 
 fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<Statement<'row>> {
-    let table = "audit_records";
     let mut values = values![agent];
-    values.push(counts(rows, table, "seq", |row| row.seq)?);
-    values.push(counts(rows, table, "body_version", |row| row.body_version)?);
-    values.push(optional_counts(rows, table, "memory", |row| {
-        row.memory.map(|memory| memory.0)
-    })?);
-    values.extend(columns![rows:
-        |row| row.recorded_at,
-        |row| row.actor_kind.as_str(),
-        |row| &*row.actor_name,
-        |row| row.action.as_str(),
-        |row| row.session.as_ref().map(SessionId::as_bytes),
-        |row| &row.body_commitment,
-        |row| &row.hash,
-        |row| row.facts.as_bytes(),
-        |row| &row.body.0[..],
-    ]);
-    let sql = "INSERT INTO audit_records (agent_id, seq, body_version, memory, recorded_at, actor_kind, \
-             actor_name, action, session_id, body_commitment, hash, facts, body) \
-         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    values.extend(columns(rows, |row| encode::record(Some(row)))?);
+    let sql = concat!(
+        "INSERT INTO audit_records (agent_id, ",
+        written!(record),
+        ") SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+    );
     Ok(met(sql, rows.len(), values))
 }
 

@@ -84,7 +84,7 @@ impl Deliveries for PostgresStore {
         let mut values = values![receiver, delivery.session.as_bytes(), delivery.attempt];
         let sql = match again_at {
             Some(again_at) => {
-                values.push(again_at.into());
+                values.extend(values![again_at]);
                 "UPDATE deliveries SET due_at = $4 \
                  WHERE receiver = $1 AND session_id = $2 AND attempt = $3 RETURNING 1"
             }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use memoir_store::{
-    Error, Result,
+    Error, Result, Value as One,
     tables::{Cell, Cells, ColumnKind, TABLES, Table, Tables, cells, places},
 };
 use tokio_postgres::Row;
@@ -29,6 +29,7 @@ impl Tables for PostgresStore {
         let sql = table.select_after(after.len(), limit);
         let key = after.iter().enumerate();
         let key = key.map(|(at, cell)| one(table, at, cell));
+        let key = key.map(|cell| cell.map(Value::One));
         let rows = self.by_key(sql, key.collect::<Result<_>>()?).await?;
         all(&rows, |row| cells(table, row, table.columns.len()))
     }
@@ -119,18 +120,18 @@ impl PostgresStore {
 }
 
 /// A cell as its column has it.
-fn one<'cell>(table: &Table, at: usize, cell: &'cell Cell) -> Result<Value<'cell>> {
+fn one<'cell>(table: &Table, at: usize, cell: &'cell Cell) -> Result<One<'cell>> {
     use ColumnKind::{Bytes, Flag, Integer, Json, Text};
     let (name, kind) = table.columns[at];
     Ok(match (kind, cell) {
-        (Integer, Cell::Null) => Value::Integer(None),
-        (Integer, Cell::Integer(value)) => Value::Integer(Some(*value)),
-        (Flag, Cell::Integer(value)) => Value::Flag(Some(*value != 0)),
-        (Text, Cell::Null) => Value::Text(None),
-        (Text, Cell::Text(text)) => Value::Text(Some(text)),
-        (Json | Bytes, Cell::Null) => Value::Bytes(None),
-        (Json | Bytes, Cell::Bytes(bytes)) => Value::Bytes(Some(bytes)),
-        (Json | Bytes, Cell::Text(text)) => Value::Bytes(Some(text.as_bytes())),
+        (Integer, Cell::Null) => One::Integer(None),
+        (Integer, Cell::Integer(value)) => One::Integer(Some(*value)),
+        (Flag, Cell::Integer(value)) => One::Flag(Some(*value != 0)),
+        (Text, Cell::Null) => One::Text(None),
+        (Text, Cell::Text(text)) => One::Text(Some(text)),
+        (Json | Bytes, Cell::Null) => One::Bytes(None),
+        (Json | Bytes, Cell::Bytes(bytes)) => One::Bytes(Some(bytes)),
+        (Json | Bytes, Cell::Text(text)) => One::Bytes(Some(text.as_bytes())),
         _ => {
             let problem = format!("`{name}` is of another type");
             return Err(Error::inconsistent(table.name, problem));

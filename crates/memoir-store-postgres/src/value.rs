@@ -1,25 +1,20 @@
 //! How values are given to statements, and how rows are read.
 
 use bytes::BytesMut;
-use memoir_domain::Timestamp;
-pub(crate) use memoir_store::encode::{count, optional_count};
+pub(crate) use memoir_store::encode::count;
 use memoir_store::{
-    Error, Result,
+    Error, Result, Value as One,
     decode::{ColumnValue, DatabaseRow},
 };
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-/// A value of a statement: its type goes with it, so that nothing is asked of the database before it is sent.
+/// A value of a statement, or a list of them: its type goes with it, so that nothing is asked of the database before it
+/// is sent.
 #[derive(Debug)]
 pub(crate) enum Value<'value> {
-    Integer(Option<i64>),
-    Text(Option<&'value str>),
-    Bytes(Option<&'value [u8]>),
-    Flag(Option<bool>),
+    One(One<'value>),
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<&'value str>>),
-    /// No list of them.
-    NoTexts,
     ByteLists(Vec<Option<&'value [u8]>>),
     Flags(Vec<bool>),
 }
@@ -28,12 +23,13 @@ impl Value<'_> {
     /// What PostgreSQL calls its type.
     pub(crate) fn kind(&self) -> Type {
         match self {
-            Self::Integer(_) => Type::INT8,
-            Self::Text(_) => Type::TEXT,
-            Self::Bytes(_) => Type::BYTEA,
-            Self::Flag(_) => Type::BOOL,
+            Self::One(One::Integer(_)) => Type::INT8,
+            Self::One(One::Text(_)) => Type::TEXT,
+            // JSON is kept as bytes, since they are what a seal is bound to.
+            Self::One(One::Json(_) | One::Bytes(_)) => Type::BYTEA,
+            Self::One(One::Flag(_)) => Type::BOOL,
             Self::Integers(_) => Type::INT8_ARRAY,
-            Self::Texts(_) | Self::NoTexts => Type::TEXT_ARRAY,
+            Self::Texts(_) => Type::TEXT_ARRAY,
             Self::ByteLists(_) => Type::BYTEA_ARRAY,
             Self::Flags(_) => Type::BOOL_ARRAY,
         }
@@ -47,13 +43,13 @@ impl ToSql for Value<'_> {
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
-            Self::Integer(value) => value.to_sql(kind, out),
-            Self::Text(value) => value.to_sql(kind, out),
-            Self::Bytes(value) => value.to_sql(kind, out),
-            Self::Flag(value) => value.to_sql(kind, out),
+            Self::One(One::Integer(value)) => value.to_sql(kind, out),
+            Self::One(One::Text(value)) => value.to_sql(kind, out),
+            Self::One(One::Json(value)) => value.map(str::as_bytes).to_sql(kind, out),
+            Self::One(One::Bytes(value)) => value.to_sql(kind, out),
+            Self::One(One::Flag(value)) => value.to_sql(kind, out),
             Self::Integers(value) => value.to_sql(kind, out),
             Self::Texts(value) => value.to_sql(kind, out),
-            Self::NoTexts => Ok(IsNull::Yes),
             Self::ByteLists(value) => value.to_sql(kind, out),
             Self::Flags(value) => value.to_sql(kind, out),
         }
@@ -66,37 +62,30 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-macro_rules! values_from {
-    ($($kind:ty => |$value:ident| $made:expr;)*) => {
-        $(impl<'value> From<$kind> for Value<'value> {
-            fn from($value: $kind) -> Self {
-                $made
-            }
-        })*
-    };
+/// What a statement can be given.
+pub(crate) trait IntoValue<'value> {
+    fn into_value(self) -> Value<'value>;
 }
 
-values_from! {
-    i64 => |value| Self::Integer(Some(value));
-    u32 => |value| Self::Integer(Some(value.into()));
-    Option<i64> => |value| Self::Integer(value);
-    Timestamp => |value| Self::Integer(Some(value.microseconds()));
-    Option<Timestamp> => |value| Self::Integer(value.map(Timestamp::microseconds));
-    bool => |value| Self::Flag(Some(value));
-    Option<bool> => |value| Self::Flag(value);
-    &'value str => |value| Self::Text(Some(value));
-    Option<&'value str> => |value| Self::Text(value);
-    &'value [u8] => |value| Self::Bytes(Some(value));
-    &'value [u8; 16] => |value| Self::Bytes(Some(value));
-    &'value [u8; 32] => |value| Self::Bytes(Some(value));
-    Option<&'value [u8; 16]> => |value| Self::Bytes(value.map(|value| &value[..]));
-    Option<&'value [u8]> => |value| Self::Bytes(value);
+impl<'value> IntoValue<'value> for Value<'value> {
+    fn into_value(self) -> Self {
+        self
+    }
+}
+
+impl<'value, V> IntoValue<'value> for V
+where
+    One<'value>: From<V>,
+{
+    fn into_value(self) -> Value<'value> {
+        Value::One(self.into())
+    }
 }
 
 /// The values of a statement, in order.
 macro_rules! values {
     ($($value:expr),* $(,)?) => {
-        vec![$($crate::value::Value::from($value)),*]
+        vec![$($crate::value::IntoValue::into_value($value)),*]
     };
 }
 
@@ -122,53 +111,44 @@ macro_rules! lives {
     };
 }
 
-/// A list of values for the rows of a statement: one column of all of them.
-pub(crate) fn column<'row, R: 'row, V>(rows: &'row [R], value: impl Fn(&'row R) -> V) -> Value<'row>
-where
-    Value<'row>: From<V>,
-{
-    list(rows.iter().map(|row| Value::from(value(row))))
+/// The columns of all rows, each a list of values.
+pub(crate) fn columns<'row, R, const N: usize>(
+    rows: &'row [R],
+    values: impl Fn(&'row R) -> Result<[One<'row>; N]>,
+) -> Result<[Value<'row>; N]> {
+    let rows = rows.iter().map(values).collect::<Result<Vec<_>>>()?;
+    Ok(std::array::from_fn(|at| {
+        list(rows.iter().map(|row| row[at]))
+    }))
 }
 
-/// The same of values.
-pub(crate) fn list<'value>(values: impl IntoIterator<Item = Value<'value>>) -> Value<'value> {
+/// The values of a column.
+pub(crate) fn list<'value>(values: impl IntoIterator<Item = One<'value>>) -> Value<'value> {
     let mut column = None;
     for value in values {
         match (value, &mut column) {
-            (Value::Integer(one), Some(Value::Integers(all))) => all.push(one),
-            (Value::Text(one), Some(Value::Texts(all))) => all.push(one),
-            (Value::Bytes(one), Some(Value::ByteLists(all))) => all.push(one),
-            (Value::Flag(Some(one)), Some(Value::Flags(all))) => all.push(one),
-            (Value::Integer(one), _) => column = Some(Value::Integers(vec![one])),
-            (Value::Text(one), _) => column = Some(Value::Texts(vec![one])),
-            (Value::Bytes(one), _) => column = Some(Value::ByteLists(vec![one])),
-            (Value::Flag(one), _) => column = Some(Value::Flags(one.into_iter().collect())),
-            (list, _) => return list,
+            (One::Integer(one), Some(Value::Integers(all))) => all.push(one),
+            (One::Text(one), Some(Value::Texts(all))) => all.push(one),
+            (One::Json(one), Some(Value::ByteLists(all))) => all.push(one.map(str::as_bytes)),
+            (One::Bytes(one), Some(Value::ByteLists(all))) => all.push(one),
+            (One::Flag(one), Some(Value::Flags(all))) => all.extend(one),
+            (One::Integer(one), _) => column = Some(Value::Integers(vec![one])),
+            (One::Text(one), _) => column = Some(Value::Texts(vec![one])),
+            (One::Json(one), _) => column = Some(Value::ByteLists(vec![one.map(str::as_bytes)])),
+            (One::Bytes(one), _) => column = Some(Value::ByteLists(vec![one])),
+            (One::Flag(one), _) => column = Some(Value::Flags(one.into_iter().collect())),
         }
     }
     // No rows, no type: no statement is made of none, so that any type would do.
     column.unwrap_or(Value::Integers(Vec::new()))
 }
 
-pub(crate) fn counts<R>(
-    rows: &[R],
-    table: &'static str,
-    name: &str,
-    value: impl Fn(&R) -> u64,
-) -> Result<Value<'static>> {
-    optional_counts(rows, table, name, |row| Some(value(row)))
-}
-
-/// Counts of all rows, which some of them need not have.
-pub(crate) fn optional_counts<R>(
-    rows: &[R],
-    table: &'static str,
-    name: &str,
-    value: impl Fn(&R) -> Option<u64>,
-) -> Result<Value<'static>> {
-    let values = rows.iter().map(value);
-    let counts = values.map(|value| optional_count(value, table, name));
-    Ok(Value::Integers(counts.collect::<Result<_>>()?))
+/// A column of all rows.
+pub(crate) fn column<'row, R, V>(rows: &'row [R], value: impl Fn(&'row R) -> V) -> Value<'row>
+where
+    One<'row>: From<V>,
+{
+    list(rows.iter().map(|row| value(row).into()))
 }
 
 /// A search value, if a column may hold it at all: text of PostgreSQL has no NUL.

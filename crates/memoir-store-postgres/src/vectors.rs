@@ -6,12 +6,12 @@ use memoir_domain::{AgentScope, memory::Number};
 use memoir_store::{
     MemoryRow, Result, VectorRow, Vectors,
     decode::{self, Columns},
-    select,
+    encode, select, written,
 };
 
 use crate::{
     PostgresStore,
-    value::{Value, count, counts, first},
+    value::{Value, columns, count, first},
 };
 
 #[async_trait]
@@ -69,18 +69,17 @@ impl Vectors for PostgresStore {
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {
-        let table = "memory_vectors";
-        let values = scoped![
-            scope,
-            counts(&vectors, table, "number", |row| row.number.0)?,
-            counts(&vectors, table, "version", |row| row.version)?,
-            Value::Texts(vectors.iter().map(|row| Some(row.model.as_str())).collect()),
-            Value::ByteLists(vectors.iter().map(|row| Some(&row.body.0[..])).collect()),
-        ];
+        if vectors.is_empty() {
+            return Ok(0);
+        }
+        let mut values = scoped![scope];
+        values.extend(columns(&vectors, encode::vector)?);
         let sql = concat!(
             "WITH kept AS (INSERT INTO memory_vectors (agent_id, number, version, model, body) \
                  SELECT $1, given.number, given.version, given.model, given.body \
-                 FROM unnest($3, $4, $5, $6) AS given (number, version, model, body) \
+                 FROM unnest($3, $4, $5, $6) AS given (",
+            written!(vector),
+            ") \
                  JOIN memories ON memories.agent_id = $1 AND memories.number = given.number \
                      AND memories.version = given.version AND memories.discarded_at IS NULL \
                  WHERE ",

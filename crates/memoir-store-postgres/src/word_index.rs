@@ -3,13 +3,9 @@
 
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
-use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
+use memoir_store::{Result, WordIndexRow, WordIndexes, decode, encode, select};
 
-use crate::{
-    PostgresStore,
-    pool::Statement,
-    value::{Value, counts},
-};
+use crate::{PostgresStore, pool::Statement, value::columns};
 
 #[async_trait]
 impl WordIndexes for PostgresStore {
@@ -32,19 +28,17 @@ impl WordIndexes for PostgresStore {
     ) -> Result<bool> {
         let forget = "DELETE FROM word_indexes WHERE agent_id = $1";
         let forget = Statement::new(forget, values![scope.agent.as_bytes()]);
-        let table = "word_indexes";
-        let values = values![
-            scope.agent.as_bytes(),
-            counts(&parts, table, "part", |row| row.part)?,
-            counts(&parts, table, "version", |row| row.version)?,
-            counts(&parts, table, "last_seq", |row| row.last_seq)?,
-            Value::ByteLists(parts.iter().map(|row| Some(&row.hash[..])).collect()),
-            Value::ByteLists(parts.iter().map(|row| Some(&row.body.0[..])).collect()),
-        ];
-        let keep = "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
-             SELECT $1, given.part, given.version, given.last_seq, given.hash, given.body \
-             FROM unnest($2, $3, $4, $5, $6) AS given (part, version, last_seq, hash, body)";
-        let statements = vec![forget, Statement::new(keep, values)];
+        let keep = concat!(
+            "INSERT INTO word_indexes (agent_id, ",
+            memoir_store::columns!(word_index),
+            ") SELECT $1, * FROM unnest($2, $3, $4, $5, $6)"
+        );
+        let mut statements = vec![forget];
+        if !parts.is_empty() {
+            let mut values = values![scope.agent.as_bytes()];
+            values.extend(columns(&parts, encode::word_index)?);
+            statements.push(Statement::new(keep, values));
+        }
         self.write_at_version(scope, expected_version, true, statements)
             .await
     }

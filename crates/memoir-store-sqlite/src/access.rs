@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{
-    Access, Commit, Document, Error, ReplyMark, ReplyRow, Result, TokenRow, UserRow, select,
+    Access, Commit, Document, Error, ReplyMark, ReplyRow, Result, TokenRow, UserRow, columns,
+    replacing, select, written,
 };
 use rusqlite::{Connection, params};
 use std::sync::atomic::Ordering;
@@ -12,7 +13,7 @@ use crate::{
     SqliteStore,
     agent::{bytes, execute, exists, first, is_theirs},
     decode,
-    encode::{self, BoundText, count, one},
+    encode::{self, Bound, count, one},
     error::{self, constraint, inconsistent},
     fault,
     writer::{BULK_ROWS, WriteOutcome},
@@ -123,7 +124,7 @@ impl Access for SqliteStore {
                     count(user.document.version, "users", "version")?,
                     encode::time(user.columns.removed_at),
                     user.document.open,
-                    BoundText(&user.document.sealed),
+                    user.document.sealed.0,
                 ],
             )?;
             if written == 0 {
@@ -234,7 +235,7 @@ impl Access for SqliteStore {
                     key_digest,
                     count(answer.version, "replies", "version")?,
                     answer.open,
-                    BoundText(&answer.sealed),
+                    answer.sealed.0,
                     encode::time(came_at),
                     expected,
                 ],
@@ -274,40 +275,19 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> erro
     if tokens.is_empty() {
         return Ok(());
     }
-    // A stale row must not undo a use or an end that was written meanwhile.
-    let mut statement = connection.prepare_cached(
-        // The trigger `tokens_stay_revoked` refuses the same once more. Here it is an ordinary
-        // conflict, which is decided again; there it would end in an error.
-        "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, last_used_at, revoked_at, \
-             version, open, sealed) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-         ON CONFLICT (id) DO UPDATE SET \
-             last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
-                 excluded.last_used_at), \
-             revoked_at = excluded.revoked_at, version = excluded.version, open = excluded.open, \
-             sealed = excluded.sealed \
-         WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
-             AND digest = excluded.digest AND created_at = excluded.created_at \
-             AND version < excluded.version AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
-    )?;
+    let mut statement = connection.prepare_cached(concat!(
+        "INSERT INTO tokens (",
+        written!(token),
+        ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        replacing!(token)
+    ))?;
     for token in tokens {
         let has_twin = || {
             let problem = format!("{} has the digest of another token", token.id);
             Error::inconsistent("tokens", problem)
         };
         let written = statement
-            .execute(params![
-                token.id.as_bytes(),
-                token.account.as_bytes(),
-                token.agent.as_ref().map(|agent| agent.as_bytes()),
-                token.columns.digest,
-                token.columns.created_at.microseconds(),
-                encode::time(token.last_used_at),
-                encode::time(token.columns.revoked_at),
-                count(token.document.version, "tokens", "version")?,
-                token.document.open,
-                BoundText(&token.document.sealed),
-            ])
+            .execute(encode::token(token)?.map(Bound))
             .map_err(|error| constraint(error, "tokens", has_twin()))?;
         if written == 0 {
             // Another process wrote a later version.
@@ -329,20 +309,12 @@ pub(crate) fn create_user(
         return Ok(WriteOutcome::unchanged(false));
     }
     let written = connection
-        .prepare_cached(
-            "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute(params![
-            user.id.as_bytes(),
-            user.account.as_bytes(),
-            user.columns.folded_name,
-            user.columns.created_at.microseconds(),
-            encode::time(user.columns.removed_at),
-            count(user.document.version, "users", "version")?,
-            user.document.open,
-            BoundText(&user.document.sealed),
-        ])
+        .prepare_cached(concat!(
+            "INSERT INTO users (",
+            columns!(user),
+            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+        ))?
+        .execute(encode::user(user)?.map(Bound))
         .map_err(|error| constraint(error, "users", Error::NameTaken))?;
     one(written, "users")?;
     fault::point("user.created");
@@ -370,7 +342,7 @@ pub(crate) fn mark_reply(
             mark.key_digest,
             count(document.version, "replies", "version")?,
             document.open,
-            BoundText(&document.sealed),
+            document.sealed.0,
             mark.expected,
         ],
     )?;

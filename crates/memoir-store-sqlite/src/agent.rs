@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 use crate::{
     SqliteStore, commit,
     decode::{self, Columns, DatabaseRow, SqliteRow},
-    encode::{self, BoundText, count, number, optional_count},
+    encode::{self, count, number, of_agent, optional_count},
     error::{self, inconsistent},
     reader::{ReadTransaction, Readers},
     records, requests, transcripts,
@@ -202,12 +202,7 @@ impl Store for SqliteStore {
                  VALUES (?1, ?2, ?3, ?4) ON CONFLICT (agent_id, last_seq) DO NOTHING",
             )?;
             for summary in &summaries {
-                insert.execute(params![
-                    scope.agent.as_bytes(),
-                    count(summary.last_seq, "log_summaries", "last_seq")?,
-                    summary.hash,
-                    BoundText(&summary.body),
-                ])?;
+                insert.execute(of_agent(scope.agent.as_bytes(), encode::summary(summary)?))?;
             }
             Ok(WriteOutcome::with(true))
         };

@@ -1,10 +1,10 @@
 //! How values are written.
 
 use memoir_domain::{Timestamp, memory::Number};
-use memoir_store::StoredText;
-pub(crate) use memoir_store::encode::{before, count, optional_count};
+use memoir_store::Value;
+pub(crate) use memoir_store::encode::*;
 use rusqlite::{
-    ToSql,
+    Params, ToSql, params_from_iter,
     types::{ToSqlOutput, ValueRef},
 };
 
@@ -18,15 +18,33 @@ pub(crate) fn time(value: Option<Timestamp>) -> Option<i64> {
     value.map(Timestamp::microseconds)
 }
 
-/// Stored text, bound without copying it.
-pub(crate) struct BoundText<'text>(pub(crate) &'text StoredText);
+/// A value as SQLite binds it, without copying it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bound<'value>(pub(crate) Value<'value>);
 
-impl ToSql for BoundText<'_> {
+impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        // Always as a blob, whatever the bytes: the table is `STRICT`, and a reader that found text
-        // would refuse the row.
-        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
+        let value = match self.0 {
+            Value::Integer(value) => value.map(ValueRef::Integer),
+            Value::Flag(flag) => flag.map(|flag| ValueRef::Integer(flag.into())),
+            Value::Text(text) | Value::Json(text) => {
+                text.map(|text| ValueRef::Text(text.as_bytes()))
+            }
+            // Always as a blob, whatever the bytes: the table is `STRICT`, and a reader that found text
+            // would refuse the row.
+            Value::Bytes(bytes) => bytes.map(ValueRef::Blob),
+        };
+        Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
     }
+}
+
+/// The values of a row of the agent, which is the first parameter.
+pub(crate) fn of_agent<'value, const N: usize>(
+    agent: &'value [u8; 16],
+    row: [Value<'value>; N],
+) -> impl Params + Clone {
+    let values = [Value::from(agent)].into_iter().chain(row);
+    params_from_iter(values.map(Bound))
 }
 
 /// Checks that a statement wrote the one row that it was to write, and that nothing swallowed it.

@@ -1,13 +1,13 @@
 //! Access requests (SPEC 5.2).
 
 use memoir_domain::AgentScope;
-use memoir_store::{AccessRow, select};
-use rusqlite::{Connection, params};
+use memoir_store::{AccessRow, replacing, select, written};
+use rusqlite::Connection;
 
 use crate::{
     agent::{all, bytes},
     decode,
-    encode::{BoundText, count},
+    encode::{self, of_agent},
     error::{Result, inconsistent},
 };
 
@@ -47,27 +47,14 @@ pub(crate) fn write(
     if requests.is_empty() {
         return Ok(());
     }
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO access_requests (id, agent_id, state, requested_at, expires_at, version, open, \
-             sealed) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-         ON CONFLICT (id) DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at, \
-             version = excluded.version, open = excluded.open, sealed = excluded.sealed \
-         WHERE state IN ('asked', 'granted') AND agent_id = excluded.agent_id \
-             AND requested_at = excluded.requested_at",
-    )?;
+    let mut statement = connection.prepare_cached(concat!(
+        "INSERT INTO access_requests (agent_id, ",
+        written!(access_request),
+        ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        replacing!(access_request)
+    ))?;
     for request in requests {
-        let written = statement.execute(params![
-            request.id.as_bytes(),
-            agent,
-            request.columns.state.as_str(),
-            request.columns.requested_at.microseconds(),
-            request.columns.expires_at.microseconds(),
-            count(request.document.version, "access_requests", "version")?,
-            request.document.open,
-            BoundText(&request.document.sealed),
-        ])?;
-        if written == 0 {
+        if statement.execute(of_agent(agent, encode::access_request(request)?))? == 0 {
             // No conflict: the agent's version was right, and ending a request increments it. Only a process outside
             // Memoir can have ended the row under the same version.
             let problem = format!("{} is another request, or is over", request.id);

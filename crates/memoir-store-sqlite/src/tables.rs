@@ -2,30 +2,27 @@
 
 use async_trait::async_trait;
 use memoir_store::{
-    Result,
+    Result, Value,
     tables::{Cell, Cells, Table, Tables, cells, places},
 };
-use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput};
+use rusqlite::{Connection, params_from_iter};
 
 use crate::{
     SqliteStore,
     decode::SqliteRow,
-    encode, error,
+    encode::{self, Bound},
+    error,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
 /// A cell as SQLite binds it.
-struct Bound<'cell>(&'cell Cell);
-
-impl ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        match self.0 {
-            Cell::Null => rusqlite::types::Null.to_sql(),
-            Cell::Integer(value) => value.to_sql(),
-            Cell::Text(text) => text.to_sql(),
-            Cell::Bytes(bytes) => bytes.to_sql(),
-        }
-    }
+fn bound(cell: &Cell) -> Bound<'_> {
+    Bound(match cell {
+        Cell::Null => Value::Integer(None),
+        Cell::Integer(value) => Value::Integer(Some(*value)),
+        Cell::Text(text) => Value::Text(Some(text)),
+        Cell::Bytes(bytes) => Value::Bytes(Some(bytes)),
+    })
 }
 
 #[async_trait]
@@ -61,7 +58,7 @@ impl Tables for SqliteStore {
             let sql = format!("INSERT INTO {} ({names}) VALUES ({places})", table.name);
             let mut statement = connection.prepare_cached(&sql)?;
             for row in &rows {
-                let written = statement.execute(params_from_iter(row.iter().map(Bound)))?;
+                let written = statement.execute(params_from_iter(row.iter().map(bound)))?;
                 encode::one(written, table.name)?;
             }
             Ok(WriteOutcome::DONE)
@@ -78,7 +75,7 @@ fn read(
     columns: usize,
 ) -> error::Result<Vec<Cells>> {
     let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query(params_from_iter(values.iter().map(Bound)))?;
+    let mut rows = statement.query(params_from_iter(values.iter().map(bound)))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(cells(table, &SqliteRow(row), columns)?);

@@ -11,7 +11,7 @@ use crate::{
     SqliteStore,
     agent::{all, bytes, execute, exists, first},
     decode::{self, Columns, SqliteRow},
-    encode::{BoundText, count},
+    encode::{self, count, of_agent},
     error, fault,
     fleet::accounts,
     writer::WriteOutcome,
@@ -221,20 +221,11 @@ fn enter(connection: &Connection, agent: &[u8; 16], messages: &[MessageRow]) -> 
         // digest is left (SPEC 2.6).
         "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body) \
          VALUES (?1, 1 + coalesce((SELECT max(seq) FROM transcript_messages WHERE agent_id = ?1), 0), \
-             ?2, ?3, ?4, ?5, 'pending', ?6) \
+             ?4, ?2, ?5, ?3, 'pending', ?6) \
          ON CONFLICT (agent_id, digest) DO NOTHING",
     )?;
     for message in messages {
-        let column = |value, name| count(value, "transcript_messages", name);
-        let entered = insert.execute(params![
-            agent,
-            message.digest,
-            column(message.tokens, "tokens")?,
-            message.received_at.microseconds(),
-            column(message.counted_bytes, "counted_bytes")?,
-            BoundText(&message.body),
-        ])?;
-        if entered == 0 {
+        if insert.execute(of_agent(agent, encode::message(message)?))? == 0 {
             return Err(memoir_store::Error::Conflict.into());
         }
     }
@@ -298,10 +289,7 @@ pub(crate) fn write_states(
          WHERE agent_id = ?1 AND seq = ?2 AND state = 'pending'",
     )?;
     for message in messages {
-        let seq = count(message.seq, "transcript_messages", "seq")?;
-        let words_until = message.words_until.map(Timestamp::microseconds);
-        let written = params![agent, seq, message.state.as_str(), words_until];
-        if statement.execute(written)? == 0 {
+        if statement.execute(of_agent(agent, encode::outcome(message)?))? == 0 {
             // Another process has read it meanwhile: nothing of this may be saved twice.
             return Err(memoir_store::Error::Conflict.into());
         }

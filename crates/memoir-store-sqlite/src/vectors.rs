@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
-use memoir_store::{MemoryRow, Result, VectorRow, Vectors, select};
-use rusqlite::{Connection, params};
+use memoir_store::{MemoryRow, Result, Value, VectorRow, Vectors, select, written};
+use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
     SqliteStore,
     agent::{bytes, execute, exists},
     decode,
-    encode::{BoundText, count, number},
+    encode::{self, Bound, count, number},
     error, fault, word_index,
     writer::{BULK_ROWS, WriteOutcome},
 };
@@ -84,9 +84,10 @@ impl Vectors for SqliteStore {
             let sql = concat!(
                 // To make a vector takes a server some time, in which the memory may have been edited or
                 // shredded: it is kept only where the row is still of the version that it was made of.
-                "INSERT INTO memory_vectors (agent_id, number, model, version, body) \
-         SELECT ?1, ?3, ?4, ?5, ?6 FROM memories WHERE agent_id = ?1 AND number = ?3 \
-             AND version = ?5 AND discarded_at IS NULL AND ",
+                "INSERT INTO memory_vectors (agent_id, ",
+                written!(vector),
+                ") SELECT ?1, ?3, ?4, ?5, ?6 FROM memories WHERE agent_id = ?1 AND number = ?3 \
+             AND version = ?4 AND discarded_at IS NULL AND ",
                 lives!(),
                 " ON CONFLICT (agent_id, number, model) DO UPDATE \
          SET version = excluded.version, body = excluded.body"
@@ -94,14 +95,12 @@ impl Vectors for SqliteStore {
             let mut insert = connection.prepare_cached(sql)?;
             let mut kept = 0;
             for vector in &vectors {
-                kept += insert.execute(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    number(vector.number, "memory_vectors")?,
-                    vector.model,
-                    count(vector.version, "memory_vectors", "version")?,
-                    BoundText(&vector.body),
-                ])?;
+                let values = [
+                    Value::from(scope.agent.as_bytes()),
+                    scope.account.as_bytes().into(),
+                ];
+                let values = values.into_iter().chain(encode::vector(vector)?).map(Bound);
+                kept += insert.execute(params_from_iter(values))?;
             }
             fault::point("vectors.kept");
             Ok(WriteOutcome::when(kept > 0, kept as u64))

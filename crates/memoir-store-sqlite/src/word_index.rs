@@ -9,7 +9,7 @@ use crate::{
     SqliteStore,
     agent::{all, execute, exists},
     decode,
-    encode::{BoundText, count},
+    encode::{self, count, of_agent},
     error, fault,
     writer::{BULK_ROWS, WriteOutcome},
 };
@@ -57,14 +57,7 @@ impl WordIndexes for SqliteStore {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for part in &parts {
-                insert.execute(params![
-                    scope.agent.as_bytes(),
-                    count(part.part, "word_indexes", "part")?,
-                    count(part.version, "word_indexes", "version")?,
-                    count(part.last_seq, "word_indexes", "last_seq")?,
-                    part.hash,
-                    BoundText(&part.body),
-                ])?;
+                insert.execute(of_agent(scope.agent.as_bytes(), encode::word_index(part)?))?;
             }
             fault::point("word_index.kept");
             Ok(WriteOutcome::with(true))

@@ -27,6 +27,7 @@ mod row;
 pub mod tables;
 mod traits;
 mod transcripts;
+mod value;
 mod vectors;
 mod word_index;
 mod work;
@@ -49,6 +50,7 @@ pub use traits::{
     MemoryPage, RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
+pub use value::Value;
 pub use vectors::{VectorRow, Vectors};
 pub use word_index::{WordIndexRow, WordIndexes};
 pub use work::{WorkMeter, is_low_priority, may_wait, note_low_priority, without_waiting};
