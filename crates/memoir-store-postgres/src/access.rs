@@ -1,16 +1,17 @@
 //! Authentication and stored responses: tokens, users and replies. Nothing here reads an agent's memories.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
+use memoir_domain::{Timestamp, TokenId};
 use memoir_store::{
-    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow, decode, encode, select,
+    Access, Commit, Error, Portable, Reach, ReplyRow, Result, TokenRow, UserRow, decode, encode,
+    select,
 };
 
 use crate::{
     PostgresStore, commit,
     error::StatementFault,
-    pool::{Reach, Statement, met},
-    value::{Value, count, first, sought},
+    pool::{Statement, met},
+    value::{Value, count, first},
 };
 
 /// Blocks other processes from creating and removing users until the transaction ends: a decision over all users
@@ -75,7 +76,7 @@ impl PostgresStore {
             None => Vec::new(),
         };
         // Whether there is another user is asked of all accounts, so that the reach is wider than the user's own.
-        let sent = self.connections.write(Reach::Fleet, &statements).await;
+        let sent = self.connections.write(Reach::All, &statements).await;
         sent.map(drop).map_err(|fault| match (commit, fault) {
             (Some(commit), StatementFault::Refused(at, refusal)) if at >= first => commit::meaning(
                 StatementFault::Refused(at - first, refusal),
@@ -115,34 +116,6 @@ impl Access for PostgresStore {
         }
     }
 
-    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
-        let sql = select!(
-            token,
-            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
-        );
-        // Its account is not known before it is found.
-        self.first(Reach::Fleet, sql, values![digest], decode::bearer)
-            .await
-    }
-
-    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
-        let sql = select!(
-            token,
-            "FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
-        );
-        let values = values![account.as_bytes()];
-        self.all(account, sql, values, decode::token).await
-    }
-
-    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
-        let sql = select!(
-            token,
-            "FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
-        );
-        let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
-        self.all(scope, sql, values, decode::token).await
-    }
-
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
         if uses.is_empty() {
             return Ok(());
@@ -161,7 +134,7 @@ impl Access for PostgresStore {
                  ORDER BY tokens.id FOR NO KEY UPDATE OF tokens) AS held \
              WHERE tokens.id = held.id AND (last_used_at IS NULL OR last_used_at < held.used_at)";
         self.connections
-            .write(Reach::Fleet, &[Statement::new(sql, values)])
+            .write(Reach::All, &[Statement::new(sql, values)])
             .await?;
         Ok(())
     }
@@ -200,36 +173,6 @@ impl Access for PostgresStore {
             Err(fault @ StatementFault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),
             Err(fault) => Err(fault.into()),
         }
-    }
-
-    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
-        let sql = select!(
-            user,
-            "FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
-        );
-        let values = values![account.as_bytes()];
-        self.all(account, sql, values, decode::user).await
-    }
-
-    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
-        let sql = select!(
-            user,
-            "FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
-        );
-        let values = values![account.as_bytes(), sought(folded_name)];
-        self.first(account, sql, values, decode::user).await
-    }
-
-    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
-        let sql = select!(user, "FROM users WHERE id = $1 AND account_id = $2");
-        let values = values![id.as_bytes(), account.as_bytes()];
-        self.first(account, sql, values, decode::user).await
-    }
-
-    async fn has_users(&self) -> Result<bool> {
-        let sql = "SELECT 1 FROM users LIMIT 1";
-        let found = self.connections.rows(Reach::Fleet, sql, values![]).await?;
-        Ok(!found.is_empty())
     }
 
     async fn check_ready(&self) -> Result<()> {
@@ -274,42 +217,6 @@ impl Access for PostgresStore {
             // One that was neither entered nor found would be executed with every repetition.
             None => Error::inconsistent("replies", "a row was not written"),
         })
-    }
-
-    async fn end_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        came_at: Option<Timestamp>,
-        expected: Option<&str>,
-        answer: Document,
-    ) -> Result<bool> {
-        let sql = "UPDATE replies SET version = $3, open = $4, sealed = $5 \
-             WHERE account_id = $1 AND key_digest = $2 AND recorded_at = coalesce($6, recorded_at) \
-                 AND open IS NOT DISTINCT FROM $7 RETURNING 1";
-        let values = values![
-            account.as_bytes(),
-            key_digest,
-            count(answer.version, "replies", "version")?,
-            answer.open.as_bytes(),
-            &answer.sealed.0[..],
-            came_at,
-            expected.map(str::as_bytes),
-        ];
-        self.writes(account, sql, values).await
-    }
-
-    async fn drop_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        expected: Option<&str>,
-    ) -> Result<bool> {
-        let sql = "DELETE FROM replies \
-             WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $3 RETURNING 1";
-        let expected = expected.map(str::as_bytes);
-        let values = values![account.as_bytes(), key_digest, expected];
-        self.writes(account, sql, values).await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

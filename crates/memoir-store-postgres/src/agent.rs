@@ -1,7 +1,7 @@
 //! Look-ups and decisions of one agent.
 
 use async_trait::async_trait;
-use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
+use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Counting, Error, MemoryPage,
     MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
@@ -345,60 +345,10 @@ impl Store for PostgresStore {
             .await
     }
 
-    async fn access_request(
-        &self,
-        scope: AgentScope,
-        id: AccessRequestId,
-    ) -> Result<Option<AccessRow>> {
-        let values = scoped![scope, id.as_bytes()];
-        let sql = select!(
-            access_request,
-            "FROM access_requests WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND id = $3"
-        );
-        self.first(scope, sql, values, decode::access_request).await
-    }
-
-    async fn access_page(
-        &self,
-        scope: AgentScope,
-        before: Option<(Timestamp, AccessRequestId)>,
-        limit: u32,
-    ) -> Result<Vec<AccessRow>> {
-        let (requested_at, id) = encode::before(before, AccessRequestId::as_bytes);
-        let values = scoped![scope, requested_at, &id, limit];
-        let sql = select!(
-            access_request,
-            "FROM access_requests WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND (requested_at, id) < ($3, $4) ORDER BY requested_at DESC, id DESC LIMIT $5"
-        );
-        self.all(scope, sql, values, decode::access_request).await
-    }
-
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         let values = scoped![scope];
         self.all(scope, OPEN_REQUESTS, values, decode::access_request)
             .await
-    }
-
-    async fn renew_lease(
-        &self,
-        scope: AgentScope,
-        session: SessionId,
-        holder: u64,
-        until: Timestamp,
-    ) -> Result<bool> {
-        let values = scoped![scope, session.as_bytes(), holder.cast_signed(), until];
-        let sql = concat!(
-            // Locks the session's row and not the agent's, so that renewing a lease neither waits for a decision nor
-            // moves the agent's version.
-            "UPDATE sessions SET lease_until = $5 WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') RETURNING 1"
-        );
-        self.writes(scope, sql, values).await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {

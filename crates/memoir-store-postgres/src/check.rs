@@ -1,10 +1,10 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_store::{Error, Finding, Result, decode::READERS};
+use memoir_store::{Error, Finding, Reach, Result, decode::READERS};
 
 use crate::{
     migrate::MIGRATIONS,
-    pool::{Connections, Reach, Statement, TransactionPurpose},
+    pool::{Connections, Statement, TransactionPurpose},
     value::PostgresRow,
 };
 
@@ -68,7 +68,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut connection = connections.take().await?;
     // Checking a large database is slow. One snapshot for all of it: writers continue beside it, and a cursor fetches
     // the rows in parts, so that neither side holds a table in memory.
-    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Look);
+    let opening = connection.opening(Reach::All, TransactionPurpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
     connection.wait_without_limit();
     for (table, columns, read) in READERS {
@@ -170,7 +170,7 @@ fn body_of(function: &str) -> Option<String> {
 /// they do: one that refuses, or writes a decision, could be made to do nothing under the same name.
 pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let statements = [OBJECTS, STRANGERS].map(|sql| Statement::new(sql, values![]));
-    let [found, others] = connections.read_each(Reach::Fleet, statements).await?;
+    let [found, others] = connections.read_each(Reach::All, statements).await?;
     let text = |row: &tokio_postgres::Row, at| row.try_get::<_, String>(at).unwrap_or_default();
     let found: Vec<_> = found
         .iter()

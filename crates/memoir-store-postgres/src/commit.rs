@@ -7,14 +7,15 @@ use std::{
 
 use memoir_domain::{AccountId, Timestamp};
 use memoir_store::{
-    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
-    Result, SessionRow, StoredText, TokenRow, Waiting, encode, replacing, tables::places, written,
+    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, Reach,
+    ReplyMark, Result, SessionRow, StoredText, TokenRow, Waiting, encode, replacing,
+    tables::places, written,
 };
 
 use crate::{
     access,
     error::StatementFault,
-    pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, met},
+    pool::{Connections, PooledConnection, Statement, TransactionPurpose, met},
     value::{Value, columns, count},
 };
 

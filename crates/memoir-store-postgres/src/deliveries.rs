@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use memoir_domain::Timestamp;
-use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode};
+use memoir_store::{Deliveries, DeliveryRow, Reach, ReceiverDigest, Result, decode};
 
 use crate::{
     PostgresStore,
-    pool::{Reach, Statement},
+    pool::Statement,
     value::{Value, all},
 };
 
@@ -37,7 +37,7 @@ impl Deliveries for PostgresStore {
             Statement::new(deliveries, values![forget_before]),
             Statement::new(forgotten, values![forget_before]),
         ];
-        self.connections.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::All, &statements).await?;
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl Deliveries for PostgresStore {
         // Called all the time, and mostly there is nothing to write.
         let is_any = format!("SELECT 1 FROM deliveries WHERE {due} LIMIT 1");
         let values = values![receiver, now, latest];
-        let found = self.connections.rows(Reach::Fleet, is_any, values);
+        let found = self.connections.rows(Reach::All, is_any, values);
         if found.await?.is_empty() {
             return Ok(Vec::new());
         }
@@ -70,30 +70,9 @@ impl Deliveries for PostgresStore {
         let values = values![receiver, now, latest, until, limit];
         let answers = self
             .connections
-            .write(Reach::Fleet, &[Statement::new(claim, values)])
+            .write(Reach::All, &[Statement::new(claim, values)])
             .await?;
         all(&answers.concat(), decode::claimed_delivery)
-    }
-
-    async fn resolve_delivery(
-        &self,
-        receiver: &ReceiverDigest,
-        delivery: &DeliveryRow,
-        again_at: Option<Timestamp>,
-    ) -> Result<bool> {
-        let mut values = values![receiver, delivery.session.as_bytes(), delivery.attempt];
-        let sql = match again_at {
-            Some(again_at) => {
-                values.extend(values![again_at]);
-                "UPDATE deliveries SET due_at = $4 \
-                 WHERE receiver = $1 AND session_id = $2 AND attempt = $3 RETURNING 1"
-            }
-            None => {
-                "DELETE FROM deliveries \
-                 WHERE receiver = $1 AND session_id = $2 AND attempt = $3 RETURNING 1"
-            }
-        };
-        self.writes(Reach::Fleet, sql, values).await
     }
 
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
@@ -104,7 +83,7 @@ impl Deliveries for PostgresStore {
             Statement::new(close, values![receiver, now]),
             Statement::new(forget, values![receiver]),
         ];
-        self.connections.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::All, &statements).await?;
         Ok(())
     }
 }

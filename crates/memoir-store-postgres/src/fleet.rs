@@ -2,25 +2,25 @@
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
-    session::{Driver, LONGEST_LEASE_SECONDS, State},
+    AccountId, AgentId, AgentScope, Timestamp,
+    session::{Driver, State},
     time::AHEAD_DAYS,
 };
 use memoir_store::{
-    AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
-    FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice,
-    HeldSessions, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result,
-    SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, columns,
+    APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
+    FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow,
+    FleetSession, FleetSlice, HeldSessions, OpenAccess, Reach, RecordFilter, RecordOrder,
+    RecordPlace, Result, SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, columns,
     decode::{self, Columns, DatabaseRow},
-    owner_in, select,
+    select,
 };
 
 use crate::{
     PostgresStore,
     agent::{FILTER, filter_values},
     check,
-    pool::{Reach, Statement, met},
-    value::{Value, all, column, count, first, sought},
+    pool::{Statement, met},
+    value::{Value, all, column, first, sought},
 };
 
 /// The rank of an agent's health, as `Health::from_row` decides it.
@@ -35,19 +35,6 @@ macro_rules! running {
     };
 }
 
-impl PostgresStore {
-    /// Which of the account's agents a row belongs to.
-    async fn owner(
-        &self,
-        account: AccountId,
-        sql: &'static str,
-        row: &[u8; 16],
-    ) -> Result<Option<AgentScope>> {
-        let values = values![row, account.as_bytes()];
-        self.first(account, sql, values, decode::scope).await
-    }
-}
-
 fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }
@@ -58,7 +45,7 @@ impl Fleet for PostgresStore {
         // `clock_timestamp` and not `now()`, which is the time at which the transaction began.
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
         let time = |row: &dyn DatabaseRow| Columns::new(row, "time").time();
-        self.first(Reach::Fleet, sql, values![], time).await
+        self.first(Reach::All, sql, values![], time).await
     }
 
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
@@ -76,43 +63,6 @@ impl Fleet for PostgresStore {
             Err(fault) if fault.is_taken() => Err(Error::Conflict),
             written => written.map(drop).map_err(Error::from),
         }
-    }
-
-    async fn accounts(&self) -> Result<Vec<AccountRow>> {
-        let sql = select!(account, "FROM accounts ORDER BY folded_name");
-        self.all(Reach::Fleet, sql, values![], decode::account)
-            .await
-    }
-
-    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
-        let sql = select!(account, "FROM accounts WHERE folded_name = $1");
-        let values = values![sought(folded_name)];
-        self.first(Reach::Fleet, sql, values, decode::account).await
-    }
-
-    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
-        let sql = select!(
-            agent,
-            "FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
-        );
-        let values = values![account.as_bytes()];
-        self.all(account, sql, values, decode::agent).await
-    }
-
-    async fn agent_page(
-        &self,
-        account: AccountId,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<AgentRow>> {
-        let after = after.map(sought);
-        let values = values![account.as_bytes(), after, limit];
-        let sql = select!(
-            agent,
-            "FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
-                 AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $3"
-        );
-        self.all(account, sql, values, decode::agent).await
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
@@ -268,30 +218,12 @@ impl Fleet for PostgresStore {
         self.first(account, sql, values, decode::agent).await
     }
 
-    async fn session_owner(
-        &self,
-        account: AccountId,
-        session: SessionId,
-    ) -> Result<Option<AgentScope>> {
-        self.owner(account, owner_in!("sessions"), session.as_bytes())
-            .await
-    }
-
-    async fn access_owner(
-        &self,
-        account: AccountId,
-        request: AccessRequestId,
-    ) -> Result<Option<AgentScope>> {
-        self.owner(account, owner_in!("access_requests"), request.as_bytes())
-            .await
-    }
-
     async fn open_access(&self) -> Result<Vec<OpenAccess>> {
         let sql = "SELECT request.id, agents.id, agents.account_id, request.state, request.expires_at \
              FROM access_requests AS request JOIN agents ON agents.id = request.agent_id \
              WHERE request.state IN ('asked', 'granted') AND agents.erased_at IS NULL \
              ORDER BY request.expires_at, request.id";
-        self.all(Reach::Fleet, sql, values![], decode::open_access)
+        self.all(Reach::All, sql, values![], decode::open_access)
             .await
     }
 
@@ -304,7 +236,7 @@ impl Fleet for PostgresStore {
             running!(),
             ") AS waiting WHERE place <= $1 ORDER BY started_at, id"
         );
-        self.all(Reach::Fleet, sql, values![limit], decode::waiting_session)
+        self.all(Reach::All, sql, values![limit], decode::waiting_session)
             .await
     }
 
@@ -339,7 +271,7 @@ impl Fleet for PostgresStore {
             range("due_at <= $4", "due_at"),
             range("due_at > $5", "due_at"),
         );
-        let read = self.all(Reach::Fleet, sql, values, |row| {
+        let read = self.all(Reach::All, sql, values, |row| {
             let mut columns = Columns::new(row, "agents");
             let (account, agent): (AccountId, AgentId) = (columns.id()?, columns.id()?);
             Ok((account, columns.optional_integer()?, agent))
@@ -448,7 +380,7 @@ impl Fleet for PostgresStore {
             held,
         ];
         let statements = statements.map(|sql| Statement::new(sql, values![]));
-        let [agents, waiting, held] = self.connections.read_each(Reach::Fleet, statements).await?;
+        let [agents, waiting, held] = self.connections.read_each(Reach::All, statements).await?;
         let (waiting, waiting_since) = first(&waiting, decode::session_counts)?.unwrap_or_default();
         let held = all(&held, |row| {
             let mut columns = Columns::new(row, "sessions");
@@ -468,26 +400,9 @@ impl Fleet for PostgresStore {
         })
     }
 
-    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
-        let sql = concat!(
-            "SELECT lapsed.id, agents.id, agents.account_id FROM (SELECT id, agent_id, lease_until FROM sessions \
-                 WHERE (lease_until < $1 OR lease_until > $2) AND ",
-            running!(),
-            ") AS lapsed JOIN agents ON agents.id = lapsed.agent_id ORDER BY lapsed.lease_until, lapsed.id"
-        );
-        let values = values![now, now.plus_seconds(LONGEST_LEASE_SECONDS)];
-        self.all(Reach::Fleet, sql, values, decode::scoped_session)
-            .await
-    }
-
-    async fn scopes(&self) -> Result<Vec<AgentScope>> {
-        let sql = "SELECT id, account_id FROM agents ORDER BY id";
-        self.all(Reach::Fleet, sql, values![], decode::scope).await
-    }
-
     async fn erased(&self) -> Result<Vec<AgentScope>> {
         let sql = "SELECT id, account_id FROM agents WHERE erased_at IS NOT NULL ORDER BY id";
-        self.all(Reach::Fleet, sql, values![], decode::scope).await
+        self.all(Reach::All, sql, values![], decode::scope).await
     }
 
     // Replaced data leave the disk by the server's vacuum and its log's recycling, which no client begins or ends.
@@ -495,57 +410,17 @@ impl Fleet for PostgresStore {
         Ok(true)
     }
 
-    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
-        // No entry is at a place that a column cannot hold.
-        let Ok(first) = count(from, "log_leaves", "position") else {
-            return Ok(Vec::new());
-        };
-        let sql = select!(
-            leaf,
-            "FROM log_leaves WHERE position >= $1 ORDER BY position"
-        );
-        let placed = self.all(Reach::Fleet, sql, values![first], decode::leaf);
-        decode::leaves_from(from, placed.await?)
-    }
-
-    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>> {
-        let sql = select!(
-            leaf,
-            "FROM log_leaves WHERE agent_id = $1 ORDER BY position"
-        );
-        let placed = self.all(Reach::Fleet, sql, values![agent.as_bytes()], decode::leaf);
-        Ok(placed.await?.into_iter().map(|(_, leaf)| leaf).collect())
-    }
-
-    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
-        let (reach, account, agent) = match &of {
-            LogsOf::All => (Reach::Fleet, None, None),
-            LogsOf::Account(account) => (Reach::Account(*account), Some(account.as_bytes()), None),
-            LogsOf::Agent(scope) => (
-                Reach::Agent(*scope),
-                Some(scope.account.as_bytes()),
-                Some(scope.agent.as_bytes()),
-            ),
-        };
-        let append = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) + row_number() OVER (ORDER BY agents.id), \
-                 agents.id, agents.next_seq - 1, agents.head, $1 \
-             FROM agents \
-             WHERE agents.next_seq > 1 AND agents.next_seq - 1 IS DISTINCT FROM (SELECT leaf.seq FROM log_leaves AS leaf \
-                 WHERE leaf.agent_id = agents.id ORDER BY leaf.position DESC LIMIT 1) \
-                 AND agents.head = (SELECT record.hash FROM audit_records AS record \
-                     WHERE record.agent_id = agents.id AND record.seq = agents.next_seq - 1) \
-                 AND ($2 IS NULL OR agents.account_id = $2) AND ($3 IS NULL OR agents.id = $3)";
-        // The position is computed from the last one, which two concurrent transactions would both read.
+    async fn append_leaves(&self, recorded_at: Timestamp, of: Reach) -> Result<u64> {
+        let (account, agent) = of.ids();
+        // Two concurrent transactions would both read the last position.
         let lock = "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE";
-        let length = "SELECT coalesce(max(position), -1) + 1 FROM log_leaves";
         let statements = [
             // One after the other: each begins where the one before it has ended.
             Statement::new(lock, values![]),
-            Statement::new(append, values![recorded_at, account, agent]),
-            Statement::new(length, values![]),
+            Statement::new(APPEND_LEAVES, values![recorded_at, account, agent]),
+            Statement::new(COUNT_LEAVES, values![]),
         ];
-        let answers = self.connections.write(reach, &statements).await?;
+        let answers = self.connections.write(of, &statements).await?;
         let length = answers.last().map(|rows| first(rows, counted));
         Ok(length.transpose()?.flatten().unwrap_or_default())
     }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use memoir_store::Reach;
 use memoir_vault::{
     Closing, Error, KeyId, KeyRows, Result,
     rows::{
@@ -30,7 +31,7 @@ use crate::{
     DatabaseIdentity, configured,
     error::StatementFault,
     migrate::{self, KEY_MIGRATIONS, Migration},
-    pool::{Connections, Reach, Statement, met},
+    pool::{Connections, Statement, met},
     value::column,
 };
 
@@ -297,7 +298,7 @@ impl KeyRows for PostgresKeys {
             )),
         }
         let answers = self.wait(async {
-            let reading = self.connections.read(Reach::Fleet, &statements);
+            let reading = self.connections.read(Reach::All, &statements);
             match agents {
                 // A rotation and a copy read every key, which may take as long as a transaction.
                 Agents::All => reading.await,

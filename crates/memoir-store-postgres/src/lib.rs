@@ -35,8 +35,9 @@ mod word_index;
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use memoir_domain::{AgentScope, Timestamp};
-use memoir_store::{Error, Result, decode::RowReader};
+use memoir_store::{Database, Error, Reach, Result, decode::RowReader};
 use tokio_postgres::{
     Config,
     config::{Host, SslMode},
@@ -44,7 +45,7 @@ use tokio_postgres::{
 
 use crate::{
     group_commit::GroupCommit,
-    pool::{Connections, Reach, Statement},
+    pool::{Connections, Statement},
     value::{Value, all, count, first},
 };
 pub use crate::{
@@ -154,7 +155,7 @@ impl PostgresStore {
                  OR has_schema_privilege(current_schema(), 'CREATE'), \
                  (SELECT reset_val <> '0' FROM pg_settings WHERE name = 'statement_timeout') \
              FROM pg_roles WHERE rolname = current_user";
-        let rows = self.connections.rows(Reach::Fleet, sql, values![]).await?;
+        let rows = self.connections.rows(Reach::All, sql, values![]).await?;
         let unread = || Error::Driver("the database does not say who is connected".to_owned());
         let row = rows.first().ok_or_else(unread)?;
         let flag = |at| row.try_get(at).map_err(|_| unread());
@@ -214,24 +215,45 @@ impl PostgresStore {
         const PART: u32 = 1_000;
         loop {
             let statement = Statement::new(sql, values![until, PART]);
-            let answers = self.connections.write(Reach::Fleet, &[statement]).await?;
+            let answers = self.connections.write(Reach::All, &[statement]).await?;
             if answers.iter().map(Vec::len).sum::<usize>() < PART as usize {
                 return Ok(());
             }
         }
     }
+}
 
-    /// Writes by one statement; whether it returned a row.
-    async fn writes(
+#[async_trait]
+impl Database for PostgresStore {
+    async fn rows<T: Send + 'static>(
         &self,
-        reach: impl Into<Reach>,
+        reach: Reach,
         sql: &'static str,
-        values: Vec<Value<'_>>,
+        values: &[memoir_store::Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Vec<T>> {
+        self.all(reach, sql, value::given(values), read).await
+    }
+
+    async fn row<T: Send + 'static>(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: &[memoir_store::Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        self.first(reach, sql, value::given(values), read).await
+    }
+
+    async fn change(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: &[memoir_store::Value<'_>],
     ) -> Result<bool> {
-        let answers = self
-            .connections
-            .write(reach, &[Statement::new(sql, values)])
-            .await?;
+        let sql = format!("{sql} RETURNING 1");
+        let statement = Statement::new(sql, value::given(values)).repeating();
+        let answers = self.connections.write(reach, &[statement]).await?;
         Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
     }
 }
@@ -337,7 +359,7 @@ impl DatabaseIdentity {
     async fn of(connections: &Connections) -> Result<Self> {
         let sql = "SELECT pg_postmaster_start_time()::text, current_database()::text, \
                  coalesce(current_schema(), '')::text, current_user::text";
-        let rows = connections.rows(Reach::Fleet, sql, values![]).await?;
+        let rows = connections.rows(Reach::All, sql, values![]).await?;
         let text = |at| {
             let found = rows.first().and_then(|row| row.try_get(at).ok());
             found.ok_or_else(|| Error::Driver("the database does not say where it is".to_owned()))
@@ -356,7 +378,7 @@ async fn look_over(connections: &Connections) -> Result<()> {
     let sql = "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), \
              current_setting('synchronous_commit'), rolsuper OR rolbypassrls \
          FROM pg_roles WHERE rolname = current_user";
-    let rows = connections.rows(Reach::Fleet, sql, values![]).await?;
+    let rows = connections.rows(Reach::All, sql, values![]).await?;
     let Some(row) = rows.first() else {
         return Err(connections.unusable("it does not say who is connected"));
     };

@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use memoir_store::{Error, Result};
+use memoir_store::{Error, Reach, Result};
 
 use crate::{
     error::StatementFault,
-    pool::{Connections, Reach, Statement, TransactionPurpose},
+    pool::{Connections, Statement, TransactionPurpose},
 };
 
 /// A migration.
@@ -75,12 +75,12 @@ pub(crate) async fn pending(
     // In another schema on the search path it belongs to another application.
     let is_there = "SELECT 1 FROM pg_class WHERE relname = 'memoir_migrations' \
          AND relnamespace = current_schema()::regnamespace";
-    let found = connections.rows(Reach::Fleet, is_there, values![]).await?;
+    let found = connections.rows(Reach::All, is_there, values![]).await?;
     if found.is_empty() {
         return Ok(migrations);
     }
     let last = "SELECT coalesce(max(number), 0) FROM memoir_migrations";
-    let rows = connections.rows(Reach::Fleet, last, values![]).await?;
+    let rows = connections.rows(Reach::All, last, values![]).await?;
     let last: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
     let done = last.map_or(0, |last| usize::try_from(last).unwrap_or(0));
     // Additions of a newer version do no harm.
@@ -131,7 +131,7 @@ async fn run_one(connections: &Connections, migration: &Migration) -> Result<(),
     // Building an index of a large table is slow.
     connection.wait_without_limit();
     // The files have several statements each, and come without values.
-    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
+    let opening = connection.opening(Reach::All, TransactionPurpose::Write);
     // The statements and the row that says that they were run are one transaction, which PostgreSQL
     // keeps for changes of tables too: a process that dies leaves the format before.
     let opening = opening + "; SET LOCAL statement_timeout = 0; " + MADE + "; " + migration.sql;

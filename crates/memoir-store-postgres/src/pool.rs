@@ -25,8 +25,7 @@ use deadpool_postgres::{
     Timeouts,
 };
 use futures_util::future::join_all;
-use memoir_domain::{AccountId, AgentScope};
-use memoir_store::Error;
+use memoir_store::{Error, Reach};
 use tokio::sync::Mutex;
 use tokio_postgres::{
     Client, Config, NoTls, Row,
@@ -94,29 +93,17 @@ impl TransactionPurpose {
     }
 }
 
-/// The rows that a transaction can read and write. The policies of the tables enforce it for every statement.
-#[derive(Debug, Clone, Copy, derive_more::From)]
-pub(crate) enum Reach {
-    Fleet,
-    Account(AccountId),
-    Agent(AgentScope),
-}
-
-impl Reach {
-    /// As the settings by which the policies know it.
-    fn settings(self) -> String {
-        let (account, agent) = match self {
-            Self::Fleet => ("*".to_owned(), "*".to_owned()),
-            Self::Account(account) => (HEXLOWER.encode(account.as_bytes()), "*".to_owned()),
-            Self::Agent(scope) => (
-                HEXLOWER.encode(scope.account.as_bytes()),
-                HEXLOWER.encode(scope.agent.as_bytes()),
-            ),
-        };
-        // Hexadecimal digits or an asterisk, so that nothing in it can end the text. `LOCAL`: behind a pooler the next
-        // transaction on this connection may be another process's, and must not inherit a reach.
-        format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
-    }
+/// The rows that a transaction can read and write, as the settings by which the policies of the tables know it. They
+/// enforce it for every statement.
+fn settings(reach: Reach) -> String {
+    let (account, agent) = reach.ids();
+    let [account, agent] = [account, agent].map(|id| match id {
+        Some(id) => HEXLOWER.encode(id),
+        None => "*".to_owned(),
+    });
+    // Hexadecimal digits or an asterisk, so that nothing in it can end the text. `LOCAL`: behind a pooler the next
+    // transaction on this connection may be another process's, and must not inherit a reach.
+    format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
 }
 
 #[derive(Debug)]
@@ -365,7 +352,7 @@ impl Connections {
             let write = "UPDATE accounts SET created_at = created_at \
                  WHERE id = (SELECT id FROM accounts ORDER BY id LIMIT 1)";
             let write = Statement::new(write, Vec::new());
-            self.write(Reach::Fleet, &[write]).await?;
+            self.write(Reach::All, &[write]).await?;
             self.is_full.store(false, Ordering::Relaxed);
         }
         // Writes nothing. A server that follows another, or was made to take nothing, says so of any transaction.
@@ -373,7 +360,7 @@ impl Connections {
             "SELECT current_setting('transaction_read_only') = 'on', EXISTS (SELECT FROM users)";
         let look = Statement::new(sql, Vec::new());
         let answers = self
-            .look(Reach::Fleet, TransactionPurpose::Write, &[look])
+            .look(Reach::All, TransactionPurpose::Write, &[look])
             .await?;
         let row = answers.first().and_then(|rows| rows.first());
         match row.is_some_and(|row| row.try_get(0).is_ok_and(|is_on: bool| is_on)) {
@@ -465,7 +452,7 @@ impl Connections {
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
-        let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
+        let opening = connection.opening(Reach::All, TransactionPurpose::Write);
         connection.send(Some(&opening), &[], None).await?;
         let answers = connection.send(None, statements, Some("COMMIT")).await?;
         connection.restore();
@@ -556,7 +543,7 @@ impl PooledConnection {
             // The number of rows depends on the parameters.
             opening.push_str("; SET LOCAL plan_cache_mode = auto");
         }
-        opening + "; " + &reach.settings()
+        opening + "; " + &settings(reach)
     }
 
     /// Sends the statement that begins a transaction, statements, and the one that ends it, and waits for all results.

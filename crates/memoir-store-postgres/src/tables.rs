@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use memoir_store::{
-    Error, Result, Value as One,
+    Error, Reach, Result, Value as One,
     tables::{Cell, Cells, ColumnKind, TABLES, Table, Tables, cells, places},
 };
 use tokio_postgres::Row;
 
 use crate::{
     APPLICATION, PostgresStore,
-    pool::{Reach, Statement, met},
+    pool::{Statement, met},
     value::{Value, all, list},
 };
 
@@ -52,7 +52,7 @@ impl Tables for PostgresStore {
             table.name
         );
         let statement = met(&sql, rows.len(), values);
-        self.connections.write(Reach::Fleet, &[statement]).await?;
+        self.connections.write(Reach::All, &[statement]).await?;
         Ok(())
     }
 }
@@ -68,7 +68,7 @@ impl PostgresStore {
             Statement::new(along, values![]),
             Statement::new(sql, values),
         ];
-        let [_, rows] = self.connections.read_each(Reach::Fleet, statements).await?;
+        let [_, rows] = self.connections.read_each(Reach::All, statements).await?;
         Ok(rows)
     }
 
@@ -81,7 +81,7 @@ impl PostgresStore {
         let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
              AND application_name = $1 AND pid <> pg_backend_pid() LIMIT 1";
         let values = values![APPLICATION];
-        let rows = self.connections.rows(Reach::Fleet, sql, values).await?;
+        let rows = self.connections.rows(Reach::All, sql, values).await?;
         Ok(!rows.is_empty())
     }
 
@@ -92,7 +92,7 @@ impl PostgresStore {
     pub async fn is_being_filled(&self) -> Result<bool> {
         let sql = "SELECT 1 FROM memoir_migrations WHERE number = $1";
         let values = values![MOVE];
-        let rows = self.connections.rows(Reach::Fleet, sql, values).await?;
+        let rows = self.connections.rows(Reach::All, sql, values).await?;
         Ok(!rows.is_empty())
     }
 
@@ -114,7 +114,7 @@ impl PostgresStore {
                 Statement::new(sql, values![MOVE]),
             ]
         };
-        self.connections.write(Reach::Fleet, &statements).await?;
+        self.connections.write(Reach::All, &statements).await?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
-    FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts, columns,
+    FURTHEST_DAYS, MessageRow, Reach, Result, TranscriptRow, Transcripts, columns,
     decode::{self, Columns},
     select,
 };
@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
-    pool::{Reach, Statement},
+    pool::Statement,
     value::{Value, all, count, first},
 };
 
@@ -69,13 +69,6 @@ impl Transcripts for PostgresStore {
         .await
     }
 
-    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
-        let values = scoped![scope, due_at];
-        let sql = "UPDATE transcripts SET due_at = $3 WHERE agent_id = $1 AND account_id = $2 \
-                 AND due_at > $3 AND claimed_until IS NULL RETURNING 1";
-        self.writes(scope, sql, values).await.map(drop)
-    }
-
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         let values = scoped![scope, i64::try_from(tokens).unwrap_or(i64::MAX)];
         // The first message is returned however long it is: it would otherwise block all later ones.
@@ -112,20 +105,6 @@ impl Transcripts for PostgresStore {
                  AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
         let claims = self.write_holding(scope, sql, values).await?;
         first(&claims, |row| Columns::new(row, "transcripts").count())
-    }
-
-    async fn extend_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        until: Timestamp,
-    ) -> Result<bool> {
-        let values = scoped![scope, until, count(claim, "transcripts", "claims")?];
-        // Needs no lock on the agent: the lease's number alone shows whether it is still ours.
-        let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
-             WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
-             RETURNING 1";
-        self.writes(scope, sql, values).await
     }
 
     async fn resolve_transcript(
@@ -213,6 +192,6 @@ impl PostgresStore {
             until.plus_days(FURTHEST_DAYS),
             per_account,
         ];
-        self.all(Reach::Fleet, sql, values, decode::scope).await
+        self.all(Reach::All, sql, values, decode::scope).await
     }
 }

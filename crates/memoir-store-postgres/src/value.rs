@@ -160,6 +160,15 @@ pub(crate) fn sought(text: &str) -> &str {
     }
 }
 
+/// Values that any database may be given.
+pub(crate) fn given<'value>(values: &[One<'value>]) -> Vec<Value<'value>> {
+    let values = values.iter().map(|value| match *value {
+        One::Text(text) => One::Text(text.map(sought)),
+        other => other,
+    });
+    values.map(Value::One).collect()
+}
+
 pub(crate) struct PostgresRow<'row>(pub(crate) &'row tokio_postgres::Row);
 
 impl DatabaseRow for PostgresRow<'_> {

@@ -4,14 +4,14 @@
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
 use memoir_store::{
-    MemoryRow, Result, VectorRow, Vectors,
+    Result, VectorRow, Vectors,
     decode::{self, Columns},
     encode, select, written,
 };
 
 use crate::{
     PostgresStore,
-    value::{Value, columns, count, first},
+    value::{Value, columns, first},
 };
 
 #[async_trait]
@@ -34,38 +34,6 @@ impl Vectors for PostgresStore {
             " AND number = ANY ($4)"
         );
         self.all(scope, sql, values, decode::vector).await
-    }
-
-    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
-        let sql = concat!(
-            "SELECT model, count(*) FROM memory_vectors WHERE agent_id = $1 AND ",
-            lives!(),
-            " GROUP BY model ORDER BY model"
-        );
-        self.all(scope, sql, scoped![scope], decode::vector_model)
-            .await
-    }
-
-    async fn without_vector(
-        &self,
-        scope: AgentScope,
-        model: &str,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>> {
-        let Ok(after) = count(after, "memories", "number") else {
-            return Ok(Vec::new());
-        };
-        let values = scoped![scope, model, after, limit];
-        let sql = select!(
-            memory,
-            "FROM memories WHERE agent_id = $1 AND number > $4 AND discarded_at IS NULL AND ",
-            lives!(),
-            " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
-                 AND made.number = memories.number AND made.model = $3 AND made.version = memories.version) \
-             ORDER BY number LIMIT $5"
-        );
-        self.all(scope, sql, values, decode::memory).await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {

@@ -18,7 +18,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccountRow, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document, Fleet,
-    MemoryPage, MemoryRow, ReplyRow, Selection, SessionRow, Store, StoredText,
+    MemoryPage, MemoryRow, Portable, ReplyRow, Selection, SessionRow, Store, StoredText,
     conformance::fixtures,
 };
 use memoir_store_sqlite::SqliteStore;

@@ -1,9 +1,9 @@
 //! Authentication and stored responses: tokens, users and replies. Nothing here reads an agent's memories.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
+use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId};
 use memoir_store::{
-    Access, Commit, Document, Error, ReplyMark, ReplyRow, Result, TokenRow, UserRow, columns,
+    Access, Commit, Error, Portable, ReplyMark, ReplyRow, Result, TokenRow, UserRow, columns,
     replacing, select, written,
 };
 use rusqlite::{Connection, params};
@@ -11,18 +11,13 @@ use std::sync::atomic::Ordering;
 
 use crate::{
     SqliteStore,
-    agent::{bytes, execute, exists, first, is_theirs},
+    agent::{execute, exists, first, is_theirs},
     decode,
     encode::{self, Bound, count, one},
     error::{self, constraint, inconsistent},
     fault,
     writer::{BULK_ROWS, WriteOutcome},
 };
-
-const AGENT_TOKENS: &str = select!(
-    token,
-    "FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
-);
 
 #[async_trait]
 impl Access for SqliteStore {
@@ -44,27 +39,6 @@ impl Access for SqliteStore {
             Ok(WriteOutcome::DONE)
         })
         .await
-    }
-
-    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
-        let sql = select!(
-            token,
-            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
-             FROM tokens WHERE digest = ?1"
-        );
-        self.first(sql, [*digest], decode::bearer).await
-    }
-
-    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
-        let sql = select!(
-            token,
-            "FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
-        );
-        self.all(sql, [*account.as_bytes()], decode::token).await
-    }
-
-    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
-        self.all(AGENT_TOKENS, bytes(scope), decode::token).await
     }
 
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
@@ -136,33 +110,6 @@ impl Access for SqliteStore {
         .await
     }
 
-    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
-        let sql = select!(
-            user,
-            "FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"
-        );
-        self.all(sql, [*account.as_bytes()], decode::user).await
-    }
-
-    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
-        let sql = select!(
-            user,
-            "FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
-        );
-        let values = (*account.as_bytes(), folded_name.to_owned());
-        self.first(sql, values, decode::user).await
-    }
-
-    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
-        let sql = select!(user, "FROM users WHERE id = ?1 AND account_id = ?2");
-        let values = [*id.as_bytes(), *account.as_bytes()];
-        self.first(sql, values, decode::user).await
-    }
-
-    async fn has_users(&self) -> Result<bool> {
-        self.look(has_users).await
-    }
-
     async fn check_ready(&self) -> Result<()> {
         if self.0.is_full.load(Ordering::Relaxed) {
             // In a transaction of its own, which takes no other down where there is no room.
@@ -213,52 +160,6 @@ impl Access for SqliteStore {
             Ok(WriteOutcome::unchanged(Some(found)))
         })
         .await
-    }
-
-    async fn end_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        came_at: Option<Timestamp>,
-        expected: Option<&str>,
-        answer: Document,
-    ) -> Result<bool> {
-        let (key_digest, expected) = (*key_digest, expected.map(str::to_owned));
-        self.write(1, move |connection| {
-            let ended = execute(
-                connection,
-                "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-                 WHERE account_id = ?1 AND key_digest = ?2 \
-                     AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
-                params![
-                    account.as_bytes(),
-                    key_digest,
-                    count(answer.version, "replies", "version")?,
-                    answer.open,
-                    answer.sealed.0,
-                    encode::time(came_at),
-                    expected,
-                ],
-            )?;
-            fault::point("reply.ended");
-            Ok(WriteOutcome::any(ended))
-        })
-        .await
-    }
-
-    async fn drop_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        expected: Option<&str>,
-    ) -> Result<bool> {
-        let sql = "DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?3";
-        let values = (
-            *account.as_bytes(),
-            *key_digest,
-            expected.map(str::to_owned),
-        );
-        self.execute(1, sql, values, "reply.dropped").await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
@@ -365,12 +266,11 @@ pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> err
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::agent::plan;
 
     #[test]
     fn an_agents_tokens_are_found_without_looking_at_those_of_others() {
-        let steps = plan(AGENT_TOKENS);
+        let steps = plan(memoir_store::AGENT_TOKENS);
         let expected = "SEARCH tokens USING INDEX tokens_by_agent (agent_id=?)";
         assert_eq!(steps[0], expected, "{steps:?}");
     }

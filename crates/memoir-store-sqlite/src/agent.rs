@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
+    AgentId, AgentScope, SessionId, Timestamp,
     context::ContextMark,
     memory::{Kind, Number},
 };
@@ -209,56 +209,9 @@ impl Store for SqliteStore {
         self.write(rows, keep).await
     }
 
-    async fn access_request(
-        &self,
-        scope: AgentScope,
-        id: AccessRequestId,
-    ) -> Result<Option<AccessRow>> {
-        let sql = select!(
-            access_request,
-            "FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
-             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
-        );
-        let (id, (agent, account)) = (*id.as_bytes(), bytes(scope));
-        self.first(sql, [id, agent, account], decode::access_request)
-            .await
-    }
-
-    async fn access_page(
-        &self,
-        scope: AgentScope,
-        before: Option<(Timestamp, AccessRequestId)>,
-        limit: u32,
-    ) -> Result<Vec<AccessRow>> {
-        let (requested_at, id) = encode::before(before, AccessRequestId::as_bytes);
-        let (agent, account) = bytes(scope);
-        let values = (agent, requested_at, id, account, limit);
-        self.all(requests::PAGE, values, decode::access_request)
-            .await
-    }
-
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         self.look(move |connection| requests::open_of(connection, scope))
             .await
-    }
-
-    async fn renew_lease(
-        &self,
-        scope: AgentScope,
-        session: SessionId,
-        holder: u64,
-        until: Timestamp,
-    ) -> Result<bool> {
-        // Needs neither the agent's version nor its key: a lease is renewed many times during a model call, and must not
-        // conflict with concurrent decisions on the agent. The document and its seal remain unchanged.
-        let sql = "UPDATE sessions SET lease_until = ?5 \
-             WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
-                 AND state IN ('queued', 'asking', 'open') \
-                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?2 AND account_id = ?3)";
-        let (session, (agent, account)) = (*session.as_bytes(), bytes(scope));
-        let (holder, until) = (holder.cast_signed(), until.microseconds());
-        let values = (session, agent, account, holder, until);
-        self.execute(1, sql, values, "lease.renewed").await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {

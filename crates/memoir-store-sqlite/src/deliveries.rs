@@ -90,35 +90,6 @@ impl Deliveries for SqliteStore {
         self.write(limit as usize, claim).await
     }
 
-    async fn resolve_delivery(
-        &self,
-        receiver: &ReceiverDigest,
-        delivery: &DeliveryRow,
-        again_at: Option<Timestamp>,
-    ) -> Result<bool> {
-        let (receiver, delivery) = (*receiver, *delivery);
-        let resolve = move |connection: &Connection| {
-            let session = delivery.session.as_bytes();
-            let changed = match again_at {
-                Some(again_at) => execute(
-                    connection,
-                    "UPDATE deliveries SET due_at = ?4 \
-                     WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
-                    params![receiver, session, delivery.attempt, again_at.microseconds()],
-                ),
-                None => execute(
-                    connection,
-                    "DELETE FROM deliveries \
-                     WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
-                    params![receiver, session, delivery.attempt],
-                ),
-            }?;
-            fault::point("delivery.resolved");
-            Ok(WriteOutcome::any(changed))
-        };
-        self.write(1, resolve).await
-    }
-
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
         let receiver = *receiver;
         self.write(BULK_ROWS, move |connection| {

@@ -5,7 +5,7 @@ use memoir_store::Value;
 pub(crate) use memoir_store::encode::*;
 use rusqlite::{
     Params, ToSql, params_from_iter,
-    types::{ToSqlOutput, ValueRef},
+    types::{self, ToSqlOutput, ValueRef},
 };
 
 use crate::error::{Result, inconsistent};
@@ -45,6 +45,17 @@ pub(crate) fn of_agent<'value, const N: usize>(
 ) -> impl Params + Clone {
     let values = [Value::from(agent)].into_iter().chain(row);
     params_from_iter(values.map(Bound))
+}
+
+/// Values that may go to another thread.
+pub(crate) fn owned(values: &[Value<'_>]) -> impl Params + Clone + Send + use<> {
+    let values = values.iter().map(|value| match *value {
+        Value::Integer(value) => types::Value::from(value),
+        Value::Flag(flag) => flag.into(),
+        Value::Text(text) | Value::Json(text) => text.map(str::to_owned).into(),
+        Value::Bytes(bytes) => bytes.map(<[u8]>::to_vec).into(),
+    });
+    params_from_iter(values.collect::<Vec<_>>())
 }
 
 /// Checks that a statement wrote the one row that it was to write, and that nothing swallowed it.

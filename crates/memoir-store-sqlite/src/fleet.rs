@@ -1,15 +1,11 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
 use async_trait::async_trait;
-use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
-    session::{LONGEST_LEASE_SECONDS, State},
-    time::AHEAD_DAYS,
-};
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State, time::AHEAD_DAYS};
 use memoir_store::{
-    AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
-    FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, OpenAccess, RecordFilter,
-    RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, columns, owner_in, select,
+    APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
+    FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, OpenAccess,
+    Reach, RecordFilter, RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, select,
 };
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
@@ -18,7 +14,7 @@ use crate::{
     agent::{all, execute, first},
     check,
     decode::{self, Columns, DatabaseRow, SqliteRow},
-    encode::{count, one},
+    encode::one,
     error::{self, constraint},
     fault, listing, load,
     reader::ReadTransaction,
@@ -44,43 +40,6 @@ impl Fleet for SqliteStore {
             Ok(WriteOutcome::DONE)
         })
         .await
-    }
-
-    async fn accounts(&self) -> Result<Vec<AccountRow>> {
-        let sql = select!(account, "FROM accounts ORDER BY folded_name");
-        self.all(sql, (), decode::account).await
-    }
-
-    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
-        let sql = select!(account, "FROM accounts WHERE folded_name = ?1");
-        self.first(sql, [folded_name.to_owned()], decode::account)
-            .await
-    }
-
-    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
-        // Each half has an index of its own.
-        let sql = select!(
-            agent,
-            // `id <> account_id` leaves out the account's own log, which is an agent by form
-            // (`AgentScope::of_account`).
-            "FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
-            columns!(agent),
-            " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
-             ORDER BY folded_name, erased_at, id"
-        );
-        self.all(sql, [*account.as_bytes()], decode::agent).await
-    }
-
-    async fn agent_page(
-        &self,
-        account: AccountId,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<AgentRow>> {
-        let after = after.map(str::to_owned);
-        let from = after.clone().unwrap_or_default();
-        let values = (*account.as_bytes(), from, after, limit);
-        self.all(AGENT_PAGE, values, decode::agent).await
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
@@ -184,16 +143,6 @@ impl Fleet for SqliteStore {
         .await
     }
 
-    async fn session_owner(
-        &self,
-        account: AccountId,
-        session: SessionId,
-    ) -> Result<Option<AgentScope>> {
-        let values = [*session.as_bytes(), *account.as_bytes()];
-        self.first(owner_in!("sessions"), values, decode::scope)
-            .await
-    }
-
     async fn usage(
         &self,
         account: AccountId,
@@ -214,35 +163,8 @@ impl Fleet for SqliteStore {
         self.scan(load::load).await
     }
 
-    async fn access_owner(
-        &self,
-        account: AccountId,
-        request: AccessRequestId,
-    ) -> Result<Option<AgentScope>> {
-        let values = [*request.as_bytes(), *account.as_bytes()];
-        self.first(owner_in!("access_requests"), values, decode::scope)
-            .await
-    }
-
     async fn open_access(&self) -> Result<Vec<OpenAccess>> {
         self.all(requests::OPEN, (), decode::open_access).await
-    }
-
-    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
-        // A lease longer than the maximum was written before the clock was set back. It counts as expired; otherwise no
-        // process could resume its session.
-        let sql = "SELECT sessions.id, agents.id, agents.account_id \
-             FROM sessions JOIN agents ON agents.id = sessions.agent_id \
-             WHERE (lease_until < ?1 OR lease_until > ?2) \
-                 AND state IN ('queued', 'asking', 'open') \
-             ORDER BY lease_until, sessions.id";
-        let values = [now, now.plus_seconds(LONGEST_LEASE_SECONDS)].map(Timestamp::microseconds);
-        self.all(sql, values, decode::scoped_session).await
-    }
-
-    async fn scopes(&self) -> Result<Vec<AgentScope>> {
-        let sql = "SELECT id, account_id FROM agents ORDER BY id";
-        self.all(sql, (), decode::scope).await
     }
 
     async fn erased(&self) -> Result<Vec<AgentScope>> {
@@ -257,60 +179,14 @@ impl Fleet for SqliteStore {
         }
     }
 
-    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
-        self.scan(move |connection| {
-            // No entry is at a place that SQLite cannot hold.
-            let Ok(first) = count(from, "log_leaves", "position") else {
-                return Ok(Vec::new());
-            };
-            let sql = select!(
-                leaf,
-                "FROM log_leaves WHERE position >= ?1 ORDER BY position"
-            );
-            let placed = all(connection, sql, [first], decode::leaf)?;
-            Ok(decode::leaves_from(from, placed)?)
-        })
-        .await
-    }
-
-    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>> {
-        let sql = select!(
-            leaf,
-            "FROM log_leaves WHERE agent_id = ?1 ORDER BY position"
-        );
-        let placed = self.all(sql, [*agent.as_bytes()], decode::leaf).await?;
-        Ok(placed.into_iter().map(|(_, leaf)| leaf).collect())
-    }
-
-    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
+    async fn append_leaves(&self, recorded_at: Timestamp, of: Reach) -> Result<u64> {
         self.write(BULK_ROWS, move |connection| {
-            let (account, agent) = match &of {
-                LogsOf::All => (None, None),
-                LogsOf::Account(account) => (Some(account.as_bytes()), None),
-                LogsOf::Agent(scope) => {
-                    (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes()))
-                }
-            };
-            let appended = execute(
-                connection,
-                // The position is computed inside of the one transaction that writes, so that no two callers get the
-                // same one and none is left out. An agent whose head is not the hash of its last record is skipped: an
-                // entry would certify an inconsistent log, and verifying must find that first.
-                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-                 SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
-                         + row_number() OVER (ORDER BY id), \
-                     id, next_seq - 1, head, ?1 \
-                 FROM agents \
-                 WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
-                     WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
-                     AND head IS (SELECT hash FROM audit_records \
-                         WHERE agent_id = agents.id AND seq = next_seq - 1) \
-                     AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
-                params![recorded_at.microseconds(), account, agent],
-            )?;
+            let (account, agent) = of.ids();
+            // Inside of the one transaction that writes, so that no two callers get the same position.
+            let values = params![recorded_at.microseconds(), account, agent];
+            let appended = execute(connection, APPEND_LEAVES, values)?;
             fault::point("leaves.appended");
-            let length = "SELECT coalesce(max(position), -1) + 1 FROM log_leaves";
-            let length = first(connection, length, (), |row| {
+            let length = first(connection, COUNT_LEAVES, (), |row| {
                 Columns::new(row, "log_leaves").count()
             })?;
             Ok(WriteOutcome::when(appended > 0, length.unwrap_or_default()))
@@ -336,13 +212,6 @@ const ERASED_NAMED: &str = select!(
     agent,
     "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
          ORDER BY erased_at DESC, id DESC LIMIT 1"
-);
-
-/// A range of the index of names, with and without a name that the page before ended with.
-const AGENT_PAGE: &str = select!(
-    agent,
-    "FROM agents WHERE account_id = ?1 AND folded_name >= ?2 AND folded_name IS NOT ?3 \
-         AND erased_at IS NULL AND id <> ?1 ORDER BY folded_name LIMIT ?4"
 );
 
 /// The first model, after the one given, for which a session of the account waits.
@@ -451,7 +320,7 @@ mod tests {
     #[test]
     fn pages_read_no_more_than_they_bring() {
         let by_name = "SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)";
-        assert_eq!(plan(AGENT_PAGE), [by_name]);
+        assert_eq!(plan(memoir_store::AGENT_PAGE), [by_name]);
         let erased = "SEARCH agents USING INDEX agents_living (erased_at>?)";
         assert_eq!(plan(ERASED), [erased, "USE TEMP B-TREE FOR ORDER BY"]);
         let waiting = "SEARCH sessions USING INDEX sessions_waiting (account_id";

@@ -49,8 +49,11 @@ use std::{
     },
 };
 
+use async_trait::async_trait;
 use memoir_domain::{AgentScope, Timestamp};
-use memoir_store::{Commit, Error, Result, UserRow, WorkMeter, decode::RowReader};
+use memoir_store::{
+    Commit, Database, Error, Reach, Result, UserRow, Value, WorkMeter, decode::RowReader,
+};
 use rusqlite::{Connection, Params};
 
 use crate::{
@@ -373,5 +376,33 @@ impl SqliteStore {
         tokio::task::spawn_blocking(read)
             .await
             .map_err(|_| Error::Closed)?
+    }
+}
+
+#[async_trait]
+impl Database for SqliteStore {
+    async fn rows<T: Send + 'static>(
+        &self,
+        _: Reach,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Vec<T>> {
+        self.all(sql, encode::owned(values), read).await
+    }
+
+    async fn row<T: Send + 'static>(
+        &self,
+        _: Reach,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        self.first(sql, encode::owned(values), read).await
+    }
+
+    async fn change(&self, _: Reach, sql: &'static str, values: &[Value<'_>]) -> Result<bool> {
+        self.execute(1, sql, encode::owned(values), "row.changed")
+            .await
     }
 }

@@ -11,13 +11,6 @@ use crate::{
     error::{Result, inconsistent},
 };
 
-pub(crate) const PAGE: &str = select!(
-    access_request,
-    "FROM access_requests WHERE agent_id = ?1 AND (requested_at, id) < (?2, ?3) \
-         AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?1 AND account_id = ?4) \
-         ORDER BY requested_at DESC, id DESC LIMIT ?5"
-);
-
 const OPEN_OF: &str = select!(
     access_request,
     "FROM access_requests WHERE agent_id = ?1 AND state IN ('asked', 'granted') \
@@ -73,7 +66,7 @@ mod tests {
     fn requests_are_found_by_an_index() {
         for (sql, expected) in [
             (
-                PAGE,
+                memoir_store::ACCESS_PAGE,
                 "SEARCH access_requests USING INDEX access_requests_by_time",
             ),
             (

@@ -42,15 +42,6 @@ impl Transcripts for SqliteStore {
         .await
     }
 
-    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
-        let sql = "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
-             AND due_at > ?3 AND claimed_until IS NULL";
-        let (agent, account) = bytes(scope);
-        let values = (agent, account, due_at.microseconds());
-        let hurried = self.execute(1, sql, values, "transcript.hurried");
-        hurried.await.map(drop)
-    }
-
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         self.scan(move |connection| {
             let sql =
@@ -111,20 +102,6 @@ impl Transcripts for SqliteStore {
             Ok(WriteOutcome::when(claim.is_some(), claim))
         })
         .await
-    }
-
-    async fn extend_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        until: Timestamp,
-    ) -> Result<bool> {
-        let sql = "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4";
-        let (agent, account) = bytes(scope);
-        let claim = count(claim, "transcripts", "claims")?;
-        let values = (agent, account, until.microseconds(), claim);
-        self.execute(1, sql, values, "transcript.extended").await
     }
 
     async fn resolve_transcript(

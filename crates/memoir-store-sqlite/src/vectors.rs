@@ -11,7 +11,7 @@ use crate::{
     SqliteStore,
     agent::{bytes, execute, exists},
     decode,
-    encode::{self, Bound, count, number},
+    encode::{self, Bound, number},
     error, fault, word_index,
     writer::{BULK_ROWS, WriteOutcome},
 };
@@ -44,38 +44,6 @@ impl Vectors for SqliteStore {
         let (agent, account) = bytes(scope);
         let values = (agent, account, model.to_owned(), of);
         self.all(sql, values, decode::vector).await
-    }
-
-    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
-        let sql = concat!(
-            "SELECT model, count(*) FROM memory_vectors WHERE agent_id = ?1 AND ",
-            lives!(),
-            " GROUP BY model ORDER BY model"
-        );
-        self.all(sql, bytes(scope), decode::vector_model).await
-    }
-
-    async fn without_vector(
-        &self,
-        scope: AgentScope,
-        model: &str,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>> {
-        let Ok(after) = count(after, "memories", "number") else {
-            return Ok(Vec::new());
-        };
-        let sql = select!(
-            memory,
-            "FROM memories WHERE agent_id = ?1 AND number > ?4 AND discarded_at IS NULL AND ",
-            lives!(),
-            " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
-                 AND made.number = memories.number AND made.model = ?3 AND made.version = memories.version) \
-             ORDER BY number LIMIT ?5"
-        );
-        let (agent, account) = bytes(scope);
-        let values = (agent, account, model.to_owned(), after, limit);
-        self.all(sql, values, decode::memory).await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {

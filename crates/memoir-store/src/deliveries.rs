@@ -45,15 +45,6 @@ pub trait Deliveries: Send + Sync {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>>;
 
-    /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again
-    /// since, or is gone.
-    async fn resolve_delivery(
-        &self,
-        receiver: &ReceiverDigest,
-        delivery: &DeliveryRow,
-        again_at: Option<Timestamp>,
-    ) -> Result<bool>;
-
     /// Closes a receiver: it gets no notifications, and none are entered for it, until it is registered with `reopen`.
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
 }

@@ -3,11 +3,13 @@
 //! A store keeps rows. It decides nothing and understands no text: an agent's words reach it as [`StoredText`], opaque
 //! bytes. Every change of an agent goes through [`Store::commit`], in one transaction, under the version of the agent
 //! that the decision was made on. Look-ups of private data take an [`AgentScope`](memoir_domain::AgentScope); the few
-//! that do not are in [`Fleet`] and return no memory.
+//! that do not are in [`Fleet`] and [`Portable`], and return no memory.
 //!
 //! [`Store::commit`] is the one method that changes an agent's memories and its log. Leases, tokens, users, stored
 //! responses, notifications of webhooks, messages that wait to be read, vectors of memories and indexes of words have
 //! methods of their own.
+//!
+//! The trait [`Portable`] has what all databases do by the same statements: a [`Database`] has its methods.
 //!
 //! The trait [`Fleet`] has the look-ups across agents: names, counts, times, states, scopes, the log over all heads. It
 //! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's records by
@@ -23,6 +25,7 @@ pub mod encode;
 mod error;
 mod fleet;
 mod load;
+mod portable;
 mod row;
 pub mod tables;
 mod traits;
@@ -39,6 +42,9 @@ pub use fleet::{
     RecordOrder, RecordPlace, SESSIONS_AT_ONCE,
 };
 pub use load::{FleetLoad, HeldSessions};
+pub use portable::{
+    ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Database, Portable, Reach,
+};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
     Commit, Commits, CountAndTokens, CountsMark, Document, FleetRanks, LeafRow, MemoryRow,
@@ -46,8 +52,8 @@ pub use row::{
     TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, AgentQuery, Counting, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, LogsOf,
-    MemoryPage, RecordFilter, Selection, Snapshot, Store, StoredUsage,
+    Access, AgentQuery, Counting, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, MemoryPage,
+    RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
 pub use value::Value;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId,
     audit::{Action, ActorKind},
     context::ContextMark,
     memory::Number,
@@ -13,8 +13,8 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
-    CountsMark, Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow,
-    OpenAccess, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
+    CountsMark, FleetLoad, FleetPage, FleetRecord, FleetSlice, MemoryRow, OpenAccess, Portable,
+    Reach, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
     SummaryRow, TokenRow, TranscriptRow, UserRow, WaitingSession,
 };
 
@@ -270,7 +270,13 @@ impl Finding {
 /// A database of agents' memories. Every method is one transaction: it reads or writes all or nothing.
 #[async_trait]
 pub trait Store:
-    Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors + crate::WordIndexes
+    Portable
+    + Fleet
+    + Access
+    + crate::Deliveries
+    + crate::Transcripts
+    + crate::Vectors
+    + crate::WordIndexes
 {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>>;
@@ -332,34 +338,8 @@ pub trait Store:
         summaries: Vec<SummaryRow>,
     ) -> Result<bool>;
 
-    /// The agent's request for access of that identifier.
-    async fn access_request(
-        &self,
-        scope: AgentScope,
-        id: AccessRequestId,
-    ) -> Result<Option<AccessRow>>;
-
-    /// The agent's requests for access made before that one (by time, then identifier; `None` from the
-    /// newest on), newest first, at most `limit` of them.
-    async fn access_page(
-        &self,
-        scope: AgentScope,
-        before: Option<(Timestamp, AccessRequestId)>,
-        limit: u32,
-    ) -> Result<Vec<AccessRow>>;
-
     /// The agent's requests for access that are asked or granted, oldest first.
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
-
-    /// Renews the lease of `holder` on a running session. `false` if the session has ended or another process holds the
-    /// lease. Does not change the agent's version.
-    async fn renew_lease(
-        &self,
-        scope: AgentScope,
-        session: SessionId,
-        holder: u64,
-        until: Timestamp,
-    ) -> Result<bool>;
 
     /// Writes one decision. When it returns, the change is on the disk. If it replaces bodies of records, or erases the
     /// agent, it deletes the summaries of its log. It also deletes the sealed part of all responses to the account's
@@ -427,20 +407,6 @@ pub trait Access: Send + Sync {
     /// another token has its digest, or its account has no such agent.
     async fn put_token(&self, token: &TokenRow) -> Result<()>;
 
-    /// The token of that digest, in any state, and the name of its agent.
-    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>>;
-
-    /// The token of that digest, in any state.
-    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
-        Ok(self.bearer(digest).await?.map(|(token, _)| token))
-    }
-
-    /// The account's tokens, oldest first.
-    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>>;
-
-    /// The agent's tokens, oldest first.
-    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>>;
-
     /// Notes when tokens were last used; earlier times than those noted are passed over, and so are
     /// tokens that do not exist.
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
@@ -466,18 +432,6 @@ pub trait Access: Send + Sync {
     /// [`Store::commit`] for `commit`.
     async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool>;
 
-    /// The account's users that are not removed, oldest first.
-    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>>;
-
-    /// The account's user of that folded name that is not removed.
-    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
-
-    /// The account's user of that identifier, removed or not.
-    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>>;
-
-    /// Whether any account has a user, removed or not: once there was one, one always remains.
-    async fn has_users(&self) -> Result<bool>;
-
     /// Checks that the database responds and accepts writes: a server may become a read-only replica (SPEC 6.2).
     ///
     /// # Errors
@@ -490,40 +444,8 @@ pub trait Access: Send + Sync {
     /// does no harm.
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
-    /// Enters the response to a request, if the open part of its row's document is `expected` (`None`: it has no
-    /// document). Returns whether it was entered. It is not if the sealed part of the account's responses was removed
-    /// since the request came at `came_at`; `None` skips that check.
-    async fn end_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        came_at: Option<Timestamp>,
-        expected: Option<&str>,
-        answer: Document,
-    ) -> Result<bool>;
-
-    /// Removes the row of a request, if the open part of its document is `expected` (`None`: it has no document). Returns
-    /// whether it did.
-    async fn drop_reply(
-        &self,
-        account: AccountId,
-        key_digest: &[u8; 32],
-        expected: Option<&str>,
-    ) -> Result<bool>;
-
     /// Forgets requests that came before.
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;
-}
-
-/// The logs that get an entry in the log over all heads if they have grown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogsOf {
-    /// All agents'.
-    All,
-    /// Those of one account's agents.
-    Account(AccountId),
-    /// One agent's.
-    Agent(AgentScope),
 }
 
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
@@ -539,24 +461,6 @@ pub trait Fleet: Send + Sync {
     /// # Errors
     /// [`Error::NameTaken`](crate::Error::NameTaken).
     async fn create_account(&self, account: &AccountRow) -> Result<()>;
-
-    /// All accounts, by name.
-    async fn accounts(&self) -> Result<Vec<AccountRow>>;
-
-    /// The account of that folded name.
-    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>>;
-
-    /// The account's agents, by name, including the erased ones. Here and in every list and look-up by name, the
-    /// account's own log ([`AgentScope::of_account`]) is no agent.
-    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
-
-    /// One page of the account's agents that are not erased: those whose folded name comes after, by folded name.
-    async fn agent_page(
-        &self,
-        account: AccountId,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<AgentRow>>;
 
     /// One page of the account's agents that are not erased, sorted and searched. Costs a walk through the
     /// account's agents, and a few look-ups for each one of the page.
@@ -583,20 +487,6 @@ pub trait Fleet: Send + Sync {
 
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;
-
-    /// Which of the account's agents a session belongs to.
-    async fn session_owner(
-        &self,
-        account: AccountId,
-        session: SessionId,
-    ) -> Result<Option<AgentScope>>;
-
-    /// Which of the account's agents a request for access is made to.
-    async fn access_owner(
-        &self,
-        account: AccountId,
-        request: AccessRequestId,
-    ) -> Result<Option<AgentScope>>;
 
     /// Requests for access of all accounts that are asked or granted, those first that end first; without
     /// those of erased agents.
@@ -628,28 +518,16 @@ pub trait Fleet: Send + Sync {
     /// sessions; reads no agent.
     async fn load(&self) -> Result<FleetLoad>;
 
-    /// Running sessions of all accounts whose lease expired before `now`, or is longer than the maximum.
-    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
-
-    /// The scope of every agent of every account, the erased ones too, and of every account's own log, by identifier.
-    async fn scopes(&self) -> Result<Vec<AgentScope>>;
-
     /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.
     async fn erased(&self) -> Result<Vec<AgentScope>>;
 
     /// Finishes work that others have blocked so far, without waiting for them. Returns whether nothing remains.
     async fn finish(&self) -> Result<bool>;
 
-    /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
-    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
-
-    /// The entries of one agent in the log over all heads, in its order. Its cost does not depend on the others.
-    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>>;
-
-    /// Ends the log over all heads with an entry for every agent whose log has grown since its last one, by identifier.
+    /// Ends the log over all heads with an entry for every agent in reach whose log has grown since its last one, by identifier.
     /// Agents without a record, and those whose head is not the hash of their last record, are skipped. Returns the new
     /// length.
-    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
+    async fn append_leaves(&self, recorded_at: Timestamp, of: Reach) -> Result<u64>;
 
     /// The store's own check of itself; empty where all is well.
     async fn check(&self) -> Result<Vec<Finding>>;

@@ -149,9 +149,6 @@ pub trait Transcripts: Send + Sync {
         digests: &[[u8; 32]],
     ) -> Result<Vec<[u8; 32]>>;
 
-    /// Lets the messages that wait without a lease be due no later than at `due_at`.
-    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()>;
-
     /// The first of the messages that wait, as many as fit into `tokens`, and at least one.
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
 
@@ -167,14 +164,6 @@ pub trait Transcripts: Send + Sync {
         now: Option<Timestamp>,
         until: Timestamp,
     ) -> Result<Option<u64>>;
-
-    /// Renews a lease until then. `false` if another process has leased the messages since.
-    async fn extend_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        until: Timestamp,
-    ) -> Result<bool>;
 
     /// Ends a lease: the remaining messages are due at that time, after so many failed attempts. Changes nothing if
     /// another process has leased the messages since.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
 
-use crate::{MemoryRow, Result, StoredText};
+use crate::{Result, StoredText};
 
 /// The vector that a model made of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,19 +30,6 @@ pub trait Vectors: Send + Sync {
         model: &str,
         of: &[Number],
     ) -> Result<Vec<VectorRow>>;
-
-    /// Of how many memories each model has made one, by the model's name.
-    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>>;
-
-    /// The agent's active memories with higher numbers than that one of which the model has made none, by number, at
-    /// most `limit` of them. None of an agent that was erased.
-    async fn without_vector(
-        &self,
-        scope: AgentScope,
-        model: &str,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>>;
 
     /// Keeps vectors, in place of what the same model made of the same memory. Passed over are those of memories
     /// that were discarded since, or have another version. How many are kept.

@@ -10,8 +10,8 @@ use memoir_domain::{
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     CountAndTokens, Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad,
-    FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow,
-    OpenAccess, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result,
+    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess,
+    Portable, Reach, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result,
     SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
     UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
@@ -101,18 +101,76 @@ macro_rules! pass_on {
 }
 
 pass_on! {
+    Portable {
+        fn account_named(name: &str) -> Result<Option<AccountRow>>;
+        fn agents(account: AccountId) -> Result<Vec<AgentRow>>;
+        fn session_owner(account: AccountId, session: SessionId) -> Result<Option<AgentScope>>;
+        fn access_owner(account: AccountId, request: AccessRequestId) -> Result<Option<AgentScope>>;
+        fn lapsed_sessions(now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
+        fn agent_page(account: AccountId, after: Option<&str>, limit: u32) -> Result<Vec<AgentRow>>;
+        fn scopes() -> Result<Vec<AgentScope>>;
+        fn leaves(from: u64) -> Result<Vec<LeafRow>>;
+        fn leaves_of(agent: AgentId) -> Result<Vec<LeafRow>>;
+        fn bearer(digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>>;
+        fn token(digest: &[u8; 32]) -> Result<Option<TokenRow>>;
+        fn tokens(account: AccountId) -> Result<Vec<TokenRow>>;
+        fn agent_tokens(scope: AgentScope) -> Result<Vec<TokenRow>>;
+        fn users(account: AccountId) -> Result<Vec<UserRow>>;
+        fn user_named(account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
+        fn user(account: AccountId, id: UserId) -> Result<Option<UserRow>>;
+        fn has_users() -> Result<bool>;
+        fn end_reply(
+            account: AccountId,
+            key_digest: &[u8; 32],
+            came_at: Option<Timestamp>,
+            expected: Option<&str>,
+            answer: Document
+        ) -> Result<bool>;
+        fn drop_reply(
+            account: AccountId,
+            key_digest: &[u8; 32],
+            expected: Option<&str>
+        ) -> Result<bool>;
+        fn access_request(scope: AgentScope, id: AccessRequestId) -> Result<Option<AccessRow>>;
+        fn access_page(
+            scope: AgentScope, before: Option<(Timestamp, AccessRequestId)>, limit: u32
+        ) -> Result<Vec<AccessRow>>;
+        fn hurry_messages(scope: AgentScope, due_at: Timestamp) -> Result<()>;
+        fn extend_transcript(scope: AgentScope, claim: u64, until: Timestamp) -> Result<bool>;
+        fn vector_models(scope: AgentScope) -> Result<Vec<(String, u64)>>;
+        fn without_vector(
+            scope: AgentScope, model: &str, after: u64, limit: u32
+        ) -> Result<Vec<MemoryRow>>;
+        fn resolve_delivery(
+            receiver: &ReceiverDigest, delivery: &DeliveryRow, again_at: Option<Timestamp>
+        ) -> Result<bool>;
+    }
+
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.watch.reach()?;
+        self.watch.listing_accounts();
+        self.inner.accounts().await
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.watch.renew()?;
+        self.inner.renew_lease(scope, session, holder, until).await
+    }
+}
+
+pass_on! {
     Fleet {
         fn create_account(account: &AccountRow) -> Result<()>;
         fn waiting_messages(account: AccountId) -> Result<CountAndTokens>;
-        fn account_named(name: &str) -> Result<Option<AccountRow>>;
-        fn agents(account: AccountId) -> Result<Vec<AgentRow>>;
         fn agent_named(account: AccountId, name: &str) -> Result<Option<AgentRow>>;
-        fn session_owner(account: AccountId, session: SessionId) -> Result<Option<AgentScope>>;
-        fn access_owner(account: AccountId, request: AccessRequestId) -> Result<Option<AgentScope>>;
         fn open_access() -> Result<Vec<OpenAccess>>;
         fn load() -> Result<FleetLoad>;
-        fn lapsed_sessions(now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
-        fn agent_page(account: AccountId, after: Option<&str>, limit: u32) -> Result<Vec<AgentRow>>;
         fn fleet_records(
             account: AccountId,
             filter: &RecordFilter,
@@ -123,21 +181,12 @@ pass_on! {
         fn last_states(account: AccountId, agents: &[AgentId]) -> Result<Vec<(AgentId, State)>>;
         fn waiting_sessions(limit: u32) -> Result<Vec<WaitingSession>>;
         fn due_agents(wanted: &DueQuery) -> Result<Vec<AgentScope>>;
-        fn scopes() -> Result<Vec<AgentScope>>;
         fn erased() -> Result<Vec<AgentScope>>;
         fn check_form() -> Result<Vec<Finding>>;
         fn finish() -> Result<bool>;
-        fn leaves(from: u64) -> Result<Vec<LeafRow>>;
-        fn leaves_of(agent: AgentId) -> Result<Vec<LeafRow>>;
         fn fleet_page(account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
-        fn append_leaves(recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
+        fn append_leaves(recorded_at: Timestamp, of: Reach) -> Result<u64>;
         fn check() -> Result<Vec<Finding>>;
-    }
-
-    async fn accounts(&self) -> Result<Vec<AccountRow>> {
-        self.watch.reach()?;
-        self.watch.listing_accounts();
-        self.inner.accounts().await
     }
 
     async fn usage(
@@ -155,31 +204,12 @@ pass_on! {
 pass_on! {
     Access {
         fn put_token(token: &TokenRow) -> Result<()>;
-        fn bearer(digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>>;
-        fn tokens(account: AccountId) -> Result<Vec<TokenRow>>;
-        fn agent_tokens(scope: AgentScope) -> Result<Vec<TokenRow>>;
         fn note_uses(uses: &[(TokenId, Timestamp)]) -> Result<()>;
         fn create_user(user: &UserRow, notice: Option<Commit>) -> Result<()>;
         fn create_first_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
         fn put_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
-        fn users(account: AccountId) -> Result<Vec<UserRow>>;
-        fn user_named(account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
-        fn user(account: AccountId, id: UserId) -> Result<Option<UserRow>>;
-        fn has_users() -> Result<bool>;
         fn check_ready() -> Result<()>;
         fn begin_reply(reply: &ReplyRow) -> Result<Option<ReplyRow>>;
-        fn end_reply(
-            account: AccountId,
-            key_digest: &[u8; 32],
-            came_at: Option<Timestamp>,
-            expected: Option<&str>,
-            answer: Document
-        ) -> Result<bool>;
-        fn drop_reply(
-            account: AccountId,
-            key_digest: &[u8; 32],
-            expected: Option<&str>
-        ) -> Result<bool>;
         fn forget_replies(before: Timestamp) -> Result<()>;
     }
 }
@@ -192,9 +222,6 @@ pass_on! {
         fn claim_deliveries(
             receiver: &ReceiverDigest, now: Timestamp, times: (Timestamp, Timestamp), limit: u32
         ) -> Result<Vec<DeliveryRow>>;
-        fn resolve_delivery(
-            receiver: &ReceiverDigest, delivery: &DeliveryRow, again_at: Option<Timestamp>
-        ) -> Result<bool>;
         fn close_receiver(receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
     }
 }
@@ -202,13 +229,11 @@ pass_on! {
 pass_on! {
     Transcripts {
         fn known_messages(scope: AgentScope, digests: &[[u8; 32]]) -> Result<Vec<[u8; 32]>>;
-        fn hurry_messages(scope: AgentScope, due_at: Timestamp) -> Result<()>;
         fn pending_messages(scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
         fn transcript(scope: AgentScope) -> Result<TranscriptRow>;
         fn claim_transcript(
             scope: AgentScope, now: Option<Timestamp>, until: Timestamp
         ) -> Result<Option<u64>>;
-        fn extend_transcript(scope: AgentScope, claim: u64, until: Timestamp) -> Result<bool>;
         fn resolve_transcript(
             scope: AgentScope, claim: u64, due_at: Timestamp, failures: u32
         ) -> Result<()>;
@@ -225,10 +250,6 @@ pass_on! {
 pass_on! {
     Vectors {
         fn vectors(scope: AgentScope, model: &str, of: &[Number]) -> Result<Vec<VectorRow>>;
-        fn vector_models(scope: AgentScope) -> Result<Vec<(String, u64)>>;
-        fn without_vector(
-            scope: AgentScope, model: &str, after: u64, limit: u32
-        ) -> Result<Vec<MemoryRow>>;
         fn keep_vectors(scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64>;
         fn forget_vectors(scope: AgentScope, except: Option<&str>) -> Result<()>;
     }
@@ -262,23 +283,8 @@ pass_on! {
         fn keep_summaries(
             scope: AgentScope, expected_version: u64, summaries: Vec<SummaryRow>
         ) -> Result<bool>;
-        fn access_request(scope: AgentScope, id: AccessRequestId) -> Result<Option<AccessRow>>;
-        fn access_page(
-            scope: AgentScope, before: Option<(Timestamp, AccessRequestId)>, limit: u32
-        ) -> Result<Vec<AccessRow>>;
         fn open_requests(scope: AgentScope) -> Result<Vec<AccessRow>>;
         fn records_at(scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
-    }
-
-    async fn renew_lease(
-        &self,
-        scope: AgentScope,
-        session: SessionId,
-        holder: u64,
-        until: Timestamp,
-    ) -> Result<bool> {
-        self.watch.renew()?;
-        self.inner.renew_lease(scope, session, holder, until).await
     }
 
     /// Decisions that are written together are not watched one by one.

@@ -7,7 +7,7 @@
 //! are not covered: the interval between checkpoints bounds that loss.
 
 use memoir_domain::AgentScope;
-use memoir_store::{LeafRow, LogsOf};
+use memoir_store::{LeafRow, Reach};
 use memoir_vault::{
     chain::RecordHash,
     log::{self, Leaf, LogVerifier},
@@ -53,7 +53,7 @@ impl Account {
     /// # Errors
     /// The store or the key store fails.
     pub async fn checkpoint(&self) -> Result<CheckpointView> {
-        self.memoir.checkpoint_of(LogsOf::Account(self.id)).await
+        self.memoir.checkpoint_of(Reach::Account(self.id)).await
     }
 }
 
@@ -63,7 +63,7 @@ impl AgentLog<'_> {
     /// # Errors
     /// The store or the key store fails.
     pub async fn checkpoint(self) -> Result<CheckpointView> {
-        self.memoir.checkpoint_of(LogsOf::Agent(self.scope)).await
+        self.memoir.checkpoint_of(Reach::Agent(self.scope)).await
     }
 }
 
@@ -73,15 +73,15 @@ impl Memoir {
     /// # Errors
     /// The store or the key store fails.
     pub async fn checkpoint(&self) -> Result<CheckpointView> {
-        self.checkpoint_of(LogsOf::All).await
+        self.checkpoint_of(Reach::All).await
     }
 
-    async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
+    async fn checkpoint_of(&self, of: Reach) -> Result<CheckpointView> {
         // All entries are loaded. The owner alone, on the command line, enters the heads of all logs.
         let caller = match of {
-            LogsOf::All => None,
-            LogsOf::Account(account) => Some(AgentScope::of_account(account)),
-            LogsOf::Agent(scope) => Some(scope),
+            Reach::All => None,
+            Reach::Account(account) => Some(AgentScope::of_account(account)),
+            Reach::Agent(scope) => Some(scope),
         };
         let limits = self.state::<Limits>();
         let _turn = match caller {

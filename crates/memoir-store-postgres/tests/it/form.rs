@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, path::Path};
 
 use memoir_store::{
-    Access, AgentQuery, CountAndTokens, Error, Finding, Fleet, MemoryPage, Store, StoredText,
+    Access, AgentQuery, CountAndTokens, Error, Finding, Fleet, MemoryPage, Portable, Store,
+    StoredText,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
 use memoir_store_postgres::{MIGRATIONS, Migration, PostgresStore};

@@ -10,7 +10,7 @@ use std::{
 };
 
 use memoir_domain::Timestamp;
-use memoir_store::{Access, AgentQuery, Commits, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, AgentQuery, Commits, Error, Fleet, Portable, Store, StoredText};
 use memoir_store_postgres::{PostgresKeys, PostgresStore};
 use memoir_vault::{Error as KeyError, MasterKey, MasterSource, unlock_rows};
 use tokio::{

@@ -10,7 +10,7 @@ use std::{
 };
 
 use memoir_store::{
-    Access, AgentQuery, Error, Fleet, ReplyRow, Store, WordIndexes, without_waiting,
+    Access, AgentQuery, Error, Fleet, Portable, ReplyRow, Store, WordIndexes, without_waiting,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;

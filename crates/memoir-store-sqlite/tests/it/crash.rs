@@ -9,7 +9,7 @@ use std::{
 
 use memoir_domain::session::Driver;
 use memoir_store::{
-    Access, AccessRow, AgentRow, BodyRow, Commit, Document, Fleet, LogsOf, RecordFilter,
+    Access, AccessRow, AgentRow, BodyRow, Commit, Document, Fleet, Portable, Reach, RecordFilter,
     SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow, conformance::fixtures,
 };
 use memoir_store_sqlite::SqliteStore;
@@ -41,7 +41,7 @@ async fn play(path: &Path) {
         store.commit(commit).await.unwrap();
     }
     say("acknowledged 404");
-    let length = store.append_leaves(at(9), LogsOf::All).await;
+    let length = store.append_leaves(at(9), Reach::All).await;
     assert_eq!(length.unwrap(), 1);
     say("appended");
     play_access(&store).await;

@@ -9,7 +9,7 @@ use std::{
 
 use memoir_domain::memory::Number;
 use memoir_store::{
-    Access, AgentQuery, AgentRow, CountAndTokens, Counting, Error, Finding, Fleet, LogsOf,
+    Access, AgentQuery, AgentRow, CountAndTokens, Counting, Error, Finding, Fleet, Portable, Reach,
     RecordFilter, RowCounts, Selection, Store, TokenRow,
     conformance::fixtures::{AGREEING, DISAGREEING},
 };
@@ -58,7 +58,7 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
 /// After that change, reading and checking name the table, the row and the column.
 async fn assert_named(table: &str, row: &str, column: &str, change: &str) {
     let (_folder, path, store, agent) = begin_anew().await;
-    store.append_leaves(at(1), LogsOf::All).await.unwrap();
+    store.append_leaves(at(1), Reach::All).await.unwrap();
     let_in(&store, &agent).await;
     intrude(&path, change);
     let wanted = AgentQuery::of_memories(Selection::All).with_prompts();
@@ -424,7 +424,7 @@ async fn the_check_finds_what_does_not_agree() {
     ] {
         let (_folder, path, store, mut agent) = begin_anew().await;
         save(&store, &mut agent, 3, 10).await.unwrap();
-        store.append_leaves(at(1), LogsOf::All).await.unwrap();
+        store.append_leaves(at(1), Reach::All).await.unwrap();
         let_in(&store, &agent).await;
         assert_holds(&store, &agent).await;
         intrude(&path, change);

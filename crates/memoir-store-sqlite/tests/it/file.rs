@@ -2,7 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use memoir_store::{Access, BodyRow, Error, Fleet, LogsOf, Store, StoredText, Transcripts};
+use memoir_store::{
+    Access, BodyRow, Error, Fleet, Portable, Reach, Store, StoredText, Transcripts,
+};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -142,7 +144,7 @@ async fn closing_leaves_one_file_that_holds_everything() {
 #[tokio::test]
 async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
     let (_folder, path, store, agent) = begin_anew().await;
-    store.append_leaves(at(1), LogsOf::All).await.unwrap();
+    store.append_leaves(at(1), Reach::All).await.unwrap();
     let raw = Connection::open(&path).unwrap();
     let columns = |table: &str| -> Vec<String> {
         raw.prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))

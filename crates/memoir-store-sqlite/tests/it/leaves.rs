@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use memoir_store::{Fleet, LogsOf};
+use memoir_store::{Fleet, Portable, Reach};
 use rusqlite::Connection;
 
 use crate::common::*;
@@ -31,7 +31,7 @@ async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
     let mut length = AGENTS / 2;
     for round in 0..3 {
         let started = Instant::now();
-        let found = store.append_leaves(at(round), LogsOf::All).await;
+        let found = store.append_leaves(at(round), Reach::All).await;
         assert_eq!(found.unwrap(), length);
         println!("{length} entries after {:.2?}", started.elapsed());
         assert_eq!(store.leaves(0).await.unwrap().len() as u64, length);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AgentScope, audit::Action};
 
 use super::fixtures::*;
-use crate::{LeafRow, LogsOf, Store};
+use crate::{LeafRow, Reach, Store};
 
 /// The entry that an author's log calls for.
 fn leaf(author: &Author, seconds: i64) -> LeafRow {
@@ -24,7 +24,7 @@ async fn grow(author: &mut Author, records: usize) {
 
 /// Appends what all logs call for; the length afterwards.
 async fn append(store: &Arc<dyn Store>, seconds: i64) -> u64 {
-    let appended = store.append_leaves(at(seconds), LogsOf::All);
+    let appended = store.append_leaves(at(seconds), Reach::All);
     appended.await.unwrap()
 }
 
@@ -81,8 +81,8 @@ pub(super) async fn spec_5_6_leaves_are_of_those_that_are_asked_for_only(store: 
         grow(author, 1).await;
     }
     let [first, second, other] = &authors;
-    let agent = LogsOf::Agent(second.scope());
-    let account = LogsOf::Account(first.scope().account);
+    let agent = Reach::Agent(second.scope());
+    let account = Reach::Account(first.scope().account);
     // One that the account has not.
     let stranger = AgentScope {
         account: other.scope().account,
@@ -90,11 +90,11 @@ pub(super) async fn spec_5_6_leaves_are_of_those_that_are_asked_for_only(store: 
     };
     let mut expected = Vec::new();
     for (of, own) in [
-        (LogsOf::Agent(stranger), None),
+        (Reach::Agent(stranger), None),
         (agent, Some(second)),
         (account, Some(first)),
         (account, None),
-        (LogsOf::All, Some(other)),
+        (Reach::All, Some(other)),
     ] {
         expected.extend(own.map(|author| leaf(author, 7)));
         let length = store.append_leaves(at(7), of).await.unwrap();

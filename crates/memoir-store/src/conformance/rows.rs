@@ -15,8 +15,9 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, FleetRanks, LogsOf,
-    MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Snapshot, Store, StoredText,
+    AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, FleetRanks,
+    MemoryRow, Reach, RecordFilter, Selection, SessionColumns, SessionRow, Snapshot, Store,
+    StoredText,
 };
 
 /// The largest count that every store can hold.
@@ -60,7 +61,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.records_at(missing, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
-    let length = store.append_leaves(at(1), LogsOf::All).await;
+    let length = store.append_leaves(at(1), Reach::All).await;
     assert_eq!(length.unwrap(), 0);
     assert_eq!(store.leaves(0).await.unwrap(), []);
     let renewed = store.renew_lease(missing, session_id(1), 1, at(1)).await;

@@ -1,0 +1,395 @@
+//! What all databases do by the same statements, and what each of them does with a statement.
+
+use async_trait::async_trait;
+use memoir_domain::{
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, UserId,
+    session::LONGEST_LEASE_SECONDS,
+};
+
+use crate::{
+    AccessRow, AccountRow, AgentRow, DeliveryRow, Document, LeafRow, MemoryRow, ReceiverDigest,
+    Result, TokenRow, UserRow, Value, columns,
+    decode::{self, RowReader},
+    encode::{self, count},
+    owner_in, select, values,
+};
+
+/// The agents whose rows are read or written, or whose logs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::From)]
+pub enum Reach {
+    /// All agents.
+    All,
+    /// Those of one account.
+    Account(AccountId),
+    /// One agent.
+    Agent(AgentScope),
+}
+
+impl Reach {
+    /// The account and the agent; `None` where there is more than one.
+    pub fn ids(&self) -> (Option<&[u8; 16]>, Option<&[u8; 16]>) {
+        match self {
+            Self::All => (None, None),
+            Self::Account(account) => (Some(account.as_bytes()), None),
+            Self::Agent(scope) => (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes())),
+        }
+    }
+}
+
+/// A database that runs statements of the SQL that all databases know. The parameters of each, `$1` and so on, first
+/// appear in the order of their numbers: some databases number them so.
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// The rows of a statement, any number.
+    async fn rows<T: Send + 'static>(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Vec<T>>;
+
+    /// The first row of a statement that finds few rows by their keys.
+    async fn row<T: Send + 'static>(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>>;
+
+    /// Writes a few rows by one statement; whether there were any. They are on the disk when this returns.
+    async fn change(&self, reach: Reach, sql: &'static str, values: &[Value<'_>]) -> Result<bool>;
+}
+
+/// A page of an account's agents: a range of the index of names, with and without a name that the page before ended with.
+pub const AGENT_PAGE: &str = select!(
+    agent,
+    "FROM agents WHERE account_id = $1 AND folded_name >= $2 AND folded_name IS DISTINCT FROM $3 \
+         AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $4"
+);
+
+/// Ends the log over all heads with entries made at `$1`: of all logs, or those of an account, or of an agent.
+// The position is computed from the last one: no two may run at a time. An agent whose head is not the hash of its last
+// record is skipped: an entry would certify an inconsistent log, and verifying must find that first.
+pub const APPEND_LEAVES: &str = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+     SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) + row_number() OVER (ORDER BY agents.id), \
+         agents.id, agents.next_seq - 1, agents.head, $1 \
+     FROM agents \
+     WHERE agents.next_seq > 1 AND agents.next_seq - 1 IS DISTINCT FROM (SELECT leaf.seq FROM log_leaves AS leaf \
+         WHERE leaf.agent_id = agents.id ORDER BY leaf.position DESC LIMIT 1) \
+         AND agents.head = (SELECT record.hash FROM audit_records AS record \
+             WHERE record.agent_id = agents.id AND record.seq = agents.next_seq - 1) \
+         AND ($2 IS NULL OR agents.account_id = $2) AND ($3 IS NULL OR agents.id = $3)";
+
+/// How many entries it has.
+pub const COUNT_LEAVES: &str = "SELECT coalesce(max(position), -1) + 1 FROM log_leaves";
+
+/// The tokens of an agent.
+pub const AGENT_TOKENS: &str = select!(
+    token,
+    "FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
+);
+
+/// A page of an agent's requests for access.
+pub const ACCESS_PAGE: &str = select!(
+    access_request,
+    "FROM access_requests WHERE agent_id = $1 AND (requested_at, id) < ($2, $3) \
+         AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $4) \
+         ORDER BY requested_at DESC, id DESC LIMIT $5"
+);
+
+/// A trait of these methods, and its implementation for every database.
+macro_rules! for_every_database {
+    ($(
+        $(#[$doc:meta])*
+        async fn $name:ident(&$this:ident $(, $value:ident: $kind:ty)*) -> $answer:ty { $($body:tt)* }
+    )*) => {
+        /// What every store does by the same statements.
+        #[async_trait]
+        pub trait Portable: Send + Sync {
+            $($(#[$doc])* async fn $name(&self $(, $value: $kind)*) -> $answer;)*
+        }
+
+        #[async_trait]
+        impl<D: Database> Portable for D {
+            $(async fn $name(&$this $(, $value: $kind)*) -> $answer { $($body)* })*
+        }
+    };
+}
+
+for_every_database! {
+    /// All accounts, by name.
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        let sql = select!(account, "FROM accounts ORDER BY folded_name");
+        self.rows(Reach::All, sql, &[], decode::account).await
+    }
+
+    /// The account of that folded name.
+    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
+        let sql = select!(account, "FROM accounts WHERE folded_name = $1");
+        self.row(Reach::All, sql, &values![folded_name], decode::account).await
+    }
+
+    /// The account's agents, by name, including the erased ones. Here and in every list and look-up by name, the
+    /// account's own log ([`AgentScope::of_account`]) is no agent.
+    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
+        // Each half has an index of its own.
+        let sql = select!(
+            agent,
+            // `id <> account_id` leaves out the account's own log, which is an agent by form
+            // (`AgentScope::of_account`).
+            "FROM agents WHERE account_id = $1 AND erased_at IS NULL AND id <> $1 UNION ALL SELECT ",
+            columns!(agent),
+            " FROM agents WHERE account_id = $1 AND erased_at IS NOT NULL \
+             ORDER BY folded_name, erased_at NULLS FIRST, id"
+        );
+        self.rows(account.into(), sql, &values![account.as_bytes()], decode::agent).await
+    }
+
+    /// One page of the account's agents that are not erased: those whose folded name comes after, by folded name.
+    async fn agent_page(&self, account: AccountId, after: Option<&str>, limit: u32) -> Result<Vec<AgentRow>> {
+        let values = values![account.as_bytes(), after.unwrap_or_default(), after, limit];
+        self.rows(account.into(), AGENT_PAGE, &values, decode::agent).await
+    }
+
+    /// Which of the account's agents a session belongs to.
+    async fn session_owner(&self, account: AccountId, session: SessionId) -> Result<Option<AgentScope>> {
+        let values = values![session.as_bytes(), account.as_bytes()];
+        self.row(account.into(), owner_in!("sessions"), &values, decode::scope).await
+    }
+
+    /// Which of the account's agents a request for access is made to.
+    async fn access_owner(&self, account: AccountId, request: AccessRequestId) -> Result<Option<AgentScope>> {
+        let values = values![request.as_bytes(), account.as_bytes()];
+        self.row(account.into(), owner_in!("access_requests"), &values, decode::scope).await
+    }
+
+    /// Running sessions of all accounts whose lease expired before `now`, or is longer than the maximum.
+    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
+        // A lease longer than the maximum was written before the clock was set back. It counts as expired; otherwise no
+        // process could resume its session.
+        let sql = "SELECT lapsed.id, agents.id, agents.account_id FROM (SELECT id, agent_id, lease_until FROM sessions \
+                 WHERE (lease_until < $1 OR lease_until > $2) AND state IN ('queued', 'asking', 'open')) AS lapsed \
+             JOIN agents ON agents.id = lapsed.agent_id ORDER BY lapsed.lease_until, lapsed.id";
+        let values = values![now, now.plus_seconds(LONGEST_LEASE_SECONDS)];
+        self.rows(Reach::All, sql, &values, decode::scoped_session).await
+    }
+
+    /// The scope of every agent of every account, the erased ones too, and of every account's own log, by identifier.
+    async fn scopes(&self) -> Result<Vec<AgentScope>> {
+        let sql = "SELECT id, account_id FROM agents ORDER BY id";
+        self.rows(Reach::All, sql, &[], decode::scope).await
+    }
+
+    /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
+        // No entry is at a place that a column cannot hold.
+        let Ok(first) = count(from, "log_leaves", "position") else {
+            return Ok(Vec::new());
+        };
+        let sql = select!(leaf, "FROM log_leaves WHERE position >= $1 ORDER BY position");
+        let placed = self.rows(Reach::All, sql, &values![first], decode::leaf).await?;
+        decode::leaves_from(from, placed)
+    }
+
+    /// The entries of one agent in the log over all heads, in its order. Its cost does not depend on the others.
+    async fn leaves_of(&self, agent: AgentId) -> Result<Vec<LeafRow>> {
+        let sql = select!(leaf, "FROM log_leaves WHERE agent_id = $1 ORDER BY position");
+        let placed = self.rows(Reach::All, sql, &values![agent.as_bytes()], decode::leaf).await?;
+        Ok(placed.into_iter().map(|(_, leaf)| leaf).collect())
+    }
+
+    /// The token of that digest, in any state, and the name of its agent.
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
+        let sql = select!(
+            token,
+            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
+        );
+        // Its account is not known before it is found.
+        self.row(Reach::All, sql, &values![digest], decode::bearer).await
+    }
+
+    /// The token of that digest, in any state.
+    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+        Ok(self.bearer(digest).await?.map(|(token, _)| token))
+    }
+
+    /// The account's tokens, oldest first.
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
+        let sql = select!(token, "FROM tokens WHERE account_id = $1 ORDER BY created_at, id");
+        self.rows(account.into(), sql, &values![account.as_bytes()], decode::token).await
+    }
+
+    /// The agent's tokens, oldest first.
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
+        let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
+        self.rows(scope.into(), AGENT_TOKENS, &values, decode::token).await
+    }
+
+    /// The account's users that are not removed, oldest first.
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
+        let sql = select!(user, "FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id");
+        self.rows(account.into(), sql, &values![account.as_bytes()], decode::user).await
+    }
+
+    /// The account's user of that folded name that is not removed.
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
+        let sql = select!(user, "FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL");
+        let values = values![account.as_bytes(), folded_name];
+        self.row(account.into(), sql, &values, decode::user).await
+    }
+
+    /// The account's user of that identifier, removed or not.
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
+        let sql = select!(user, "FROM users WHERE id = $1 AND account_id = $2");
+        let values = values![id.as_bytes(), account.as_bytes()];
+        self.row(account.into(), sql, &values, decode::user).await
+    }
+
+    /// Whether any account has a user, removed or not: once there was one, one always remains.
+    async fn has_users(&self) -> Result<bool> {
+        let found = self.row(Reach::All, "SELECT 1 FROM users LIMIT 1", &[], |_| Ok(())).await?;
+        Ok(found.is_some())
+    }
+
+    /// Enters the response to a request, if the open part of its row's document is `expected` (`None`: it has no
+    /// document). Returns whether it was entered. It is not if the sealed part of the account's responses was removed
+    /// since the request came at `came_at`; `None` skips that check.
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        came_at: Option<Timestamp>,
+        expected: Option<&str>,
+        answer: Document
+    ) -> Result<bool> {
+        let sql = "UPDATE replies SET version = $1, open = $2, sealed = $3 \
+             WHERE account_id = $4 AND key_digest = $5 AND recorded_at = coalesce($6, recorded_at) \
+                 AND open IS NOT DISTINCT FROM $7";
+        let [open, sealed] = encode::parts(Some(&answer));
+        let values = values![
+            count(answer.version, "replies", "version")?,
+            open,
+            sealed,
+            account.as_bytes(),
+            key_digest,
+            came_at,
+            Value::Json(expected),
+        ];
+        self.change(account.into(), sql, &values).await
+    }
+
+    /// Removes the row of a request, if the open part of its document is `expected` (`None`: it has no document). Returns
+    /// whether it did.
+    async fn drop_reply(&self, account: AccountId, key_digest: &[u8; 32], expected: Option<&str>) -> Result<bool> {
+        let sql = "DELETE FROM replies \
+             WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $3";
+        let values = values![account.as_bytes(), key_digest, Value::Json(expected)];
+        self.change(account.into(), sql, &values).await
+    }
+
+    /// The agent's request for access of that identifier.
+    async fn access_request(&self, scope: AgentScope, id: AccessRequestId) -> Result<Option<AccessRow>> {
+        let sql = select!(
+            access_request,
+            "FROM access_requests WHERE id = $1 AND agent_id = $2 \
+             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $2 AND agents.account_id = $3)"
+        );
+        let values = values![id.as_bytes(), scope.agent.as_bytes(), scope.account.as_bytes()];
+        self.row(scope.into(), sql, &values, decode::access_request).await
+    }
+
+    /// The agent's requests for access made before that one (by time, then identifier; `None` from the
+    /// newest on), newest first, at most `limit` of them.
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32
+    ) -> Result<Vec<AccessRow>> {
+        let (requested_at, id) = encode::before(before, AccessRequestId::as_bytes);
+        let AgentScope { agent, account } = scope;
+        let values = values![agent.as_bytes(), requested_at, &id, account.as_bytes(), limit];
+        self.rows(scope.into(), ACCESS_PAGE, &values, decode::access_request).await
+    }
+
+    /// Renews the lease of `holder` on a running session. `false` if the session has ended or another process holds the
+    /// lease. Does not change the agent's version.
+    async fn renew_lease(&self, scope: AgentScope, session: SessionId, holder: u64, until: Timestamp) -> Result<bool> {
+        // Needs neither the agent's version nor its key: a lease is renewed many times during a model call, and must
+        // neither wait for concurrent decisions on the agent nor conflict with them. The document and its seal remain
+        // unchanged.
+        let sql = "UPDATE sessions SET lease_until = $1 \
+             WHERE id = $2 AND agent_id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') \
+                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $3 AND agents.account_id = $5)";
+        let AgentScope { agent, account } = scope;
+        let holder = holder.cast_signed();
+        let values = values![until, session.as_bytes(), agent.as_bytes(), holder, account.as_bytes()];
+        self.change(scope.into(), sql, &values).await
+    }
+
+    /// Lets the messages that wait without a lease be due no later than at `due_at`.
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
+        let sql = "UPDATE transcripts SET due_at = $1 WHERE agent_id = $2 AND account_id = $3 \
+             AND due_at > $1 AND claimed_until IS NULL";
+        let values = values![due_at, scope.agent.as_bytes(), scope.account.as_bytes()];
+        self.change(scope.into(), sql, &values).await.map(drop)
+    }
+
+    /// Renews the lease of waiting messages until then. `false` if another process has leased them since.
+    async fn extend_transcript(&self, scope: AgentScope, claim: u64, until: Timestamp) -> Result<bool> {
+        // Needs no lock on the agent: the lease's number alone shows whether it is still ours.
+        let sql = "UPDATE transcripts SET claimed_until = $1, due_at = $1 \
+             WHERE agent_id = $2 AND account_id = $3 AND claimed_until IS NOT NULL AND claims = $4";
+        let claim = count(claim, "transcripts", "claims")?;
+        let values = values![until, scope.agent.as_bytes(), scope.account.as_bytes(), claim];
+        self.change(scope.into(), sql, &values).await
+    }
+
+    /// Of how many memories each model has made a vector, by the model's name.
+    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
+        let sql = "SELECT model, count(*) FROM memory_vectors WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND agents.account_id = $2 AND agents.erased_at IS NULL) \
+             GROUP BY model ORDER BY model";
+        let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
+        self.rows(scope.into(), sql, &values, decode::vector_model).await
+    }
+
+    /// The agent's active memories with higher numbers than that one of which the model has made no vector, by number,
+    /// at most `limit` of them. None of an agent that was erased.
+    async fn without_vector(&self, scope: AgentScope, model: &str, after: u64, limit: u32) -> Result<Vec<MemoryRow>> {
+        let Ok(after) = count(after, "memories", "number") else {
+            return Ok(Vec::new());
+        };
+        let sql = select!(
+            memory,
+            "FROM memories WHERE agent_id = $1 AND number > $2 AND discarded_at IS NULL AND EXISTS (SELECT 1 \
+                 FROM agents WHERE agents.id = $1 AND agents.account_id = $3 AND agents.erased_at IS NULL) \
+             AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
+                 AND made.number = memories.number AND made.model = $4 AND made.version = memories.version) \
+             ORDER BY number LIMIT $5"
+        );
+        let AgentScope { agent, account } = scope;
+        let values = values![agent.as_bytes(), after, account.as_bytes(), model, limit];
+        self.rows(scope.into(), sql, &values, decode::memory).await
+    }
+
+    /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again
+    /// since, or is gone.
+    async fn resolve_delivery(
+        &self,
+        receiver: &ReceiverDigest,
+        delivery: &DeliveryRow,
+        again_at: Option<Timestamp>
+    ) -> Result<bool> {
+        let again = "UPDATE deliveries SET due_at = $1 WHERE receiver = $2 AND session_id = $3 AND attempt = $4";
+        let end = "DELETE FROM deliveries WHERE receiver = $1 AND session_id = $2 AND attempt = $3";
+        let key = values![receiver, delivery.session.as_bytes(), delivery.attempt];
+        let [receiver, session, attempt] = key;
+        match again_at {
+            Some(at) => self.change(Reach::All, again, &[at.into(), receiver, session, attempt]).await,
+            None => self.change(Reach::All, end, &key).await,
+        }
+    }
+}
