@@ -1,63 +1,15 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_store::{Error, Finding, Reach, Result, decode::READERS};
+use memoir_store::{Finding, Reach, Result, check::RULES, decode::READERS};
 
 use crate::{
     migrate::MIGRATIONS,
     pool::{Connections, Statement, TransactionPurpose},
-    value::PostgresRow,
+    value::{PostgresRow, all},
 };
 
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
 const NAMED: usize = 20;
-
-const RESTORE: &str = "stop Memoir, keep a copy of the database, and restore the last backup";
-
-/// Statements that return a text for each fault, and the advice for it.
-const RULES: [(&str, &str); 6] = [
-    (
-        "SELECT format('table `agent_prompts`: row %s is missing', encode(id, 'hex')) FROM agents \
-         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_prompts.agent_id = agents.id) LIMIT 20",
-        RESTORE,
-    ),
-    (
-        "SELECT format('table `audit_records`: the log of %s has %s records from %s to %s, and its next one would \
-             be %s', encode(agents.id, 'hex'), log.entries, coalesce(log.first, 1), coalesce(log.last, 0), agents.next_seq) \
-         FROM agents CROSS JOIN LATERAL (SELECT count(*) AS entries, min(seq) AS first, max(seq) AS last \
-             FROM audit_records WHERE audit_records.agent_id = agents.id) AS log \
-         WHERE coalesce(log.first, 1) <> 1 OR coalesce(log.last, 0) <> log.entries \
-             OR agents.next_seq <> log.entries + 1 LIMIT 20",
-        Finding::COMPARE,
-    ),
-    (
-        "SELECT format('table `agents`: the head of %s is not the hash of its record %s', \
-             encode(agents.id, 'hex'), record.seq) \
-         FROM agents JOIN audit_records AS record ON record.agent_id = agents.id AND record.seq = agents.next_seq - 1 \
-         WHERE record.hash <> agents.head LIMIT 20",
-        Finding::ALTERED,
-    ),
-    (
-        "SELECT format('table `log_leaves`: it has %s entries, from %s to %s', entries, first, last) \
-         FROM (SELECT count(*) AS entries, min(position) AS first, max(position) AS last FROM log_leaves) AS log \
-         WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
-        Finding::COMPARE,
-    ),
-    (
-        "SELECT format('table `log_leaves`: row %s has another hash for record %s of %s than its log', \
-             leaf.position, leaf.seq, encode(leaf.agent_id, 'hex')) \
-         FROM log_leaves AS leaf JOIN audit_records AS record \
-             ON record.agent_id = leaf.agent_id AND record.seq = leaf.seq \
-         WHERE record.hash <> leaf.head LIMIT 20",
-        Finding::ALTERED,
-    ),
-    (
-        "SELECT format('table `tokens`: row %s is of %s, which its account has not', \
-             encode(tokens.id, 'hex'), encode(tokens.agent_id, 'hex')) \
-         FROM tokens LEFT JOIN agents ON agents.id = tokens.agent_id AND agents.account_id = tokens.account_id \
-         WHERE tokens.agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
-        Finding::ALTERED,
-    ),
-];
 
 /// Rows per fetch while a whole table is read.
 const FETCHED: usize = 1_000;
@@ -89,7 +41,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
                     && named < NAMED
                 {
                     named += 1;
-                    findings.push(Finding::new(error.to_string(), RESTORE));
+                    findings.push(Finding::new(error.to_string(), Finding::RESTORE));
                 }
             }
             if rows.len() < FETCHED {
@@ -100,15 +52,14 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
             .send(None, &[Statement::new("CLOSE every", values![])], None)
             .await?;
     }
-    let rules = RULES.map(|(sql, _)| Statement::new(sql, values![]));
+    let rules = RULES.iter().map(|rule| Statement::new(rule.sql, values![]));
+    let rules: Vec<_> = rules.collect();
     let answers = connection.send(None, &rules, Some("COMMIT")).await?;
     connection.restore();
-    for (rows, (_, advice)) in answers.iter().zip(RULES) {
-        for row in rows {
-            let problem = row
-                .try_get(0)
-                .map_err(|_| Error::Driver("an answer of the check is no text".to_owned()))?;
-            findings.push(Finding::new(problem, advice));
+    for (rows, rule) in answers.iter().zip(RULES) {
+        match all(rows, |row| rule.read(row)) {
+            Ok(found) => findings.extend(found),
+            Err(error) => findings.push(Finding::new(error.to_string(), Finding::RESTORE)),
         }
     }
     Ok(findings)
@@ -200,7 +151,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let findings = problems.into_iter().take(NAMED).map(|problem| {
         let problem =
             format!("integrity check failed: the schema was modified outside Memoir: {problem}");
-        Finding::new(problem, RESTORE)
+        Finding::new(problem, Finding::RESTORE)
     });
     Ok(findings.collect())
 }

@@ -1,12 +1,15 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_domain::{AgentId, TokenId, text::counted};
-use memoir_store::{Error, Finding};
+use memoir_domain::text::counted;
+use memoir_store::{
+    Error, Finding,
+    check::{RULES, Rule},
+};
 use rusqlite::Connection;
 
 use crate::{
     agent::all,
-    decode::{Columns, READERS, SqliteRow},
+    decode::{READERS, SqliteRow},
     error::Result,
     reader::ReadTransaction,
     schema, scrub,
@@ -27,13 +30,14 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
         match part {
             Ok(found) => findings.extend(found),
             // A part that cannot even be read is a finding too, and no reason to leave out the others.
-            Err(fault) => findings.push(Finding::new(Error::from(fault).to_string(), RESTORE)),
+            Err(fault) => findings.push(Finding::new(
+                Error::from(fault).to_string(),
+                Finding::RESTORE,
+            )),
         }
     }
     Ok(findings)
 }
-
-const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
 
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     let mut statement = connection.prepare("PRAGMA quick_check(20)")?;
@@ -43,7 +47,7 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
         let word: String = row.get(0)?;
         if word != "ok" {
             let problem = format!("the database file is damaged: {word}");
-            findings.push(Finding::new(problem, RESTORE));
+            findings.push(Finding::new(problem, Finding::RESTORE));
         }
     }
     Ok(findings)
@@ -59,7 +63,7 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let count = counted(count.unsigned_abs(), "row refers", "rows refer");
         let problem = format!("table `{table}`: {count} to rows of `{parent}` that do not exist");
-        findings.push(Finding::new(problem, RESTORE));
+        findings.push(Finding::new(problem, Finding::RESTORE));
     }
     Ok(findings)
 }
@@ -76,121 +80,15 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
                 && named < NAMED
             {
                 named += 1;
-                findings.push(Finding::new(error.to_string(), RESTORE));
+                findings.push(Finding::new(error.to_string(), Finding::RESTORE));
             }
         }
     }
     Ok(findings)
 }
 
-/// A rule over rows: the statement that finds what breaks it, the table of its first column, and what is said of a row.
-struct Rule {
-    table: &'static str,
-    sql: &'static str,
-    problem: fn(&mut Columns<'_>) -> memoir_store::Result<String>,
-    advice: &'static str,
-}
-
-const RULES: [Rule; 6] = [
-    // Prompts of every agent.
-    Rule {
-        table: "agents",
-        sql: "SELECT id FROM agents \
-              WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
-        problem: |columns| {
-            let agent: AgentId = columns.id()?;
-            Ok(format!("table `agent_prompts`: row {agent} is missing"))
-        },
-        advice: RESTORE,
-    },
-    // Each log from 1 without gaps, up to where the agent says that it ends.
-    Rule {
-        table: "agents",
-        sql: "SELECT id, next_seq, entries, last, first FROM (SELECT id, next_seq, \
-                  (SELECT count(*) FROM audit_records WHERE agent_id = id) AS entries, \
-                  (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id) AS last, \
-                  (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) AS first \
-                  FROM agents) \
-              WHERE first <> 1 OR last <> entries OR next_seq <> last + 1 LIMIT 20",
-        problem: |columns| {
-            let agent: AgentId = columns.id()?;
-            let next_seq = columns.count()?;
-            let (count, last, first) = (columns.count()?, columns.count()?, columns.count()?);
-            Ok(format!(
-                "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
-            ))
-        },
-        advice: Finding::COMPARE,
-    },
-    // The head kept with each agent against the last record of its log.
-    Rule {
-        table: "agents",
-        sql: "SELECT id, seq FROM agents \
-              JOIN audit_records ON agent_id = id \
-                  AND seq = (SELECT max(seq) FROM audit_records WHERE agent_id = id) \
-              WHERE hash <> head LIMIT 20",
-        problem: |columns| {
-            let agent: AgentId = columns.id()?;
-            let last = columns.count()?;
-            let problem = format!("the head of {agent} is not the hash of its record {last}");
-            Ok(format!("table `agents`: {problem}"))
-        },
-        advice: Finding::ALTERED,
-    },
-    // The entries over all logs from 0 without gaps.
-    Rule {
-        table: "log_leaves",
-        sql: "SELECT entries, first, last FROM (SELECT count(*) AS entries, \
-                  min(position) AS first, max(position) AS last FROM log_leaves) \
-              WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
-        problem: |columns| {
-            let (entries, first, last) = (columns.count()?, columns.count()?, columns.count()?);
-            let problem = format!("it has {entries} entries, from {first} to {last}");
-            Ok(format!("table `log_leaves`: {problem}"))
-        },
-        advice: Finding::COMPARE,
-    },
-    // Each entry over all logs against the log that it is about.
-    Rule {
-        table: "log_leaves",
-        sql: "SELECT position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
-              LEFT JOIN agents ON agents.id = log_leaves.agent_id \
-              LEFT JOIN audit_records AS record \
-                  ON record.agent_id = log_leaves.agent_id AND record.seq = log_leaves.seq \
-              WHERE agents.id IS NULL OR record.hash <> log_leaves.head LIMIT 20",
-        problem: |columns| {
-            let position = columns.count()?;
-            let agent: AgentId = columns.id()?;
-            let seq = columns.count()?;
-            let problem = match columns.flag()? {
-                true => format!("is about {agent}, which does not exist"),
-                false => format!("has another hash for record {seq} of {agent} than its log"),
-            };
-            Ok(format!("table `log_leaves`: row {position} {problem}"))
-        },
-        advice: Finding::ALTERED,
-    },
-    // Tokens only of agents that their account has.
-    Rule {
-        table: "tokens",
-        sql: "SELECT tokens.id, agent_id FROM tokens \
-              LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
-              WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
-        problem: |columns| {
-            let token: TokenId = columns.id()?;
-            let agent: AgentId = columns.id()?;
-            let problem = format!("row {token} is of {agent}, which its account has not");
-            Ok(format!("table `tokens`: {problem}"))
-        },
-        advice: Finding::ALTERED,
-    },
-];
-
 fn breaches(connection: &Connection, rule: &Rule) -> Result<Vec<Finding>> {
-    all(connection, rule.sql, (), |row| {
-        let problem = (rule.problem)(&mut Columns::new(row, rule.table))?;
-        Ok(Finding::new(problem, rule.advice))
-    })
+    all(connection, rule.sql, (), |row| rule.read(row))
 }
 
 /// Shredded text of a log that is still in the file.

@@ -17,6 +17,7 @@
 //!
 //! `conformance` (a feature) has scenarios that any store must pass.
 
+pub mod check;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod decode;

@@ -253,6 +253,9 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The advice where rows are damaged or missing.
+    pub const RESTORE: &'static str =
+        "stop Memoir, keep a copy of the database, and restore the last backup";
     /// The advice where records are missing.
     pub const COMPARE: &'static str =
         "compare it with a checkpoint kept outside and with the last backup: records are missing";
