@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Counting, Error, MemoryPage,
-    MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
+    MemoryRow, RecordFilter, RecordQuery, Result, Selection, SessionRow, Snapshot, Store,
+    SummaryRow, columns,
     decode::{self, Columns, RowReader},
     encode, select, select_row_counts,
 };
@@ -13,7 +14,7 @@ use crate::{
     PostgresStore, commit,
     pool::Statement,
     transcripts,
-    value::{Value, all, count, first, sought},
+    value::{self, Value, all, count, first},
 };
 
 pub(crate) const AGENT: &str = select!(agent, "FROM agents WHERE id = $1 AND account_id = $2");
@@ -369,28 +370,13 @@ impl PostgresStore {
         select: &str,
         read: RowReader<T>,
     ) -> Result<Vec<T>> {
-        // No record has a number that a column cannot hold, and all that it can hold are before one that it cannot.
+        // No record has a number that a column cannot hold.
         let Ok(from) = count(filter.from_seq, "audit_records", "seq") else {
             return Ok(Vec::new());
         };
-        let before = filter.before_seq.and_then(|seq| i64::try_from(seq).ok());
-        let mut values = filter_values(filter);
-        values.extend(values![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            from,
-            before,
-            filter.last.or(filter.first).map(i64::from),
-        ]);
-        let places = "WHERE agent_id = $8 \
-                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $8 AND agents.account_id = $9) \
-                 AND seq >= $10 AND ($11 IS NULL OR seq < $11) AND";
-        let turn = match filter.last {
-            Some(_) => "DESC",
-            None => "ASC",
-        };
-        let sql = format!("{select} {places} {FILTER} ORDER BY seq {turn} LIMIT $12");
-        let mut records = self.all(scope, sql, values, read).await?;
+        let query = RecordQuery::of_agent((&scope, false), filter, select, from, CONTAINS);
+        let values = value::given(&query.values);
+        let mut records = self.all(scope, query.sql, values, read).await?;
         if filter.last.is_some() {
             records.reverse();
         }
@@ -398,30 +384,6 @@ impl PostgresStore {
     }
 }
 
-/// The conditions of a filter, except for places: the values of [`FILTER`].
-pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
-    let actions = match filter.actions.as_slice() {
-        [] => Value::NoTexts,
-        actions => Value::Texts(actions.iter().map(|one| Some(one.as_str())).collect()),
-    };
-    values![
-        filter.session.as_ref().map(SessionId::as_bytes),
-        // No memory has a number that a column cannot hold.
-        filter
-            .memory
-            .map(|memory| i64::try_from(memory.0).unwrap_or(-1)),
-        filter.since,
-        filter.until,
-        filter.actor.map(|kind| kind.as_str()),
-        filter.actor_name.as_deref().map(sought),
-        actions,
-    ]
-}
-
-/// A part of a filter that is left out is `NULL`, and no part of the plan.
-pub(crate) const FILTER: &str = "($1 IS NULL OR audit_records.session_id = $1) \
-     AND ($2 IS NULL OR audit_records.memory = $2) \
-     AND ($3 IS NULL OR audit_records.recorded_at >= $3) AND ($4 IS NULL OR audit_records.recorded_at <= $4) \
-     AND ($5 IS NULL OR audit_records.actor_kind = $5) \
-     AND ($6 IS NULL OR strpos(lower(audit_records.actor_name), lower($6 COLLATE \"C\")) > 0) \
-     AND ($7 IS NULL OR audit_records.action = ANY ($7))";
+/// Whether an actor's name holds a text.
+pub(crate) const CONTAINS: &str =
+    "strpos(lower(audit_records.actor_name), lower(? COLLATE \"C\")) > 0";

@@ -10,17 +10,17 @@ use memoir_store::{
     APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
     FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow,
     FleetSession, FleetSlice, HeldSessions, OpenAccess, Reach, RecordFilter, RecordOrder,
-    RecordPlace, Result, SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, columns,
+    RecordPlace, RecordQuery, Result, SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession,
     decode::{self, Columns, DatabaseRow},
     select,
 };
 
 use crate::{
     PostgresStore,
-    agent::{FILTER, filter_values},
+    agent::CONTAINS,
     check,
     pool::{Statement, met},
-    value::{Value, all, column, first, sought},
+    value::{self, Value, all, column, first, sought},
 };
 
 /// The rank of an agent's health, as `Health::from_row` decides it.
@@ -164,28 +164,11 @@ impl Fleet for PostgresStore {
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<FleetRecord>> {
-        let (turn, follows) = match order {
-            RecordOrder::OldestFirst => ("ASC", ">"),
-            RecordOrder::NewestFirst => ("DESC", "<"),
-        };
-        let mut values = filter_values(filter);
-        values.extend(values![
-            account.as_bytes(),
-            after.map(|place| place.recorded_at),
-            after.as_ref().map(|place| place.agent.as_bytes()),
-            // A cursor comes from a client, and may hold anything.
-            after.map(|place| i64::try_from(place.seq).unwrap_or(i64::MAX)),
-            limit,
-        ]);
-        const COLUMNS: &str = columns!(wordless_record);
-        let sql = format!(
-            "SELECT audit_records.agent_id, agents.name, {COLUMNS} FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
-             WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
-                 AND ($9 IS NULL OR (audit_records.recorded_at, audit_records.agent_id, audit_records.seq) \
-                     {follows} ($9, $10, $11)) \
-             ORDER BY audit_records.recorded_at {turn}, audit_records.agent_id {turn}, audit_records.seq {turn} LIMIT $12"
-        );
-        self.all(account, sql, values, decode::fleet_record).await
+        let order = (order, after.as_ref(), limit);
+        let query = RecordQuery::of_account(&account, filter, order, "JOIN", CONTAINS);
+        let values = value::given(&query.values);
+        self.all(account, query.sql, values, decode::fleet_record)
+            .await
     }
 
     async fn last_states(

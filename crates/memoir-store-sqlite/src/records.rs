@@ -1,84 +1,29 @@
 //! Records of logs, narrowed: those of one agent, and those of all agents of an account without their words.
 
-use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
+use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
-    AuditRow, FleetRecord, RecordFilter, RecordOrder, RecordPlace, columns, select,
+    AuditRow, FleetRecord, RecordFilter, RecordOrder, RecordPlace, RecordQuery, select,
 };
-use rusqlite::{Connection, ToSql, params, types::Value};
+use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
     agent::{all, first, numbered},
     decode::{self, DatabaseRow, RowReader},
-    encode::count,
+    encode::{Bound, count},
     error::Result,
     reader::ReadTransaction,
 };
 
-struct Conditions {
-    sql: String,
-    values: Vec<Value>,
-}
+/// Whether an actor's name holds a text.
+const CONTAINS: &str = "instr(lower(audit_records.actor_name), lower(?)) > 0";
 
-impl Conditions {
-    /// Adds a condition; its `?` placeholders take the values in order.
-    fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
-        self.sql += " AND ";
-        let mut values = values.into_iter();
-        for character in condition.chars() {
-            self.sql.push(character);
-            if character == '?' {
-                self.values.extend(values.next());
-                self.sql += &self.values.len().to_string();
-            }
-        }
-    }
-
-    /// The conditions of a filter, except for places.
-    fn add_filter(&mut self, filter: &RecordFilter) -> Result<()> {
-        let time = |at: Timestamp| [Value::Integer(at.microseconds())];
-        let text = |text: &str| Value::Text(text.to_owned());
-        if let Some(session) = &filter.session {
-            self.add(
-                "session_id = ?",
-                [Value::Blob(SessionId::as_bytes(session).to_vec())],
-            );
-        }
-        if !filter.actions.is_empty() {
-            let places = vec!["?"; filter.actions.len()].join(", ");
-            let names = filter.actions.iter().map(|action| text(action.as_str()));
-            self.add(&format!("action IN ({places})"), names);
-        }
-        // Nothing that comes from outside is ever put into the text of the statement, numbers
-        // included: the text has only the places.
-        if let Some(Number(number)) = filter.memory {
-            // No memory has a number that SQLite cannot hold.
-            let number = count(number, "audit_records", "memory").unwrap_or(-1);
-            self.add("memory = ?", [Value::Integer(number)]);
-        }
-        if let Some(since) = filter.since {
-            self.add("recorded_at >= ?", time(since));
-        }
-        if let Some(until) = filter.until {
-            self.add("recorded_at <= ?", time(until));
-        }
-        if let Some(kind) = filter.actor {
-            self.add("actor_kind = ?", [text(kind.as_str())]);
-        }
-        if let Some(name) = &filter.actor_name {
-            self.add("instr(lower(actor_name), lower(?)) > 0", [text(name)]);
-        }
-        Ok(())
-    }
-
-    fn all<T>(
-        &self,
-        connection: &Connection,
-        sql: &str,
-        read: impl Fn(&dyn DatabaseRow) -> memoir_store::Result<T>,
-    ) -> Result<Vec<T>> {
-        let values: Vec<&dyn ToSql> = self.values.iter().map(|value| value as _).collect();
-        all(connection, sql, values.as_slice(), read)
-    }
+fn read_all<T>(
+    connection: &Connection,
+    query: RecordQuery<'_>,
+    read: impl Fn(&dyn DatabaseRow) -> memoir_store::Result<T>,
+) -> Result<Vec<T>> {
+    let values = params_from_iter(query.values.into_iter().map(Bound));
+    all(connection, &query.sql, values, read)
 }
 
 pub(crate) const RECORDS: &str = select!(record, "FROM audit_records");
@@ -121,29 +66,9 @@ pub(crate) fn of_agent<T>(
         from_seq = from_seq.max(first_since(connection, scope.agent.as_bytes(), since)?);
     }
     let index = filter.memory.map_or("", |_| BY_MEMORY);
-    let mut conditions = Conditions {
-        sql: format!("{select}{index} WHERE agent_id = ?1 AND seq >= ?2"),
-        values: vec![
-            Value::Blob(scope.agent.as_bytes().to_vec()),
-            Value::Integer(from_seq),
-        ],
-    };
-    conditions.add_filter(filter)?;
-    // Every number that SQLite can hold is before one that it cannot.
-    let before = filter
-        .before_seq
-        .and_then(|seq| count(seq, "audit_records", "seq").ok());
-    if let Some(before) = before {
-        conditions.add("seq < ?", [Value::Integer(before)]);
-    }
-    // The two counts are `u32`, so that what is put into the text here can only be digits.
-    let order = match (filter.last, filter.first) {
-        (Some(last), _) => format!(" ORDER BY seq DESC LIMIT {last}"),
-        (None, Some(first)) => format!(" ORDER BY seq LIMIT {first}"),
-        (None, None) => " ORDER BY seq".to_owned(),
-    };
-    let sql = format!("{}{order}", conditions.sql);
-    let mut records = conditions.all(connection, &sql, read)?;
+    let select = [select, index].concat();
+    let query = RecordQuery::of_agent((&scope, true), filter, &select, from_seq, CONTAINS);
+    let mut records = read_all(connection, query, read)?;
     if filter.last.is_some() {
         // The last ones are read from the end, which costs as many steps as are wanted however long
         // the log is, and given in the order of the log.
@@ -159,46 +84,11 @@ pub(crate) fn of_account(
     filter: &RecordFilter,
     (order, after, limit): (RecordOrder, Option<RecordPlace>, u32),
 ) -> Result<Vec<FleetRecord>> {
-    let (turn, follows) = match order {
-        RecordOrder::OldestFirst => ("ASC", ">"),
-        RecordOrder::NewestFirst => ("DESC", "<"),
-    };
     let _view = ReadTransaction::new(connection)?;
-    let mut conditions = Conditions {
-        // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
-        sql: concat!(
-            "SELECT audit_records.agent_id, agents.name, ",
-            columns!(wordless_record),
-            " FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
-              WHERE agents.account_id = ?1 AND agents.id <> ?1"
-        )
-        .to_owned(),
-        values: vec![Value::Blob(account.as_bytes().to_vec())],
-    };
-    conditions.add_filter(filter)?;
-    if let Some(RecordPlace {
-        recorded_at,
-        agent,
-        seq,
-    }) = after
-    {
-        // A cursor comes from a client, and may hold anything.
-        let seq = count(seq, "audit_records", "seq").unwrap_or(i64::MAX);
-        conditions.add(
-            // Time alone would leave out or repeat records of the same microsecond, of which an import has thousands.
-            &format!("(recorded_at, audit_records.agent_id, seq) {follows} (?, ?, ?)"),
-            [
-                Value::Integer(recorded_at.microseconds()),
-                Value::Blob(agent.as_bytes().to_vec()),
-                Value::Integer(seq),
-            ],
-        );
-    }
-    let sql = format!(
-        "{} ORDER BY recorded_at {turn}, audit_records.agent_id {turn}, seq {turn} LIMIT {limit}",
-        conditions.sql
-    );
-    conditions.all(connection, &sql, decode::fleet_record)
+    let order = (order, after.as_ref(), limit);
+    // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
+    let query = RecordQuery::of_account(&account, filter, order, "CROSS JOIN", CONTAINS);
+    read_all(connection, query, decode::fleet_record)
 }
 
 pub(crate) const RECORD_AT: &str = select!(

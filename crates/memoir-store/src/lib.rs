@@ -27,6 +27,7 @@ mod error;
 mod fleet;
 mod load;
 mod portable;
+mod records;
 mod row;
 pub mod tables;
 mod traits;
@@ -46,6 +47,7 @@ pub use load::{FleetLoad, HeldSessions};
 pub use portable::{
     ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Database, Portable, Reach,
 };
+pub use records::RecordQuery;
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
     Commit, Commits, CountAndTokens, CountsMark, Document, FleetRanks, LeafRow, MemoryRow,
