@@ -224,15 +224,40 @@ pub const READERS: &[(&str, &str, RowReader)] = readers! {
     "deliveries": delivery,
 };
 
-/// Reads `columns!(account)`.
-pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
-    let mut columns = Columns::new(row, "accounts");
-    Ok(AccountRow {
-        id: columns.id()?,
-        name: columns.text()?,
-        folded_name: columns.text()?,
-        created_at: columns.time()?,
-    })
+/// Readers of rows whose fields are read one after the other: each with its table, and how each field is read.
+macro_rules! rows {
+    ($($(#[$doc:meta])* $name:ident of $table:literal: $row:ident { $($field:ident $read:ident),+ $(,)? })+) => {
+        $($(#[$doc])*
+        pub fn $name(row: &dyn DatabaseRow) -> Result<$row> {
+            let mut columns = Columns::new(row, $table);
+            Ok($row { $($field: columns.$read()?),+ })
+        })+
+    };
+}
+
+rows! {
+    /// Reads `columns!(account)`.
+    account of "accounts": AccountRow { id id, name text, folded_name text, created_at time }
+    /// Reads `columns!(context_mark)`.
+    context_mark of "memories": ContextMark {
+        number number, kind word, tokens count, constitutional flag, is_summary flag, created_at time, recorded_at time,
+    }
+    /// Reads `columns!(vector)`.
+    vector of "memory_vectors": VectorRow { number number, version count, model text, body stored_text }
+    /// Reads a session's identifier, its agent's and its account's, its model and its start.
+    waiting_session of "sessions": WaitingSession { id id, scope scope, model optional_text, started_at time }
+    /// Reads `columns!(summary)`.
+    summary of "log_summaries": SummaryRow { last_seq count, hash bytes, body stored_text }
+    /// Reads `columns!(word_index)`.
+    word_index of "word_indexes": WordIndexRow { part count, version count, last_seq count, hash bytes, body stored_text }
+    /// Reads `columns!(message)`.
+    message of "transcript_messages": MessageRow {
+        seq count, digest bytes, tokens count, received_at time, counted_bytes count, state word, body stored_text,
+    }
+    /// Reads a delivery's session, its agent's and its account's identifier, and its attempt.
+    claimed_delivery of "deliveries": DeliveryRow { session id, scope scope, attempt small_count }
+    /// Reads an open request's identifier, its agent's and its account's, its state and its end.
+    open_access of "access_requests": OpenAccess { id id, scope scope, state word, expires_at time }
 }
 
 /// Reads `columns!(agent)`.
@@ -283,7 +308,7 @@ pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
 pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
     let mut columns = Columns::new(row, "memories");
     let memory = MemoryRow {
-        number: Number(columns.count()?),
+        number: columns.number()?,
         version: columns.count()?,
         kind: columns.word()?,
         tokens: columns.count()?,
@@ -307,24 +332,10 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
     }
 }
 
-/// Reads `columns!(context_mark)`.
-pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMark> {
-    let mut columns = Columns::new(row, "memories");
-    Ok(ContextMark {
-        number: Number(columns.count()?),
-        kind: columns.word()?,
-        tokens: columns.count()?,
-        constitutional: columns.flag()?,
-        is_summary: columns.flag()?,
-        created_at: columns.time()?,
-        recorded_at: columns.time()?,
-    })
-}
-
 /// Reads `columns!(archive_link)`.
 pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
     let mut columns = Columns::new(row, "memories");
-    let number = Number(columns.count()?);
+    let number = columns.number()?;
     let under = columns.optional_count()?.map(Number);
     let (kind, is_discarded) = (columns.word()?, columns.flag()?);
     Ok(ArchiveLink {
@@ -344,17 +355,6 @@ pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
         archival: columns.count_and_tokens()?,
         discarded: columns.count()?,
         shredded: columns.count()?,
-    })
-}
-
-/// Reads `columns!(vector)`.
-pub fn vector(row: &dyn DatabaseRow) -> Result<VectorRow> {
-    let mut columns = Columns::new(row, "memory_vectors");
-    Ok(VectorRow {
-        number: Number(columns.count()?),
-        version: columns.count()?,
-        model: columns.text()?,
-        body: columns.stored_text()?,
     })
 }
 
@@ -398,17 +398,6 @@ pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
         columns: session,
         lease,
         document,
-    })
-}
-
-/// Reads a session's identifier, its agent's and its account's, its model and its start.
-pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
-    let mut columns = Columns::new(row, "sessions");
-    Ok(WaitingSession {
-        id: columns.id()?,
-        scope: columns.scope()?,
-        model: columns.optional_text()?,
-        started_at: columns.time()?,
     })
 }
 
@@ -501,42 +490,6 @@ pub fn leaves_from(from: u64, placed: Vec<(u64, LeafRow)>) -> Result<Vec<LeafRow
     (from..).zip(placed).map(in_place).collect()
 }
 
-/// Reads `columns!(summary)`.
-pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
-    let mut columns = Columns::new(row, "log_summaries");
-    Ok(SummaryRow {
-        last_seq: columns.count()?,
-        hash: columns.bytes()?,
-        body: columns.stored_text()?,
-    })
-}
-
-/// Reads `columns!(word_index)`.
-pub fn word_index(row: &dyn DatabaseRow) -> Result<WordIndexRow> {
-    let mut columns = Columns::new(row, "word_indexes");
-    Ok(WordIndexRow {
-        part: columns.count()?,
-        version: columns.count()?,
-        last_seq: columns.count()?,
-        hash: columns.bytes()?,
-        body: columns.stored_text()?,
-    })
-}
-
-/// Reads `columns!(message)`.
-pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
-    let mut columns = Columns::new(row, "transcript_messages");
-    Ok(MessageRow {
-        seq: columns.count()?,
-        digest: columns.bytes()?,
-        tokens: columns.count()?,
-        received_at: columns.time()?,
-        counted_bytes: columns.count()?,
-        state: columns.word()?,
-        body: columns.stored_text()?,
-    })
-}
-
 /// Reads how many messages there are, and their tokens.
 pub fn message_counts(row: &dyn DatabaseRow) -> Result<CountAndTokens> {
     Columns::new(row, "transcript_messages").count_and_tokens()
@@ -586,16 +539,6 @@ fn delivery(row: &dyn DatabaseRow) -> Result<()> {
     columns.id::<SessionId>()?;
     columns.small_count()?;
     columns.time().map(drop)
-}
-
-/// Reads a delivery's session, its agent's and its account's identifier, and its attempt.
-pub fn claimed_delivery(row: &dyn DatabaseRow) -> Result<DeliveryRow> {
-    let mut columns = Columns::new(row, "deliveries");
-    Ok(DeliveryRow {
-        session: columns.id()?,
-        scope: columns.scope()?,
-        attempt: columns.small_count()?,
-    })
 }
 
 /// Reads `columns!(token)`.
@@ -651,17 +594,6 @@ pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
             expires_at: columns.time()?,
         },
         document: columns.document()?,
-    })
-}
-
-/// Reads an open request's identifier, its agent's and its account's, its state and its end.
-pub fn open_access(row: &dyn DatabaseRow) -> Result<OpenAccess> {
-    let mut columns = Columns::new(row, "access_requests");
-    Ok(OpenAccess {
-        id: columns.id()?,
-        scope: columns.scope()?,
-        state: columns.word()?,
-        expires_at: columns.time()?,
     })
 }
 
@@ -752,6 +684,11 @@ impl<'row> Columns<'row> {
     pub fn count(&mut self) -> Result<u64> {
         let value = self.optional_count()?;
         self.required(value)
+    }
+
+    /// The number of a memory.
+    fn number(&mut self) -> Result<Number> {
+        self.count().map(Number)
     }
 
     /// A count of 32 bits.
