@@ -256,6 +256,17 @@ impl Database for PostgresStore {
         let answers = self.connections.write(reach, &[statement]).await?;
         Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
     }
+
+    async fn change_held<T: Send + 'static>(
+        &self,
+        scope: AgentScope,
+        sql: &'static str,
+        values: &[memoir_store::Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        let rows = self.write_holding(scope, sql, value::given(values)).await?;
+        first(&rows, read)
+    }
 }
 
 /// The name under which connections are shown to the server.

@@ -15,7 +15,7 @@ use tokio_postgres::Row;
 use crate::{
     PostgresStore,
     pool::Statement,
-    value::{Value, all, count, first},
+    value::{Value, all, first},
 };
 
 /// The state of the agent's messages: three statements, which [`read_state`] reads.
@@ -88,40 +88,6 @@ impl Transcripts for PostgresStore {
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
         let answers = self.connections.read_each(scope, state(&scope)).await?;
         read_state(answers.each_ref().map(Vec::as_slice))
-    }
-
-    async fn claim_transcript(
-        &self,
-        scope: AgentScope,
-        now: Option<Timestamp>,
-        until: Timestamp,
-    ) -> Result<Option<u64>> {
-        let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
-        let values = scoped![scope, now, until, furthest];
-        // Of two concurrent claimants the second waits for the row, and finds `due_at` moved. If the process dies, the
-        // messages are due again at the end of the lease without a cleanup.
-        let sql = "UPDATE transcripts SET claimed_until = $4, due_at = $4, claims = claims + 1 \
-             WHERE agent_id = $1 AND account_id = $2 \
-                 AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
-        let claims = self.write_holding(scope, sql, values).await?;
-        first(&claims, |row| Columns::new(row, "transcripts").count())
-    }
-
-    async fn resolve_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        due_at: Timestamp,
-        failures: u32,
-    ) -> Result<()> {
-        let claim = count(claim, "transcripts", "claims")?;
-        let values = scoped![scope, due_at, failures, claim];
-        // With the agent locked: a message that is entered concurrently is either found here or finds the lease ended.
-        let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $4, \
-                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
-                     WHERE agent_id = $1 AND state = 'pending') THEN $3 END \
-             WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $5";
-        self.write_holding(scope, sql, values).await.map(drop)
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {

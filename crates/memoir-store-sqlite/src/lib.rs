@@ -405,4 +405,21 @@ impl Database for SqliteStore {
         self.execute(1, sql, encode::owned(values), "row.changed")
             .await
     }
+
+    async fn change_held<T: Send + 'static>(
+        &self,
+        _: AgentScope,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        let values = encode::owned(values);
+        // Only one transaction writes at a time.
+        self.write(1, move |connection| {
+            let row = agent::first(connection, sql, values.clone(), read)?;
+            fault::point("row.changed");
+            Ok(WriteOutcome::when(row.is_some(), row))
+        })
+        .await
+    }
 }

@@ -9,12 +9,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, bytes, execute, exists, first},
+    agent::{all, execute, exists, first},
     decode::{self, Columns, SqliteRow},
-    encode::{self, count, of_agent},
+    encode::{self, of_agent},
     error, fault,
     fleet::accounts,
-    writer::WriteOutcome,
 };
 
 #[async_trait]
@@ -71,57 +70,6 @@ impl Transcripts for SqliteStore {
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
         self.scan(move |connection| transcript(connection, scope))
             .await
-    }
-
-    async fn claim_transcript(
-        &self,
-        scope: AgentScope,
-        now: Option<Timestamp>,
-        until: Timestamp,
-    ) -> Result<Option<u64>> {
-        self.write(1, move |connection| {
-            let claim = first(
-                connection,
-                // A lease is taken in one statement, so that of two processes one finds the messages due. `due_at`
-                // moves to the end of the lease: if the process dies, the messages become due again without a cleanup.
-                // The count is the lease's number, which distinguishes a late end of an earlier lease.
-                "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
-         WHERE agent_id = ?1 AND account_id = ?2 \
-             AND (due_at <= coalesce(?3, due_at) OR due_at > ?5) \
-         RETURNING claims",
-                params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    now.map(Timestamp::microseconds),
-                    until.microseconds(),
-                    now.map(|now| now.plus_days(FURTHEST_DAYS).microseconds()),
-                ],
-                |row| Columns::new(row, "transcripts").count(),
-            )?;
-            fault::point("transcript.claimed");
-            Ok(WriteOutcome::when(claim.is_some(), claim))
-        })
-        .await
-    }
-
-    async fn resolve_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        due_at: Timestamp,
-        failures: u32,
-    ) -> Result<()> {
-        // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder, and must not
-        // be forgotten.
-        let sql = "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
-                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
-                     WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5";
-        let (agent, account) = bytes(scope);
-        let claim = count(claim, "transcripts", "claims")?;
-        let values = (agent, account, due_at.microseconds(), failures, claim);
-        let resolved = self.execute(1, sql, values, "transcript.resolved");
-        resolved.await.map(drop)
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {

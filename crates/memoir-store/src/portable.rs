@@ -7,9 +7,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, DeliveryRow, Document, LeafRow, MemoryRow, ReceiverDigest,
-    Result, TokenRow, UserRow, Value, columns,
-    decode::{self, RowReader},
+    AccessRow, AccountRow, AgentRow, DeliveryRow, Document, FURTHEST_DAYS, LeafRow, MemoryRow,
+    ReceiverDigest, Result, TokenRow, UserRow, Value, columns,
+    decode::{self, Columns, RowReader},
     encode::{self, count},
     owner_in, select, values,
 };
@@ -60,6 +60,16 @@ pub trait Database: Send + Sync {
 
     /// Writes a few rows by one statement; whether there were any. They are on the disk when this returns.
     async fn change(&self, reach: Reach, sql: &'static str, values: &[Value<'_>]) -> Result<bool>;
+
+    /// Writes one row by a statement that returns it, while no decision on the agent is written; `None` if there is none.
+    /// It is on the disk when this returns.
+    async fn change_held<T: Send + 'static>(
+        &self,
+        scope: AgentScope,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: RowReader<T>,
+    ) -> Result<Option<T>>;
 }
 
 /// A page of an account's agents: a range of the index of names, with and without a name that the page before ended with.
@@ -345,6 +355,36 @@ for_every_database! {
         let claim = count(claim, "transcripts", "claims")?;
         let values = values![until, scope.agent.as_bytes(), scope.account.as_bytes(), claim];
         self.change(scope.into(), sql, &values).await
+    }
+
+    /// Leases the waiting messages until `until`, if they are due at `now`. Without `now`, they need not be due, and an
+    /// earlier lease ends. Returns the lease's number, unique for the agent; `None` if they are not due, another
+    /// process was faster, or none waits.
+    async fn claim_transcript(&self, scope: AgentScope, now: Option<Timestamp>, until: Timestamp) -> Result<Option<u64>> {
+        // Of two concurrent callers one finds `due_at` moved to the end of the lease. If the process dies, the messages
+        // are due again then without a cleanup. The count is the lease's number, which distinguishes a late end of an
+        // earlier lease.
+        let sql = "UPDATE transcripts SET claimed_until = $1, due_at = $1, claims = claims + 1 \
+             WHERE agent_id = $2 AND account_id = $3 AND (due_at <= coalesce($4, due_at) OR due_at > $5) \
+             RETURNING claims";
+        let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
+        let values = values![until, scope.agent.as_bytes(), scope.account.as_bytes(), now, furthest];
+        self.change_held(scope, sql, &values, |row| Columns::new(row, "transcripts").count()).await
+    }
+
+    /// Ends a lease: the remaining messages are due at that time, after so many failed attempts. Changes nothing if
+    /// another process has leased the messages since.
+    async fn resolve_transcript(&self, scope: AgentScope, claim: u64, due_at: Timestamp, failures: u32) -> Result<()> {
+        // Later messages left `due_at` to the holder of the lease: one that is entered concurrently is either found here
+        // or finds the lease ended.
+        let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $1, \
+                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
+                     WHERE agent_id = $2 AND state = 'pending') THEN $3 END \
+             WHERE agent_id = $2 AND account_id = $4 AND claimed_until IS NOT NULL AND claims = $5 RETURNING claims";
+        let claim = count(claim, "transcripts", "claims")?;
+        let AgentScope { agent, account } = scope;
+        let values = values![failures, agent.as_bytes(), due_at, account.as_bytes(), claim];
+        self.change_held(scope, sql, &values, |_| Ok(())).await.map(drop)
     }
 
     /// Of how many memories each model has made a vector, by the model's name.

@@ -155,26 +155,6 @@ pub trait Transcripts: Send + Sync {
     /// The state of the agent's messages.
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow>;
 
-    /// Leases the waiting messages until `until`, if they are due at `now`. Without `now`, they need not be due, and an
-    /// earlier lease ends. Returns the lease's number, unique for the agent; `None` if they are not due, another
-    /// process was faster, or none waits.
-    async fn claim_transcript(
-        &self,
-        scope: AgentScope,
-        now: Option<Timestamp>,
-        until: Timestamp,
-    ) -> Result<Option<u64>>;
-
-    /// Ends a lease: the remaining messages are due at that time, after so many failed attempts. Changes nothing if
-    /// another process has leased the messages since.
-    async fn resolve_transcript(
-        &self,
-        scope: AgentScope,
-        claim: u64,
-        due_at: Timestamp,
-        failures: u32,
-    ) -> Result<()>;
-
     /// Removes the words of absorbed messages that are kept until `now` or an earlier time, of all agents (SPEC 2.6).
     async fn forget_words(&self, now: Timestamp) -> Result<()>;
 

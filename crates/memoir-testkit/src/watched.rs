@@ -137,6 +137,12 @@ pass_on! {
         ) -> Result<Vec<AccessRow>>;
         fn hurry_messages(scope: AgentScope, due_at: Timestamp) -> Result<()>;
         fn extend_transcript(scope: AgentScope, claim: u64, until: Timestamp) -> Result<bool>;
+        fn claim_transcript(
+            scope: AgentScope, now: Option<Timestamp>, until: Timestamp
+        ) -> Result<Option<u64>>;
+        fn resolve_transcript(
+            scope: AgentScope, claim: u64, due_at: Timestamp, failures: u32
+        ) -> Result<()>;
         fn vector_models(scope: AgentScope) -> Result<Vec<(String, u64)>>;
         fn without_vector(
             scope: AgentScope, model: &str, after: u64, limit: u32
@@ -231,12 +237,6 @@ pass_on! {
         fn known_messages(scope: AgentScope, digests: &[[u8; 32]]) -> Result<Vec<[u8; 32]>>;
         fn pending_messages(scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
         fn transcript(scope: AgentScope) -> Result<TranscriptRow>;
-        fn claim_transcript(
-            scope: AgentScope, now: Option<Timestamp>, until: Timestamp
-        ) -> Result<Option<u64>>;
-        fn resolve_transcript(
-            scope: AgentScope, claim: u64, due_at: Timestamp, failures: u32
-        ) -> Result<()>;
         fn forget_words(now: Timestamp) -> Result<()>;
         fn due_transcripts(
             account: Option<AccountId>, now: Timestamp, per_account: u32
