@@ -3,23 +3,12 @@
 
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
-use memoir_store::{Result, WordIndexRow, WordIndexes, decode, encode, select};
+use memoir_store::{Result, WordIndexRow, WordIndexes, encode};
 
 use crate::{PostgresStore, pool::Statement, value::columns};
 
 #[async_trait]
 impl WordIndexes for PostgresStore {
-    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
-        let values = scoped![scope, limit.map_or(i64::MAX, i64::from)];
-        let sql = select!(
-            word_index,
-            "FROM word_indexes WHERE agent_id = $1 AND",
-            lives!(),
-            "ORDER BY part LIMIT $3"
-        );
-        self.all(scope, sql, values, decode::word_index).await
-    }
-
     async fn keep_word_index(
         &self,
         scope: AgentScope,

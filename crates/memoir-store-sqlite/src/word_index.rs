@@ -2,35 +2,19 @@
 
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
-use memoir_store::{Result, WordIndexRow, WordIndexes, select};
+use memoir_store::{Result, WordIndexRow, WordIndexes, columns};
 use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, execute, exists},
-    decode,
+    agent::{execute, exists},
     encode::{self, count, of_agent},
     error, fault,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
-const PARTS: &str = select!(
-    word_index,
-    "FROM word_indexes WHERE agent_id = ?1 ORDER BY part LIMIT ?2"
-);
-
 #[async_trait]
 impl WordIndexes for SqliteStore {
-    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
-        self.scan_agent(scope, move |connection| {
-            // A negative limit is none.
-            let limit = limit.map_or(-1, i64::from);
-            let values = params![scope.agent.as_bytes(), limit];
-            all(connection, PARTS, values, decode::word_index)
-        })
-        .await
-    }
-
     async fn keep_word_index(
         &self,
         scope: AgentScope,
@@ -52,10 +36,11 @@ impl WordIndexes for SqliteStore {
             }
             forget(connection, scope.agent.as_bytes())?;
             fault::point("word_index.forgotten");
-            let mut insert = connection.prepare_cached(
-                "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?;
+            let mut insert = connection.prepare_cached(concat!(
+                "INSERT INTO word_indexes (agent_id, ",
+                columns!(word_index),
+                ") VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            ))?;
             for part in &parts {
                 insert.execute(of_agent(scope.agent.as_bytes(), encode::word_index(part)?))?;
             }

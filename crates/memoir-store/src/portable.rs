@@ -8,7 +8,7 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, DeliveryRow, Document, FURTHEST_DAYS, LeafRow, MemoryRow,
-    ReceiverDigest, Result, TokenRow, UserRow, Value, columns,
+    ReceiverDigest, Result, TokenRow, UserRow, Value, WordIndexRow, columns,
     decode::{self, Columns, RowReader},
     encode::{self, count},
     owner_in, select, values,
@@ -413,6 +413,20 @@ for_every_database! {
         let AgentScope { agent, account } = scope;
         let values = values![agent.as_bytes(), after, account.as_bytes(), model, limit];
         self.rows(scope.into(), sql, &values, decode::memory).await
+    }
+
+    /// The parts of the index of the agent's words in their order, at most `limit` of the first ones; `None` for all.
+    /// None of an agent that was erased.
+    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
+        let sql = select!(
+            word_index,
+            "FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND agents.account_id = $2 AND agents.erased_at IS NULL) \
+             ORDER BY part LIMIT $3"
+        );
+        let limit = limit.map_or(i64::MAX, i64::from);
+        let values = values![scope.agent.as_bytes(), scope.account.as_bytes(), limit];
+        self.rows(scope.into(), sql, &values, decode::word_index).await
     }
 
     /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again

@@ -25,10 +25,6 @@ pub struct WordIndexRow {
 /// erases the agent.
 #[async_trait]
 pub trait WordIndexes: Send + Sync {
-    /// The parts of the agent's index in their order, at most `limit` of the first ones; `None` for all. None of an
-    /// agent that was erased.
-    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>>;
-
     /// Keeps an index in place of the present one, where the agent is of that version still; whether it is kept.
     /// Without parts, the present one is deleted.
     async fn keep_word_index(

@@ -147,6 +147,7 @@ pass_on! {
         fn without_vector(
             scope: AgentScope, model: &str, after: u64, limit: u32
         ) -> Result<Vec<MemoryRow>>;
+        fn word_index(scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>>;
         fn resolve_delivery(
             receiver: &ReceiverDigest, delivery: &DeliveryRow, again_at: Option<Timestamp>
         ) -> Result<bool>;
@@ -257,7 +258,6 @@ pass_on! {
 
 pass_on! {
     WordIndexes {
-        fn word_index(scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>>;
         fn keep_word_index(
             scope: AgentScope, expected_version: u64, parts: Vec<WordIndexRow>
         ) -> Result<bool>;
