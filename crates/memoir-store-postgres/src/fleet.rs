@@ -9,8 +9,8 @@ use memoir_domain::{
 use memoir_store::{
     APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
     FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow,
-    FleetSession, FleetSlice, HeldSessions, OpenAccess, Reach, RecordFilter, RecordOrder,
-    RecordPlace, RecordQuery, Result, SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession,
+    FleetSession, FleetSlice, HeldSessions, Reach, RecordFilter, RecordOrder, RecordPlace,
+    RecordQuery, Result, SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession,
     decode::{self, Columns, DatabaseRow},
     select,
 };
@@ -199,15 +199,6 @@ impl Fleet for PostgresStore {
         );
         let values = values![account.as_bytes(), sought(folded_name)];
         self.first(account, sql, values, decode::agent).await
-    }
-
-    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
-        let sql = "SELECT request.id, agents.id, agents.account_id, request.state, request.expires_at \
-             FROM access_requests AS request JOIN agents ON agents.id = request.agent_id \
-             WHERE request.state IN ('asked', 'granted') AND agents.erased_at IS NULL \
-             ORDER BY request.expires_at, request.id";
-        self.all(Reach::All, sql, values![], decode::open_access)
-            .await
     }
 
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {

@@ -185,15 +185,8 @@ impl Store for SqliteStore {
     ) -> Result<bool> {
         let rows = summaries.len();
         let keep = move |connection: &Connection| {
-            let version = count(expected_version, "agents", "version")?;
-            let is_as_expected = exists(
-                connection,
-                "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3",
-                params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
-            )?;
-            // A summary of text that is being shredded must not be kept. Every shredding increments the agent's
-            // version, and only one transaction writes at a time.
-            if !is_as_expected {
+            // A summary of text that is being shredded must not be kept.
+            if !is_at_version(connection, scope, expected_version, false)? {
                 return Ok(WriteOutcome::unchanged(false));
             }
             let mut insert = connection.prepare_cached(
@@ -335,6 +328,21 @@ pub(crate) fn is_theirs(connection: &Connection, scope: AgentScope) -> error::Re
     let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2";
     let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
     exists(connection, sql, values)
+}
+
+/// Whether the agent is one of the account's, of that version, and not erased where it `must_live`. Every shredding
+/// increments the version, and only one transaction writes at a time.
+pub(crate) fn is_at_version(
+    connection: &Connection,
+    scope: AgentScope,
+    version: u64,
+    must_live: bool,
+) -> error::Result<bool> {
+    let version = count(version, "agents", "version")?;
+    let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3 \
+         AND (NOT ?4 OR erased_at IS NULL)";
+    let (agent, account) = bytes(scope);
+    exists(connection, sql, params![agent, account, version, must_live])
 }
 
 pub(crate) fn bytes(scope: AgentScope) -> ([u8; 16], [u8; 16]) {

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State, time::AHEAD_DAYS};
 use memoir_store::{
     APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
-    FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, OpenAccess,
-    Reach, RecordFilter, RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, select,
+    FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, Reach,
+    RecordFilter, RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, select,
 };
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
@@ -18,7 +18,7 @@ use crate::{
     error::{self, constraint},
     fault, listing, load,
     reader::ReadTransaction,
-    records, requests, schema, scrub, usage,
+    records, schema, scrub, usage,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -161,10 +161,6 @@ impl Fleet for SqliteStore {
 
     async fn load(&self) -> Result<FleetLoad> {
         self.scan(load::load).await
-    }
-
-    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
-        self.all(requests::OPEN, (), decode::open_access).await
     }
 
     async fn erased(&self) -> Result<Vec<AgentScope>> {

@@ -25,12 +25,6 @@ pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<
     Ok(rows)
 }
 
-/// The requests come first, in the order of their index.
-pub(crate) const OPEN: &str = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
-     FROM access_requests CROSS JOIN agents ON agents.id = access_requests.agent_id \
-     WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
-     ORDER BY expires_at, access_requests.id";
-
 /// Writes requests: new ones, and the outcomes of open ones.
 pub(crate) fn write(
     connection: &Connection,
@@ -74,7 +68,7 @@ mod tests {
                 "SEARCH access_requests USING INDEX access_requests_open",
             ),
             (
-                OPEN,
+                memoir_store::OPEN_ACCESS,
                 "SCAN access_requests USING INDEX access_requests_ending",
             ),
         ] {

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
 use memoir_store::{Result, WordIndexRow, WordIndexes, columns};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::{
     SqliteStore,
-    agent::{execute, exists},
-    encode::{self, count, of_agent},
+    agent::{execute, is_at_version},
+    encode::{self, of_agent},
     error, fault,
     writer::{BULK_ROWS, WriteOutcome},
 };
@@ -22,16 +22,8 @@ impl WordIndexes for SqliteStore {
         parts: Vec<WordIndexRow>,
     ) -> Result<bool> {
         let keep = move |connection: &Connection| {
-            let version = count(expected_version, "agents", "version")?;
-            // An index with words that are being shredded must not be kept. Every shredding increments the agent's
-            // version, and only one transaction writes at a time.
-            let is_as_expected = exists(
-                connection,
-                "SELECT 1 FROM agents \
-                 WHERE id = ?1 AND account_id = ?2 AND version = ?3 AND erased_at IS NULL",
-                params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
-            )?;
-            if !is_as_expected {
+            // An index with words that are being shredded must not be kept.
+            if !is_at_version(connection, scope, expected_version, true)? {
                 return Ok(WriteOutcome::unchanged(false));
             }
             forget(connection, scope.agent.as_bytes())?;

@@ -45,7 +45,8 @@ pub use fleet::{
 };
 pub use load::{FleetLoad, HeldSessions};
 pub use portable::{
-    ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Database, Portable, Reach,
+    ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Database, OPEN_ACCESS,
+    Portable, Reach,
 };
 pub use records::RecordQuery;
 pub use row::{

@@ -8,7 +8,7 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, DeliveryRow, Document, FURTHEST_DAYS, LeafRow, MemoryRow,
-    ReceiverDigest, Result, TokenRow, UserRow, Value, WordIndexRow, columns,
+    OpenAccess, ReceiverDigest, Result, TokenRow, UserRow, Value, WordIndexRow, columns,
     decode::{self, Columns, RowReader},
     encode::{self, count},
     owner_in, select, values,
@@ -109,6 +109,14 @@ pub const ACCESS_PAGE: &str = select!(
          ORDER BY requested_at DESC, id DESC LIMIT $5"
 );
 
+/// The open requests for access of all accounts, the requests first, in the order of their index.
+pub const OPEN_ACCESS: &str = "SELECT access_requests.id, agents.id, agents.account_id, access_requests.state, \
+         access_requests.expires_at \
+     FROM access_requests CROSS JOIN agents \
+     WHERE agents.id = access_requests.agent_id AND access_requests.state IN ('asked', 'granted') \
+         AND agents.erased_at IS NULL \
+     ORDER BY access_requests.expires_at, access_requests.id";
+
 /// A trait of these methods, and its implementation for every database.
 macro_rules! for_every_database {
     ($(
@@ -173,6 +181,12 @@ for_every_database! {
     async fn access_owner(&self, account: AccountId, request: AccessRequestId) -> Result<Option<AgentScope>> {
         let values = values![request.as_bytes(), account.as_bytes()];
         self.row(account.into(), owner_in!("access_requests"), &values, decode::scope).await
+    }
+
+    /// Requests for access of all accounts that are asked or granted, those first that end first; without
+    /// those of erased agents.
+    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
+        self.rows(Reach::All, OPEN_ACCESS, &[], decode::open_access).await
     }
 
     /// Running sessions of all accounts whose lease expired before `now`, or is longer than the maximum.

@@ -13,9 +13,9 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
-    CountsMark, FleetLoad, FleetPage, FleetRecord, FleetSlice, MemoryRow, OpenAccess, Portable,
-    Reach, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
-    SummaryRow, TokenRow, TranscriptRow, UserRow, WaitingSession,
+    CountsMark, FleetLoad, FleetPage, FleetRecord, FleetSlice, MemoryRow, Portable, Reach,
+    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
+    TokenRow, TranscriptRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -490,10 +490,6 @@ pub trait Fleet: Send + Sync {
 
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;
-
-    /// Requests for access of all accounts that are asked or granted, those first that end first; without
-    /// those of erased agents.
-    async fn open_access(&self) -> Result<Vec<OpenAccess>>;
 
     /// Sessions that Memoir drives and no process leases, of all accounts, oldest first: those in the queue, and those
     /// released while they ran. At most the `limit` oldest of each account and model.

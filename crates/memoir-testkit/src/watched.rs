@@ -106,6 +106,7 @@ pass_on! {
         fn agents(account: AccountId) -> Result<Vec<AgentRow>>;
         fn session_owner(account: AccountId, session: SessionId) -> Result<Option<AgentScope>>;
         fn access_owner(account: AccountId, request: AccessRequestId) -> Result<Option<AgentScope>>;
+        fn open_access() -> Result<Vec<OpenAccess>>;
         fn lapsed_sessions(now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
         fn agent_page(account: AccountId, after: Option<&str>, limit: u32) -> Result<Vec<AgentRow>>;
         fn scopes() -> Result<Vec<AgentScope>>;
@@ -176,7 +177,6 @@ pass_on! {
         fn create_account(account: &AccountRow) -> Result<()>;
         fn waiting_messages(account: AccountId) -> Result<CountAndTokens>;
         fn agent_named(account: AccountId, name: &str) -> Result<Option<AgentRow>>;
-        fn open_access() -> Result<Vec<OpenAccess>>;
         fn load() -> Result<FleetLoad>;
         fn fleet_records(
             account: AccountId,
