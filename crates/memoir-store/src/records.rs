@@ -4,7 +4,7 @@ use memoir_domain::{AccountId, AgentScope, SessionId};
 
 use crate::{RecordFilter, RecordOrder, RecordPlace, Value, columns, encode::count, values};
 
-/// A statement that is put together for each filter, and its values.
+/// A statement that is made for each filter, and its values.
 // Nothing that comes from outside is ever put into the text, but for counts of 32 bits: the text has only the places.
 pub struct RecordQuery<'filter> {
     /// The text.
