@@ -103,12 +103,13 @@ impl TextTable {
     }
 }
 
-/// Packs the pieces on as few lines as possible; one that is too long for a line takes several.
+/// Packs the pieces on as few lines as possible; one that is too long for a line takes several. One of several lines
+/// begins on its own, and each of its lines is a line here, so that none begins a row.
 fn packed(pieces: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for piece in pieces {
         match lines.last_mut() {
-            Some(line) if line.width() + GAP + piece.width() <= width => {
+            Some(line) if !piece.contains('\n') && line.width() + GAP + piece.width() <= width => {
                 *line = format!("{line}{:GAP$}{piece}", "");
             }
             _ => lines.extend(wrap(piece, width)),
@@ -179,5 +180,13 @@ mod tests {
                 "  note: the breaker tripped: too few tokens were",
             ]
         );
+    }
+
+    #[test]
+    fn a_line_within_a_cell_begins_no_row() {
+        let mut table = TextTable::new(["number", "kind", "text"]);
+        table.row(["#1", "core", "a\nnumber #2"].map(str::to_owned));
+        let drawn = plain(&table.paragraphs(40));
+        assert_eq!(drawn, "number #1\n  kind: core\n  text: a\n  number #2\n");
     }
 }
