@@ -72,13 +72,17 @@ impl TimelinePage {
 
     /// The curve and the rows.
     pub(super) fn show(&self, agent: &AgentHandle, live: &LiveSessionFacts) -> Markup {
+        let begin = match self.is_more {
+            true => "After earlier records",
+            false => "At the start",
+        };
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
                     section aria-labelledby="mass" {
                         h2 #mass { "Core size" }
                         (curve.figure("mass", "breaker line", &LEGEND,
-                            [html! { "At the start" }, html! { "Record by record" }]))
+                            [html! { (begin) }, html! { "Record by record" }]))
                     }
                 }
             }
