@@ -19,7 +19,7 @@ use crate::{
 
 /// Columns without a terminal.
 const COLUMNS: u16 = 80;
-/// Points of the curve: more than any chart has columns.
+/// Points of the curve: about one for two pixels of the chart.
 const POINTS: usize = 400;
 
 /// Show the statistics of an agent's memory: core size over time, what changed it, sessions, originals
