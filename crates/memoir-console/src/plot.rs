@@ -1,4 +1,5 @@
-//! Curves of the core size, as SVG: they need no script. Numbers, dates and codes only (SPEC 5.1).
+//! Curves of the core size, as SVG: they need no script. Pages show them, and `picture.rs` makes a file of one. Numbers,
+//! dates and codes only (SPEC 5.1).
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -10,11 +11,19 @@ use crate::words;
 
 /// The measures of a curve, in its own units.
 // `WIDTH` in `assets/slider.js` must be the same.
-const WIDTH: u64 = 1_000;
-const HEIGHT: u64 = 400;
+pub(crate) const WIDTH: u64 = 1_000;
+pub(crate) const HEIGHT: u64 = 400;
 /// The room above the highest point of a curve.
 // Without it half of the line's stroke would be cut off at the top edge.
 const HEADROOM: u64 = 16;
+/// The meanings of the marks on a curve over time.
+pub(crate) const LEGEND: [(MarkKind, &str); 3] = [
+    (MarkKind::Done, "completed session"),
+    (MarkKind::Back, "rolled back, undone or rewound"),
+    (MarkKind::Other, "declined, abandoned or failed"),
+];
+/// Events that the title of a mark lists.
+const LISTED: usize = 5;
 
 /// The core size at one place, and its extremes since the place before, in tokens.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +44,22 @@ pub(crate) struct Curve {
     pub(crate) least: u64,
     /// The budget, or the smallest core size at which the breaker holds.
     pub(crate) line: Option<u64>,
-    /// Events, by their place and the core size there.
-    pub(crate) marks: Vec<(u64, u64, MarkKind)>,
+    pub(crate) marks: Vec<Mark>,
     /// Where sessions ran, by their first place and their length.
     pub(crate) bands: Vec<(u64, u64)>,
     /// The place that is looked at.
     pub(crate) here: Option<u64>,
+}
+
+/// An event on a curve, or several at one place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) place: u64,
+    /// The core size there.
+    pub(crate) size: u64,
+    pub(crate) kind: MarkKind,
+    /// Shown while a pointer is over it.
+    pub(crate) title: String,
 }
 
 /// The kind of a mark; of several at one place the last of these.
@@ -61,7 +80,8 @@ pub(crate) struct Happening {
 }
 
 impl Curve {
-    fn top(&self) -> u64 {
+    /// The core size at the top edge, but for the room above the curve.
+    pub(crate) fn top(&self) -> u64 {
         let sizes = self.points.iter().map(|point| point.highest);
         let most = sizes.chain(self.line).max().unwrap_or(0);
         most.max(self.least.saturating_add(1))
@@ -72,7 +92,8 @@ impl Curve {
         place.saturating_mul(WIDTH) / self.whole.max(1)
     }
 
-    fn down(&self, size: u64) -> u64 {
+    /// How far from the top edge that core size is.
+    pub(crate) fn down(&self, size: u64) -> u64 {
         let above = size.saturating_sub(self.least);
         HEIGHT - above.saturating_mul(HEIGHT - HEADROOM) / (self.top() - self.least)
     }
@@ -98,26 +119,35 @@ impl Curve {
     }
 
     pub(crate) fn svg(&self) -> Markup {
-        let outline = self.outline();
-        let end = self.points.last().map_or(0, |last| self.across(last.place));
         let size = format!("0 0 {WIDTH} {HEIGHT}");
         html! {
             svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
-                @for (place, length) in &self.bands {
-                    rect.band x=(self.across(*place)) height=(HEIGHT)
-                        // A band narrower than this could not be seen.
-                        width=(self.across(*length).max(2)) {}
+                (self.shapes())
+            }
+        }
+    }
+
+    /// What is drawn, in the curve's own units.
+    pub(crate) fn shapes(&self) -> Markup {
+        let outline = self.outline();
+        let end = self.points.last().map_or(0, |last| self.across(last.place));
+        html! {
+            @for (place, length) in &self.bands {
+                rect.band x=(self.across(*place)) height=(HEIGHT)
+                    // A band narrower than this could not be seen.
+                    width=(self.across(*length).max(2)) {}
+            }
+            polygon.area points={ "0," (HEIGHT) " " (outline) " " (end) "," (HEIGHT) } {}
+            polyline.line points=(outline) {}
+            @if let Some(line) = self.line { path.limit d={ "M0 " (self.down(line)) "h" (WIDTH) } {} }
+            @for mark in &self.marks {
+                // A line of no length to speak of: the ends of its stroke are the mark, whatever the curve's width.
+                path.mark.(mark.kind.class()) d={ "M" (self.across(mark.place)) " " (self.down(mark.size)) "h1" } {
+                    title { (mark.title) }
                 }
-                polygon.area points={ "0," (HEIGHT) " " (outline) " " (end) "," (HEIGHT) } {}
-                polyline.line points=(outline) {}
-                @if let Some(line) = self.line { path.limit d={ "M0 " (self.down(line)) "h" (WIDTH) } {} }
-                @for (place, size, kind) in &self.marks {
-                    // A line of no length to speak of: the ends of its stroke are the mark, whatever the curve's width.
-                    path.mark.(kind.class()) d={ "M" (self.across(*place)) " " (self.down(*size)) "h1" } {}
-                }
-                @if let Some(place) = self.here {
-                    line #here.here x1=(self.across(place)) x2=(self.across(place)) y1="0" y2=(HEIGHT) {}
-                }
+            }
+            @if let Some(place) = self.here {
+                line #here.here x1=(self.across(place)) x2=(self.across(place)) y1="0" y2=(HEIGHT) {}
             }
         }
     }
@@ -161,7 +191,21 @@ pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> Curve {
     let mark = |(at, happened): (usize, Vec<Happening>)| {
         let kind = happened.iter().map(|one| one.kind).max()?;
         let CurvePoint { place, size, .. } = *points.get(at)?;
-        Some((place, size, kind))
+        let until = words::minute(history.points.get(at)?.at);
+        let tokens = words::counted(size, "token", "tokens");
+        let mut title = format!("{until}, {tokens}");
+        for one in happened.iter().take(LISTED) {
+            title += &format!("\n{}", one.text);
+        }
+        if let Some(more @ 1..) = happened.len().checked_sub(LISTED) {
+            title += &format!("\nand {more} more");
+        }
+        Some(Mark {
+            place,
+            size,
+            kind,
+            title,
+        })
     };
     let marks = happenings(history).into_iter().filter_map(mark).collect();
     Curve {
@@ -267,7 +311,7 @@ pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Marku
 }
 
 impl MarkKind {
-    fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Other => "other",
             Self::Done => "done",
@@ -407,13 +451,21 @@ mod tests {
             ]
         );
         let curve = over_time(&history, 260);
+        let marks = curve.marks.iter();
+        let marks: Vec<_> = marks
+            .map(|mark| (mark.place, mark.size, mark.kind))
+            .collect();
         assert_eq!(
-            curve.marks,
+            marks,
             [
                 (10, 100, MarkKind::Other),
                 (20, 100, MarkKind::Back),
                 (40, 100, MarkKind::Back),
             ]
+        );
+        assert_eq!(
+            curve.marks[0].title,
+            "1970-01-01 00:00, 100 tokens\nSession declined"
         );
         // The dips and peaks between the points are part of it, below the line of the budget.
         let drawn = curve.svg().into_string();
@@ -437,6 +489,14 @@ mod tests {
         let mut sessions: Vec<_> = (0..40).map(|_| session(5, State::Completed)).collect();
         sessions.push(session(5, State::Failed));
         let curve = over_time(&history(sessions, Vec::new()), 1);
-        assert_eq!(curve.marks, [(10, 100, MarkKind::Done)]);
+        let line = "\nSession completed, 1,412 → 1,371 tokens, 1 edit";
+        let first = "1970-01-01 00:00, 100 tokens".to_owned();
+        let mark = Mark {
+            place: 10,
+            size: 100,
+            kind: MarkKind::Done,
+            title: first + &line.repeat(5) + "\nand 36 more",
+        };
+        assert_eq!(curve.marks, [mark]);
     }
 }

@@ -14,8 +14,7 @@ use crate::{
     field::with_code,
     form::PageQuery,
     parts::{self, ConsoleSection, FramedPage},
-    plot::{self, MarkKind},
-    words,
+    plot, words,
 };
 
 /// The days of the curve on an agent's page, and its parts: about one for each dot of a wide screen.
@@ -27,12 +26,6 @@ const RANGES: [(Option<u32>, &str, usize); 4] = [
     (Some(90), "90 days", 45),
     (Some(365), "A year", 52),
     (None, "All", 60),
-];
-/// The meanings of the marks on a curve.
-const LEGEND: [(MarkKind, &str); 3] = [
-    (MarkKind::Done, "completed session"),
-    (MarkKind::Back, "rolled back, undone or rewound"),
-    (MarkKind::Other, "declined, abandoned or failed"),
 ];
 
 #[derive(Deserialize)]
@@ -88,7 +81,7 @@ impl CoreSizeCurve {
         let edges = [points.first(), points.last()];
         let edges =
             edges.map(|point| html! { @if let Some(point) = point { (parts::time(point.at)) } });
-        plot::over_time(&self.history, self.budget).figure("mass", "budget", &LEGEND, edges)
+        plot::over_time(&self.history, self.budget).figure("mass", "budget", &plot::LEGEND, edges)
     }
 }
 

@@ -13,7 +13,7 @@ use super::audit::facts;
 use crate::{
     answer::PageFailure,
     form, parts,
-    plot::{Curve, CurvePoint, MarkKind},
+    plot::{Curve, CurvePoint, Mark, MarkKind},
     words,
 };
 
@@ -109,28 +109,33 @@ impl TimelinePage {
                 true => MarkKind::Back,
                 false => MarkKind::Done,
             };
-            Some((core_size_after(record)?, kind)).filter(|_| counts)
+            let what = format!("Record {}, {}", record.seq, record.action.label());
+            Some((core_size_after(record)?, kind, what)).filter(|_| counts)
         });
-        let begun = begun.map(|size| (size, MarkKind::Done));
-        let sizes: Vec<(u64, MarkKind)> = begun.into_iter().chain(measured).collect();
+        let begun = begun.map(|size| (size, MarkKind::Done, "At the start".to_owned()));
+        let steps = (0..).zip(begun.into_iter().chain(measured));
+        let marks = steps.map(|(place, (size, kind, what))| Mark {
+            place,
+            size,
+            kind,
+            title: format!("{what}: {}", words::counted(size, "token", "tokens")),
+        });
+        let marks: Vec<Mark> = marks.collect();
         let all = || {
-            sizes
-                .iter()
-                .map(|(size, _)| *size)
-                .chain(live.breaker_tokens)
+            let sizes = marks.iter().map(|mark| mark.size);
+            sizes.chain(live.breaker_tokens)
         };
         let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-        let point = |(place, (size, _)): (u64, &(u64, MarkKind))| CurvePoint {
-            place,
-            size: *size,
-            lowest: *size,
-            highest: *size,
+        let point = |mark: &Mark| CurvePoint {
+            place: mark.place,
+            size: mark.size,
+            lowest: mark.size,
+            highest: mark.size,
         };
-        let mark = |(place, (size, kind)): (u64, &(u64, MarkKind))| (place, *size, *kind);
         Some(Curve {
-            points: (0..).zip(&sizes).map(point).collect(),
-            marks: (0..).zip(&sizes).map(mark).collect(),
-            whole: LEAST_STEPS.max(sizes.len() as u64),
+            points: marks.iter().map(point).collect(),
+            whole: LEAST_STEPS.max(marks.len() as u64),
+            marks,
             // Only the part that changes, with room below it.
             least: least.saturating_sub(((most - least) / 8).max(4)),
             line: live.breaker_tokens,

@@ -250,8 +250,13 @@ fn gather(node: &Handle, elements: &mut Vec<Element>) {
         });
         let mut text = String::new();
         read_text(node, &mut text);
+        // The titles of a picture's parts are not those of the page.
+        let is_of_picture = *name.ns == *"http://www.w3.org/2000/svg" && *name.local == *"title";
         elements.push(Element {
-            name: name.local.to_string(),
+            name: match is_of_picture {
+                true => "svg:title".to_owned(),
+                false => name.local.to_string(),
+            },
             attributes: attributes.collect(),
             text,
         });

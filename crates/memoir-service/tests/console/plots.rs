@@ -51,6 +51,8 @@ struct Drawn {
     /// The height of its line.
     line: u64,
     marks: Vec<String>,
+    /// What a pointer over each mark shows.
+    titles: Vec<String>,
 }
 
 impl Drawn {
@@ -72,13 +74,13 @@ impl Drawn {
         let line = classed("limit")[0].attribute("d").unwrap();
         let line = line.strip_prefix("M0 ").unwrap();
         let line = line.split('h').next().unwrap().parse().unwrap();
-        let marks = classed("mark").into_iter();
+        let marks = classed("mark");
+        let class = marks.iter().map(|mark| mark.attribute("class").unwrap());
         Self {
             points: outline.map(place).collect(),
             line,
-            marks: marks
-                .map(|mark| mark.attribute("class").unwrap().to_owned())
-                .collect(),
+            marks: class.map(str::to_owned).collect(),
+            titles: marks.iter().map(|mark| mark.text.clone()).collect(),
         }
     }
 }
@@ -98,6 +100,15 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
         assert!(points.len() <= 3 * 721, "{page}: {}", points.len());
         assert!(points.is_sorted_by_key(|(across, _)| across), "{page}");
         assert_eq!(drawn.marks, ["mark done", "mark back"], "{page}");
+        for (title, event) in drawn
+            .titles
+            .iter()
+            .zip(["Session completed", "Session rolled back"])
+        {
+            let (size, events) = title.split_once('\n').unwrap();
+            assert!(size.ends_with(" tokens"), "{page}: {title}");
+            assert!(events.starts_with(event), "{page}: {title}");
+        }
         // The budget is far above.
         assert!(points.iter().all(|(_, down)| *down > drawn.line), "{page}");
         // The breaker undid what the second session did; the dip is kept.
@@ -173,6 +184,12 @@ async fn a_sessions_curve_falls_towards_the_breaker_line() {
     assert_eq!(down.len(), 3);
     assert!(down[1] > tripped.line && down[2] == down[0]);
     assert_eq!(tripped.marks, ["mark done", "mark done", "mark back"]);
+    let [start, edit, undone] = &tripped.titles[..] else {
+        panic!("{:?}", tripped.titles);
+    };
+    assert!(start.starts_with("At the start: ") && start.ends_with(" tokens"));
+    assert!(edit.contains(", taken out of the prompt: "), "{edit}");
+    assert!(undone.contains(", session rolled back: "), "{undone}");
 }
 
 #[tokio::test]
