@@ -1,7 +1,7 @@
 //! Curves of the core size, as SVG: they need no script. Pages show them, and `picture.rs` makes a file of one. Numbers,
 //! dates and codes only (SPEC 5.1).
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use memoir_app::{CoreSizeHistory, Return, SessionFacts};
@@ -32,6 +32,18 @@ pub(crate) struct CurvePoint {
     pub(crate) size: u64,
     pub(crate) lowest: u64,
     pub(crate) highest: u64,
+}
+
+impl CurvePoint {
+    /// A point where the core size is known alone.
+    pub(crate) fn level(place: u64, size: u64) -> Self {
+        Self {
+            place,
+            size,
+            lowest: size,
+            highest: size,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -290,22 +302,22 @@ fn of_return(undone: &Return) -> Happening {
 /// The core sizes of the last days as a small curve, as high as the budget, or as the largest of them where that is over
 /// it. The last size is that of now.
 pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Markup {
-    /// In the curve's own units; its width is in days.
-    const HEIGHT: u64 = 20;
-    let most = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
-    let most = most.max(budget).max(1);
-    let down = |size: u64| HEIGHT - size.saturating_mul(HEIGHT) / most;
     let now = sizes.last().map_or(Timestamp::MIN, |(at, _)| *at);
-    let mut path = String::new();
-    for (at, size) in sizes {
-        let across = (days - now.seconds_since(*at) / 86_400).clamp(0, days);
-        // Short, since a page has many of them: pairs after the first are lines too.
-        let step = if path.is_empty() { 'M' } else { ' ' };
-        let _ = write!(path, "{step}{across} {}", down(*size));
-    }
+    let point = |(at, size): &(Timestamp, u64)| {
+        let day = (days - now.seconds_since(*at) / 86_400).clamp(0, days);
+        CurvePoint::level(day.unsigned_abs(), *size)
+    };
+    let curve = Curve {
+        points: sizes.iter().map(point).collect(),
+        whole: days.unsigned_abs(),
+        line: Some(budget),
+        ..Curve::default()
+    };
+    // Without room below, half of the line's stroke would be cut off at the bottom edge too.
+    let size = format!("0 0 {WIDTH} {}", HEIGHT + HEADROOM);
     html! {
-        svg.spark viewBox=(format!("0 -1 {days} {}", HEIGHT + 2)) preserveAspectRatio="none" aria-hidden="true" {
-            path d=(path) {}
+        svg.spark viewBox=(size) preserveAspectRatio="none" aria-hidden="true" {
+            polyline points=(curve.outline()) {}
         }
     }
 }
@@ -479,9 +491,12 @@ mod tests {
         let days = |days: i64| at(days * 86_400);
         let sizes = [(days(0), 50), (days(45), 100), (days(90), 25)];
         let drawn = spark(&sizes, 100, 90).into_string();
-        assert!(drawn.contains(r#"d="M0 10 45 0 90 15""#), "{drawn}");
+        assert!(
+            drawn.contains(r#"points="0,208 500,16 1000,304""#),
+            "{drawn}"
+        );
         let over = spark(&[(days(-9), 200), (days(90), 0)], 100, 90).into_string();
-        assert!(over.contains(r#"d="M0 0 90 20""#), "{over}");
+        assert!(over.contains(r#"points="0,16 1000,400""#), "{over}");
     }
 
     #[test]

@@ -126,14 +126,11 @@ impl TimelinePage {
             sizes.chain(live.breaker_tokens)
         };
         let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-        let point = |mark: &Mark| CurvePoint {
-            place: mark.place,
-            size: mark.size,
-            lowest: mark.size,
-            highest: mark.size,
-        };
+        let points = marks
+            .iter()
+            .map(|mark| CurvePoint::level(mark.place, mark.size));
         Some(Curve {
-            points: marks.iter().map(point).collect(),
+            points: points.collect(),
             whole: LEAST_STEPS.max(marks.len() as u64),
             marks,
             // Only the part that changes, with room below it.
