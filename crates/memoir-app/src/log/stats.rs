@@ -159,13 +159,13 @@ impl AgentLog<'_> {
     }
 
     /// The core size between two moments, in `points` equal parts (see [`memoir_domain::core_size::POINTS_LIMIT`]),
-    /// with the sessions and what was undone. Content-blind.
+    /// with the sessions and what was undone; `None` means from its first record on. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn core_size_history(
         self,
-        since: Timestamp,
+        since: Option<Timestamp>,
         until: Timestamp,
         points: usize,
     ) -> Result<CoreSizeHistory> {
@@ -188,10 +188,6 @@ impl AgentLog<'_> {
         Invalid::check_range(since, until)?;
         let now = self.memoir.now();
         let loaded = self.load(&AgentQuery::default()).await?;
-        let since = match since {
-            Some(since) => since,
-            None => self.first_recorded_at(&loaded).await?,
-        };
         let until = until.unwrap_or(now);
         let (history, causes) = self.history_from_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
@@ -212,10 +208,14 @@ impl AgentLog<'_> {
     async fn history_from_log(
         self,
         loaded: &Loaded,
-        since: Timestamp,
+        since: Option<Timestamp>,
         until: Timestamp,
         points: usize,
     ) -> Result<(CoreSizeHistory, BTreeMap<Cause, Flow>)> {
+        let since = match since {
+            Some(since) => since,
+            None => self.first_recorded_at(loaded).await?,
+        };
         let first = self.first_record_since(since).await?;
         let before = match first {
             Some(seq) => self.core_size_before(seq).await?,

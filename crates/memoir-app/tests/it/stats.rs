@@ -40,7 +40,10 @@ async fn curve(
     until: Timestamp,
     points: usize,
 ) -> CoreSizeHistory {
-    let history = wren.agent.log().core_size_history(since, until, points);
+    let history = wren
+        .agent
+        .log()
+        .core_size_history(Some(since), until, points);
     history.await.unwrap()
 }
 

@@ -64,12 +64,8 @@ async fn core_size_changes(
     // An agent of an hour has fewer than 720 parts: shorter ones could not be drawn, or would be empty rows. Where the
     // clock was set back, the agent's creation may be after `now`: the difference is negative, and there are no parts.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
-    let history = match since {
-        None => agent.log().stats(None, Some(now), parts).await?.history,
-        Some(since) => agent.log().core_size_history(since, now, parts).await?,
-    };
     Ok(CoreSizeCurve {
-        history,
+        history: agent.log().core_size_history(since, now, parts).await?,
         budget: view.effective_core_token_budget,
     })
 }
