@@ -22,7 +22,8 @@
 //! filled in, `access.js` closes a page of text, `light.js` shows an agent's first call. They compute nothing. When a
 //! session's stream reports an event, the page is loaded again and its new parts are inserted, so that the browser
 //! builds no markup from texts. The stream is that of `/v1`, authenticated by the cookie: it ends at sign-out. Waiting
-//! for it is no use of the cookie; loading the page is. Curves need no script: `plot.rs` draws them.
+//! for it is no use of the cookie; loading the page is. Curves need no script: `plot.rs` draws them, and `picture.rs` the
+//! file of `memoir stats --plot`.
 //!
 //! All files are in the binary; the policy of the pages allows scripts and connections of this host only, and nothing
 //! inline.
@@ -36,6 +37,7 @@ mod host;
 mod nothing;
 mod pages;
 mod parts;
+mod picture;
 mod plot;
 mod qr;
 mod words;
@@ -50,6 +52,7 @@ use axum::{
 
 pub use host::{Admission, Host, SignInRefusal, TypedCredentials};
 pub use nothing::{nothing, wants_page};
+pub use picture::core_size_picture;
 
 use crate::pages::{
     access, access_request, account, activity, agent, audit, code, connect, connect_agent,

@@ -31,7 +31,7 @@ const MAY_USE: [(&str, &str); 17] = [
     // The command.
     (
         "",
-        "app domain embedder import mcp model service store store-postgres store-sqlite transcripts vault",
+        "app console domain embedder import mcp model service store store-postgres store-sqlite transcripts vault",
     ),
     (
         "testkit",

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use memoir_console::core_size_picture;
 use memoir_domain::Timestamp;
 
 use crate::{
@@ -12,14 +13,12 @@ use crate::{
     failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
-    output, parse,
-    show::{self, plot::Plot},
-    terminal,
+    output, parse, show, terminal,
 };
 
 /// Columns without a terminal.
 const COLUMNS: u16 = 80;
-/// Points of the curve: about one for two pixels of the chart.
+/// Points of the curve: about one for every second pixel of the picture.
 const POINTS: usize = 400;
 
 /// Show the statistics of an agent's memory: core size over time, what changed it, sessions, originals
@@ -53,7 +52,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let log = agent.log();
     let stats = log.stats(arguments.since, arguments.until, POINTS).await?;
     if let Some(path) = &arguments.plot {
-        save(path, &show::stats::plot(&stats))?;
+        let picture = core_size_picture(&stats.history, stats.effective_core_token_budget);
+        fs::write(path, picture)
+            .map_err(|error| Failure::file("write the picture", path, &error))?;
+        terminal::note(&format!("wrote `{}`", path.display()));
     }
     let width = usize::from(terminal::width().unwrap_or(COLUMNS));
     output::show(global.json, &stats, || show::stats::numbers(&stats, width))
@@ -67,13 +69,4 @@ fn check_name(path: &Path) -> Result<(), Failure> {
                 .hint("give a name that ends in `.svg`"),
         ),
     }
-}
-
-fn save(path: &Path, plot: &Plot) -> Result<(), Failure> {
-    let picture = plot
-        .svg()
-        .map_err(|error| Failure::new(format!("the picture cannot be drawn: {error}")))?;
-    fs::write(path, picture).map_err(|error| Failure::file("write the picture", path, &error))?;
-    terminal::note(&format!("wrote `{}`", path.display()));
-    Ok(())
 }

@@ -8,7 +8,6 @@ pub(crate) mod examination;
 pub(crate) mod history;
 pub(crate) mod memories;
 pub(crate) mod originals;
-pub(crate) mod plot;
 pub(crate) mod records;
 pub(crate) mod session;
 pub(crate) mod stats;

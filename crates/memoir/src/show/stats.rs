@@ -1,54 +1,12 @@
-//! The statistics of a memory: numbers in columns, and the data of the chart.
+//! The statistics of a memory, as numbers in columns.
 
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
-use memoir_domain::{Timestamp, audit::Action, core_size::Cause, session::State};
+use memoir_domain::{audit::Action, core_size::Cause, session::State};
 
-use super::{joined, plot::Plot, thousands};
+use super::{joined, thousands};
 use crate::terminal::{BOLD, DIM};
-
-pub(crate) fn plot(stats: &AgentStats) -> Plot {
-    let history = &stats.history;
-    let at = |time: Timestamp| time.microseconds() as f64 / 1e6;
-    let size_at = |time: Timestamp| {
-        let next = history.points.partition_point(|point| point.at < time);
-        let point = history.points.get(next).or(history.points.last());
-        (at(time), point.map_or(0, |point| point.core_tokens))
-    };
-    let completed = history
-        .sessions
-        .iter()
-        .filter(|session| session.state == State::Completed && !session.rehearsal)
-        .filter_map(|session| {
-            // A session that ended after the period is outside of the chart.
-            let ended_at = session.ended_at.filter(|at| *at <= history.until)?;
-            let size = session.post_session_tokens;
-            Some((at(ended_at), size.unwrap_or(size_at(ended_at).1)))
-        });
-    let swings = history.points.windows(2).filter_map(|pair| {
-        let (before, point) = (pair[0].core_tokens, pair[1]);
-        let range = before.min(point.core_tokens)..=before.max(point.core_tokens);
-        let swings = [point.lowest_core_tokens, point.highest_core_tokens];
-        let beyond = swings.iter().any(|size| !range.contains(size));
-        beyond.then(|| (at(point.at), swings[0], swings[1]))
-    });
-    Plot {
-        curve: history
-            .points
-            .iter()
-            .map(|point| (at(point.at), point.core_tokens))
-            .collect(),
-        swings: swings.collect(),
-        budget: stats.effective_core_token_budget,
-        completed: completed.collect(),
-        undone: history
-            .returns
-            .iter()
-            .map(|back| size_at(back.at))
-            .collect(),
-    }
-}
 
 pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let mut text = String::new();

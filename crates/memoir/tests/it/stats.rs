@@ -83,10 +83,19 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains("mass.svg"));
     let svg = std::fs::read_to_string(installation.path("mass.svg")).unwrap();
-    for label in "<svg | core memory, tokens | date, UTC | session completed | undone".split(" | ")
-    {
+    for label in [
+        "<svg ",
+        "core memory, tokens",
+        "date, UTC",
+        "completed session",
+        "rolled back, undone or rewound",
+        "class=\"mark ",
+    ] {
         svg.tells(label);
     }
+    // A pointer over a mark shows what happened, in numbers.
+    svg.tells("\nSession completed, 100 → 90 tokens, 1 edit");
+    svg.tells("\nSession rolled back, 90 → 90 tokens");
     svg.omits(CANARY);
     svg.omits("wren");
     // It is replaced on request alone.
