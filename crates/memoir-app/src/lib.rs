@@ -124,7 +124,7 @@ impl Memoir {
         states = memory::enter(states, &mut listeners, &settings, metrics);
         states = people::enter(states);
         states = log::enter(states);
-        // Last: a task that a session's listener wakes reads what was written, and finds the caches up to date.
+        // Last: a session's listeners find the caches up to date.
         states = sessions::enter(states, &mut listeners);
         Self {
             store,
