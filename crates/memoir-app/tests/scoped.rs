@@ -14,7 +14,7 @@ use memoir_domain::{
     AccessRequestId, AgentScope, SessionId, access::AccessDraft, agent::Field, audit::Actor,
     recall::RecallQuery, session::Mode,
 };
-use memoir_store::{AgentColumns, AgentQuery, AgentRow, Fleet, Store};
+use memoir_store::{AgentColumns, AgentQuery, AgentRow, Fleet, Portable, Store};
 use memoir_vault::archive::Passphrase;
 
 /// What a method that a type does not have returns.
@@ -40,6 +40,7 @@ has_no!(Account: memories, records, export, context, recall, archive);
 has_no!(Memoir: memories, records, export, context, recall, archive);
 // Nor do the look-ups across agents.
 has_no!(dyn Fleet + 'static: snapshot, memories, records, records_at, details, session_page);
+has_no!(dyn Portable + 'static: snapshot, memories, records, records_at, details, session_page);
 
 // SPEC 5.1: nothing is shown with text where no viewer is named, and what is the agent's alone is given to the agent
 // for itself.
