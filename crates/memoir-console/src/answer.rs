@@ -43,14 +43,15 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// Makes every page in its time zone, and sends it with its headers.
+/// Makes every page in its time zone, below a report of what was just done, and sends it with its headers.
 pub(crate) async fn guard_page(
     State(console): State<Console>,
     request: Request,
     next: Next,
 ) -> Response {
-    let made = words::in_zone_of(console.memoir(), next.run(request));
-    with_headers(made.await)
+    let query = request.uri().query().map(str::to_owned);
+    let made = parts::with_notice_of(query.as_deref(), next.run(request));
+    with_headers(words::in_zone_of(console.memoir(), made).await)
 }
 
 /// Added to a response: the origin to which its form leads. Browsers check that against the policy too.

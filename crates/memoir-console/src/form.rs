@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use memoir_domain::Timestamp;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{answer::PageFailure, browser};
 
@@ -83,13 +83,6 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageFailure> {
         query(parts.uri.query()).map(Self)
     }
-}
-
-/// The query of a page that only reports what was just done.
-#[derive(Deserialize)]
-pub(crate) struct DoneQuery {
-    /// The word for it.
-    pub(crate) done: Option<String>,
 }
 
 /// The query after the `?`; blanks count as omitted, as browsers send them.

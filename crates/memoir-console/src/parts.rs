@@ -119,7 +119,6 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 
 pub(crate) struct FramedPage<'a> {
     title: &'a str,
-    done: Option<&'a str>,
     scripts: &'a [PageScript],
     above: Markup,
     below: Markup,
@@ -135,7 +134,6 @@ impl<'a> FramedPage<'a> {
     pub(crate) fn framed(title: &'a str, above: Markup, below: Markup) -> Self {
         Self {
             title,
-            done: None,
             scripts: &[],
             above,
             below,
@@ -147,12 +145,6 @@ impl<'a> FramedPage<'a> {
         self.above = html! { (self.above) (banner) };
         self.below =
             below("This page shows text while the access grant lasts; each read is audited.");
-        self
-    }
-
-    /// Reports what was just done, by its word in the address; see [`notice`].
-    pub(crate) fn done(mut self, done: Option<&'a str>) -> Self {
-        self.done = done;
         self
     }
 
@@ -171,7 +163,7 @@ impl<'a> FramedPage<'a> {
                     a.skip href="#main" { "Skip to the content" }
                     (self.above)
                     // `tabindex` lets the skip link move the focus here, and not only the view.
-                    main #main tabindex="-1" { (notice(self.done)) (content) }
+                    main #main tabindex="-1" { (notice()) (content) }
                     footer #foot {
                         p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in " (words::zone_name()) ". " (self.below) }
                     }
@@ -217,11 +209,24 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     }
 }
 
-/// Reports what was just done; nothing for an unknown word.
-pub(crate) fn notice(done: Option<&str>) -> Markup {
+tokio::task_local! {
+    /// What was just done, for the page that is made.
+    static DONE: Option<&'static str>;
+}
+
+/// Makes a page that reports what was just done, by the word `done` in the query of its address.
+pub(crate) async fn with_notice_of<T>(query: Option<&str>, making: impl Future<Output = T>) -> T {
+    let pairs: Vec<(String, String)> = form::query(query).unwrap_or_default();
+    let word = pairs.iter().find(|(name, _)| name == "done");
     // By a word and not by the text itself: a link could make the page say anything otherwise.
+    let text = word.and_then(|(_, word)| done_text(word));
+    DONE.scope(text, making).await
+}
+
+/// Reports what was just done; nothing for an unknown word.
+pub(crate) fn notice() -> Markup {
     html! {
-        @if let Some(text) = done.and_then(done_text) {
+        @if let Ok(Some(text)) = DONE.try_with(|text| *text) {
             p.notice role="status" { (text) }
         }
     }

@@ -50,7 +50,6 @@ pub(crate) struct AccessPageQuery {
     /// The last request of the page before: its time in microseconds and its identifier.
     at: Option<i64>,
     request: Option<String>,
-    done: Option<String>,
 }
 
 /// The request of a form: read access, a token, sending text to the embeddings server, or the shredding of a memory.
@@ -300,9 +299,7 @@ async fn tab(
     };
     let title = format!("Access to {}", agent.name());
     let title = draft.faults.title(NOT_ASKED, &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
-        .done(query.done.as_deref())
-        .show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// The live grants and the waiting requests; empty without any.

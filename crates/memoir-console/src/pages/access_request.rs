@@ -23,7 +23,6 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::Visitor,
-    form::{DoneQuery, PageQuery},
     parts::{self, ConsoleSection, FramedPage},
     words,
 };
@@ -107,11 +106,7 @@ impl ShownRequest {
     }
 }
 
-pub(crate) async fn show(
-    visitor: Visitor,
-    Path(request): Path<String>,
-    PageQuery(query): PageQuery<DoneQuery>,
-) -> PageResult {
+pub(crate) async fn show(visitor: Visitor, Path(request): Path<String>) -> PageResult {
     let shown_request = ShownRequest::find(visitor, &request).await?;
     let request = &shown_request.request;
     let content = html! {
@@ -140,7 +135,6 @@ pub(crate) async fn show(
         status_label(request).1
     );
     let shown = FramedPage::new(&shown_request.visitor, &title, ConsoleSection::Fleet)
-        .done(query.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);
     // So that the page shows the end without scripts. A second after the end, so that the reloaded page finds it over.

@@ -11,7 +11,7 @@ use crate::{
     answer::{EarlyResponse, PageResult, page_of, see_other},
     browser::Visitor,
     field::LabelledField,
-    form::{DoneQuery, PageQuery, SentForm},
+    form::SentForm,
     parts::{self, ConsoleSection, FramedPage},
     words,
 };
@@ -57,7 +57,7 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
     }
 }
 
-pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<DoneQuery>) -> PageResult {
+pub(crate) async fn show(visitor: Visitor) -> PageResult {
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
     let sign_ins = visitor.sign_ins().await?;
@@ -85,9 +85,7 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<DoneQuery
             }
         }
     };
-    let sheet = FramedPage::new(&visitor, "Your account", ConsoleSection::Account)
-        .done(query.done.as_deref());
-    Ok(sheet.show(content))
+    Ok(FramedPage::new(&visitor, "Your account", ConsoleSection::Account).show(content))
 }
 
 /// Its state, with the remaining codes and the failed attempts.

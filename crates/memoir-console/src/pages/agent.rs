@@ -17,7 +17,6 @@ use crate::{
     answer::{PageResult, see_other},
     assets::PageScript,
     browser::{AgentInPath, Visitor},
-    form::{DoneQuery, PageQuery},
     parts::{self, Clock, ConsoleSection, FramedPage},
     words,
 };
@@ -28,13 +27,11 @@ const LATEST: u32 = 5;
 pub(crate) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    PageQuery(query): PageQuery<DoneQuery>,
     headers: HeaderMap,
     agent: AgentInPath,
 ) -> PageResult {
     let draft = refine::RefineForm::default();
-    let done = query.done.as_deref();
-    page(&console, &visitor, &headers, &agent, done, &draft).await
+    page(&console, &visitor, &headers, &agent, &draft).await
 }
 
 /// The page, with the input of its form and the faults.
@@ -43,7 +40,6 @@ pub(super) async fn page(
     visitor: &Visitor,
     headers: &HeaderMap,
     agent: &AgentHandle,
-    done: Option<&str>,
     draft: &refine::RefineForm,
 ) -> PageResult {
     let view = agent.views().show().await?;
@@ -78,7 +74,6 @@ pub(super) async fn page(
     };
     Ok(
         FramedPage::new(visitor, agent.name(), ConsoleSection::Fleet)
-            .done(done)
             .scripts(scripts)
             .show(content),
     )

@@ -40,7 +40,6 @@ pub(crate) struct FleetPageQuery {
     sort: Option<String>,
     turn: Option<String>,
     page: Option<u64>,
-    done: Option<String>,
 }
 
 impl FleetPageQuery {
@@ -126,9 +125,7 @@ pub(crate) async fn show(
             (pager(&query, fleet.total))
         }
     };
-    Ok(FramedPage::new(&visitor, "Fleet", ConsoleSection::Fleet)
-        .done(query.done.as_deref())
-        .show(content))
+    Ok(FramedPage::new(&visitor, "Fleet", ConsoleSection::Fleet).show(content))
 }
 
 fn search(query: &FleetPageQuery) -> Markup {

@@ -131,9 +131,7 @@ pub(crate) async fn show(
         @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
     let title = format!("Memories of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
-        .done(query.done.as_deref())
-        .show(content))
+    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// The number of a memory in an address.

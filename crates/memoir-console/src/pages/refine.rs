@@ -202,7 +202,7 @@ pub(crate) async fn refine(
         }
     }
     let draft = RefineForm { form, faults };
-    let shown = agent::page(&console, &visitor, &headers, &agent, None, &draft).await?;
+    let shown = agent::page(&console, &visitor, &headers, &agent, &draft).await?;
     Ok(page_of(status, shown))
 }
 

@@ -33,7 +33,6 @@ pub(crate) struct SessionListQuery {
     session: Option<String>,
     /// The place of the first record of the page behind.
     before: Option<u64>,
-    done: Option<String>,
 }
 
 pub(crate) async fn list(
@@ -127,7 +126,6 @@ pub(crate) async fn show(
     let state = words::capital(session.state.label());
     let title = format!("{state} · Session of {}", agent.name());
     Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
-        .done(query.done.as_deref())
         .scripts(&[PageScript::Live])
         .show(content))
 }

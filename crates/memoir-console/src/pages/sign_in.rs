@@ -23,7 +23,6 @@ use crate::{
 pub(crate) struct SignInQuery {
     /// The path to return to.
     next: Option<String>,
-    done: Option<String>,
 }
 
 pub(crate) async fn show(
@@ -39,9 +38,8 @@ pub(crate) async fn show(
     // An unsafe connection is refused before typing, since third parties may read a password sent over it.
     let refused = console.check_transport(&head).err();
     let has_users = console.memoir().has_users().await?;
-    let done = query.done.as_deref();
     let blank = SentForm::default();
-    let markup = sign_in_page(&blank, next, done, has_users, refused.as_ref());
+    let markup = sign_in_page(&blank, next, has_users, refused.as_ref());
     Ok(page(markup))
 }
 
@@ -61,7 +59,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
         Ok(Admission::In(made)) => browser::enter(&console, &made, next),
         Err(refusal) => {
             let has_users = console.memoir().has_users().await?;
-            let markup = sign_in_page(&given, next, None, has_users, Some(&refusal));
+            let markup = sign_in_page(&given, next, has_users, Some(&refusal));
             Ok((refusal.status, page(markup)).into_response())
         }
     }
@@ -70,7 +68,6 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
 fn sign_in_page(
     given: &SentForm,
     next: &str,
-    done: Option<&str>,
     has_users: bool,
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
@@ -79,7 +76,7 @@ fn sign_in_page(
     let content = html! {
         h1 { "Memoir" }
         p.lead { "Sign in to manage agents. You see counts of their memory, never its text." }
-        (parts::notice(done))
+        (parts::notice())
         @if !has_users {
             p.notice { "There is no administrator yet. Open the link that " code { "memoir serve" }
                 " printed when it began, or run " code { "memoir user add NAME" } " on its machine." }

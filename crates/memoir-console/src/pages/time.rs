@@ -33,7 +33,6 @@ pub(crate) struct TimeMachineQuery {
     at: Option<String>,
     /// A session, for the point before it.
     before: Option<String>,
-    done: Option<String>,
 }
 
 impl TimeMachineQuery {
@@ -82,8 +81,7 @@ pub(crate) async fn show(
             words::number(view.history.newest_seq)
         ));
     }
-    let (told, done) = (problem.as_deref(), query.done.as_deref());
-    let shown = page(&visitor, &agent, &view, told, done);
+    let shown = page(&visitor, &agent, &view, problem.as_deref());
     Ok(match problem {
         Some(_) => page_of(StatusCode::BAD_REQUEST, shown),
         None => shown,
@@ -110,7 +108,6 @@ fn page(
     agent: &AgentHandle,
     view: &LookBack,
     problem: Option<&str>,
-    done: Option<&str>,
 ) -> Response {
     let path = format!("{}/time", agent_path(agent.scope().agent));
     let content = html! {
@@ -128,7 +125,6 @@ fn page(
     };
     let title = format!("Time machine of {}", agent.name());
     FramedPage::new(visitor, &title, ConsoleSection::Fleet)
-        .done(done)
         .scripts(&[PageScript::Slider])
         .show(content)
 }
@@ -421,6 +417,6 @@ pub(crate) async fn go_back(visitor: Visitor, form: SentForm, agent: AgentInPath
         Err(error) => return Err(error.into()),
     };
     let view = agent.log().look_back(Some(Point::Record(point))).await?;
-    let shown = page(&visitor, &agent, &view, Some(problem), None);
+    let shown = page(&visitor, &agent, &view, Some(problem));
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -52,7 +52,6 @@ pub(crate) struct OwnMemoriesQuery {
     seen: Option<usize>,
     last: Option<u64>,
     before: Option<u64>,
-    done: Option<String>,
 }
 
 impl OwnMemoriesQuery {
@@ -124,7 +123,6 @@ impl OwnMemoriesQuery {
             seen: place.map(|place| place.seen),
             last: place.map(|place| place.last.0),
             before: place.and_then(|place| place.before).map(|before| before.0),
-            done: None,
             ..self.clone()
         };
         form::address_of(path, &page)
@@ -169,8 +167,9 @@ pub(crate) async fn show(
         }
     };
     let title = format!("What {} remembers", agent.name());
-    let page = own_page(&title).done(query.done.as_deref());
-    let shown = page.scripts(&[PageScript::Search]).show(content);
+    let shown = own_page(&title)
+        .scripts(&[PageScript::Search])
+        .show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),

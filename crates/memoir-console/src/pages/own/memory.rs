@@ -19,7 +19,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
     field::{Faults, LabelledField},
-    form::{DoneQuery, PageQuery, SentForm},
+    form::SentForm,
     parts, words,
 };
 
@@ -30,12 +30,10 @@ const REASON: (&str, &str) = ("reason", "Why, for the record");
 pub(crate) async fn show(
     owner: Owner,
     Path((_, number)): Path<(String, String)>,
-    PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
     let memory = agent.lens().memory(number_of(&number)?).await?;
-    let done = query.done.as_deref();
-    page(&owner, &agent, &memory, &Draft::of(&memory), done).await
+    page(&owner, &agent, &memory, &Draft::of(&memory)).await
 }
 
 /// The text in the form, and what is wrong with it.
@@ -53,13 +51,7 @@ impl Draft {
     }
 }
 
-async fn page(
-    owner: &Owner,
-    agent: &OwnAgent,
-    memory: &ShownMemory,
-    draft: &Draft,
-    done: Option<&str>,
-) -> PageResult {
+async fn page(owner: &Owner, agent: &OwnAgent, memory: &ShownMemory, draft: &Draft) -> PageResult {
     let path = agent_path(agent.scope().agent);
     let number = memory.number;
     let past = agent.history(Some(number)).await?;
@@ -75,7 +67,7 @@ async fn page(
         }
     };
     let title = format!("Memory {number} of {}", agent.name());
-    Ok(own_page(&title).done(done).show(content))
+    Ok(own_page(&title).show(content))
 }
 
 fn acts(owner: &Owner, memory: &ShownMemory, path: &str) -> Markup {
@@ -145,7 +137,7 @@ pub(crate) async fn edit(
         Ok(None) => return Ok(see_other(&done(&path, number, "unchanged"))),
         Err(error) => draft.faults.add_error(CONTENT, "Not saved", error)?,
     };
-    let shown = page(&owner, &agent, &memory, &draft, None).await?;
+    let shown = page(&owner, &agent, &memory, &draft).await?;
     Ok(page_of(status, shown))
 }
 

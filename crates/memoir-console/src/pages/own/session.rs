@@ -16,27 +16,20 @@ use crate::{
     answer::{PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
     field::with_code,
-    form::{DoneQuery, PageQuery, SentForm},
+    form::SentForm,
     parts, words,
 };
 
 pub(crate) async fn show(
     owner: Owner,
     Path((_, session)): Path<(String, String)>,
-    PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
     let id = agent.settings().own_session_id(&session).await?;
-    page(&owner, &agent, id, None, query.done.as_deref()).await
+    page(&owner, &agent, id, None).await
 }
 
-async fn page(
-    owner: &Owner,
-    agent: &OwnAgent,
-    id: SessionId,
-    problem: Option<&str>,
-    done: Option<&str>,
-) -> PageResult {
+async fn page(owner: &Owner, agent: &OwnAgent, id: SessionId, problem: Option<&str>) -> PageResult {
     let session = agent.lens().session(id).await?;
     let preview = agent.sessions().preview_roll_back(id, &owner.actor()).await;
     let path = agent_path(agent.scope().agent);
@@ -64,7 +57,7 @@ async fn page(
         return Err(error.into());
     }
     let title = format!("A session of {}", agent.name());
-    Ok(own_page(&title).done(done).show(content))
+    Ok(own_page(&title).show(content))
 }
 
 pub(crate) async fn roll_back(
@@ -80,7 +73,7 @@ pub(crate) async fn roll_back(
             Ok(see_other(&format!("{path}/session/{id}?done=rolled-back")))
         }
         Some(problem) => {
-            let shown = page(&owner, &agent, id, Some(problem), None).await?;
+            let shown = page(&owner, &agent, id, Some(problem)).await?;
             Ok(page_of(StatusCode::CONFLICT, shown))
         }
     }

@@ -17,29 +17,20 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
     field::{Faults, LabelledField, with_code},
-    form::{DoneQuery, PageQuery, SentForm},
+    form::SentForm,
     parts, words,
 };
 
 /// Requests, and sessions, among which waiting ones are searched.
 const LATEST: u32 = 50;
 
-pub(crate) async fn show(
-    owner: Owner,
-    PageQuery(query): PageQuery<DoneQuery>,
-    agent: OwnAgentInPath,
-) -> PageResult {
+pub(crate) async fn show(owner: Owner, agent: OwnAgentInPath) -> PageResult {
     let (form, faults) = (SentForm::default(), Faults::default());
-    page(&owner, &agent, query.done.as_deref(), (&form, &faults)).await
+    page(&owner, &agent, (&form, &faults)).await
 }
 
 /// The page, with the input of a request's form and its faults.
-async fn page(
-    owner: &Owner,
-    agent: &OwnAgent,
-    done: Option<&str>,
-    given: (&SentForm, &Faults),
-) -> PageResult {
+async fn page(owner: &Owner, agent: &OwnAgent, given: (&SentForm, &Faults)) -> PageResult {
     let path = format!("{}/waiting", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(agent, OwnTab::Waiting))
@@ -58,7 +49,7 @@ async fn page(
         }
     };
     let title = format!("What waits for {}", agent.name());
-    Ok(own_page(&title).done(done).show(content))
+    Ok(own_page(&title).show(content))
 }
 
 async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {
@@ -169,7 +160,7 @@ pub(crate) async fn answer(
         Err(error) => {
             let mut faults = Faults::default();
             let status = faults.add_error((&field, "Reason"), "Not answered", error)?;
-            let shown = page(&owner, &agent, None, (&form, &faults)).await?;
+            let shown = page(&owner, &agent, (&form, &faults)).await?;
             return Ok(page_of(status, shown));
         }
     };

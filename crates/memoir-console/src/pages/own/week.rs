@@ -34,7 +34,6 @@ const SESSIONS: u32 = 20;
 pub(crate) struct WeekQuery {
     /// The place of the last record of the page before.
     before: Option<u64>,
-    done: Option<String>,
 }
 
 pub(crate) async fn show(
@@ -77,7 +76,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("The last week of {}", agent.name());
-    Ok(own_page(&title).done(query.done.as_deref()).show(content))
+    Ok(own_page(&title).show(content))
 }
 
 /// One step that undoes a part of a record, where the memory permits it now.

@@ -27,7 +27,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
     field::Faults,
-    form::{self, DoneQuery, PageQuery, SentForm},
+    form::{self, SentForm},
     parts::{self, ConsoleSection, FramedPage},
     words,
 };
@@ -92,16 +92,11 @@ fn who(actor: &Actor) -> &str {
 pub(crate) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    PageQuery(query): PageQuery<DoneQuery>,
     agent: AgentInPath,
 ) -> PageResult {
     let draft = SettingsForm::default();
-    let notice = SettingsNotice {
-        done: query.done.as_deref(),
-        ..SettingsNotice::faults(&draft)
-    };
     let settings_view = SettingsView::of(&agent).await?;
-    page(&console, &visitor, &agent, &settings_view, &notice).await
+    page(&console, &visitor, &agent, &settings_view, &draft).await
 }
 
 /// The input of the form, and its faults.
@@ -245,8 +240,7 @@ pub(crate) async fn change(
         }
         // The page again, with the input and the shown state.
         Err((settings_view, draft)) => {
-            let notice = SettingsNotice::faults(&draft);
-            let shown = page(&console, &visitor, &agent, &settings_view, &notice).await?;
+            let shown = page(&console, &visitor, &agent, &settings_view, &draft).await?;
             Ok(page_of(StatusCode::CONFLICT, shown))
         }
     }
@@ -270,21 +264,9 @@ pub(super) async fn with_refused_token(
     let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
-    let notice = SettingsNotice::faults(&draft);
     let settings_view = SettingsView::of(agent).await?;
-    let shown = page(console, visitor, agent, &settings_view, &notice).await?;
+    let shown = page(console, visitor, agent, &settings_view, &draft).await?;
     Ok(page_of(refusal.status(), shown))
-}
-
-struct SettingsNotice<'a> {
-    draft: &'a SettingsForm,
-    done: Option<&'a str>,
-}
-
-impl<'a> SettingsNotice<'a> {
-    fn faults(draft: &'a SettingsForm) -> Self {
-        Self { draft, done: None }
-    }
 }
 
 async fn page(
@@ -292,13 +274,12 @@ async fn page(
     visitor: &Visitor,
     agent: &AgentHandle,
     settings_view: &SettingsView,
-    notice: &SettingsNotice<'_>,
+    draft: &SettingsForm,
 ) -> PageResult {
     let own_tokens = agent.grants().tokens().await?;
     let actor = visitor.actor();
     let needs_consent = agent.grants().needs_consent_for_token(&actor).await?;
     let now = console.memoir().now();
-    let draft = notice.draft;
     let content = html! {
         (agent_head(agent, Tab::Settings))
         (draft.faults.summary())
@@ -319,9 +300,7 @@ async fn page(
     };
     let title = format!("Settings of {}", settings_view.view.name);
     let title = draft.faults.title("Not saved: ", &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet)
-        .done(notice.done)
-        .show(content))
+    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// The groups of the form, with the settings in each.
