@@ -117,27 +117,39 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-pub(crate) struct FramedPage<'a> {
-    title: &'a str,
-    scripts: &'a [PageScript],
+pub(crate) struct FramedPage {
+    title: String,
+    scripts: &'static [PageScript],
     above: Markup,
+    /// What comes before the content: nothing, or what the pages of one agent have in common.
+    head: Markup,
     below: Markup,
 }
 
-impl<'a> FramedPage<'a> {
-    pub(crate) fn new(visitor: &SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
+impl FramedPage {
+    pub(crate) fn new(
+        visitor: &SignedInUser,
+        title: impl Into<String>,
+        place: ConsoleSection,
+    ) -> Self {
         let below = below("No text of an agent’s memory is on these pages.");
         Self::framed(title, top(visitor, place), below)
     }
 
     /// A page with this above its content, and with that line below it.
-    pub(crate) fn framed(title: &'a str, above: Markup, below: Markup) -> Self {
+    pub(crate) fn framed(title: impl Into<String>, above: Markup, below: Markup) -> Self {
         Self {
-            title,
+            title: title.into(),
             scripts: &[],
             above,
+            head: html! {},
             below,
         }
+    }
+
+    pub(crate) fn headed(mut self, head: Markup) -> Self {
+        self.head = head;
+        self
     }
 
     /// A page with text that an access grant covers, under this banner.
@@ -148,7 +160,7 @@ impl<'a> FramedPage<'a> {
         self
     }
 
-    pub(crate) fn scripts(mut self, scripts: &'a [PageScript]) -> Self {
+    pub(crate) fn scripts(mut self, scripts: &'static [PageScript]) -> Self {
         self.scripts = scripts;
         self
     }
@@ -158,12 +170,12 @@ impl<'a> FramedPage<'a> {
         page(html! {
             (DOCTYPE)
             html lang="en" {
-                (head(self.title, self.scripts))
+                (head(&self.title, self.scripts))
                 body {
                     a.skip href="#main" { "Skip to the content" }
                     (self.above)
                     // `tabindex` lets the skip link move the focus here, and not only the view.
-                    main #main tabindex="-1" { (notice()) (content) }
+                    main #main tabindex="-1" { (notice()) (self.head) (content) }
                     footer #foot {
                         p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in " (words::zone_name()) ". " (self.below) }
                     }

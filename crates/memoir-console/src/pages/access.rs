@@ -20,14 +20,13 @@ use memoir_domain::{
 };
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path, memories::number_of};
+use super::{Tab, agent_page, agent_path, memories::number_of};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 const AT_ONCE: u32 = 25;
@@ -270,7 +269,6 @@ async fn tab(
         form::address(&path, &[("at", &at), ("request", &last.id.to_string())])
     });
     let content = html! {
-        (agent_head(agent, Tab::Access))
         (draft.faults.summary())
         @if before.is_none() {
             section aria-labelledby="ask" {
@@ -297,9 +295,8 @@ async fn tab(
             (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
         }
     };
-    let title = format!("Access to {}", agent.name());
-    let title = draft.faults.title(NOT_ASKED, &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    let title = draft.faults.title(NOT_ASKED, "Access to {}");
+    Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
 /// The live grants and the waiting requests; empty without any.
@@ -438,7 +435,6 @@ async fn embeddings_page(
     let path = tab_path(agent);
     let embedding = agent.memories().embedding().await?;
     let content = html! {
-        (agent_head(agent, Tab::Access))
         (draft.faults.summary())
         h2 { "Ask for recall by meaning" }
         @match embedding {
@@ -456,15 +452,15 @@ async fn embeddings_page(
             }
         }
     };
-    let title = format!("Ask {} for recall by meaning", agent.name());
-    let title = draft.faults.title(NOT_ASKED, &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    let title = draft
+        .faults
+        .title(NOT_ASKED, "Ask {} for recall by meaning");
+    Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
 async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
     let path = tab_path(agent);
     let content = html! {
-        (agent_head(agent, Tab::Access))
         (draft.faults.summary())
         h2 { "Ask for a token" }
         p { "For when the agent’s own is lost. A holder of it can do all that the agent can. With its consent, you \
@@ -482,9 +478,8 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
             }
         }
     };
-    let title = format!("Ask {} for a token", agent.name());
-    let title = draft.faults.title(NOT_ASKED, &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    let title = draft.faults.title(NOT_ASKED, "Ask {} for a token");
+    Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
 fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
@@ -567,7 +562,6 @@ async fn shred_page(
     let memory = agent.views().memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(agent, Tab::Memories))
         (draft.faults.summary())
         h2 { "Shred memory #" (number.0) }
         @if memory.shredded_at.is_some() {
@@ -589,7 +583,6 @@ async fn shred_page(
             }
         }
     };
-    let title = format!("Shred a memory of {}", agent.name());
-    let title = draft.faults.title(NOT_ASKED, &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    let title = draft.faults.title(NOT_ASKED, "Shred a memory of {}");
+    Ok(agent_page(visitor, agent, Tab::Memories, &title).show(content))
 }

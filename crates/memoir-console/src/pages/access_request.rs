@@ -17,14 +17,13 @@ use serde::Serialize;
 use super::{
     Tab,
     access::{answering, badge, path_of, status_label, what},
-    agent_head, agent_path,
+    agent_page, agent_path,
 };
 use crate::{
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::Visitor,
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 pub(super) struct ShownRequest {
@@ -110,7 +109,6 @@ pub(crate) async fn show(visitor: Visitor, Path(request): Path<String>) -> PageR
     let shown_request = ShownRequest::find(visitor, &request).await?;
     let request = &shown_request.request;
     let content = html! {
-        (agent_head(&shown_request.agent, Tab::Access))
         section #standing aria-labelledby="request" data-standing=(request.state.as_str())
             data-state={ (shown_request.path()) "/state" } {
             div.headline {
@@ -129,12 +127,9 @@ pub(crate) async fn show(visitor: Visitor, Path(request): Path<String>) -> PageR
         (reason(&shown_request))
         p { a href={ (agent_path(shown_request.agent.scope().agent)) "/access" } { "All requests to " (shown_request.agent.name()) } }
     };
-    let title = format!(
-        "Access to {}: {}",
-        shown_request.agent.name(),
-        status_label(request).1
-    );
-    let shown = FramedPage::new(&shown_request.visitor, &title, ConsoleSection::Fleet)
+    let title = format!("Access to {{}}: {}", status_label(request).1);
+    let (visitor, agent) = (&shown_request.visitor, &shown_request.agent);
+    let shown = agent_page(visitor, agent, Tab::Access, &title)
         .scripts(&[PageScript::Access])
         .show(content);
     // So that the page shows the end without scripts. A second after the end, so that the reloaded page finds it over.

@@ -10,14 +10,14 @@ use memoir_domain::{
 use serde_json::Value;
 
 use super::{
-    Tab, access, agent_head, agent_path, connect_agent, core_size, refine, sessions::table,
+    Tab, access, agent_page, agent_path, connect_agent, core_size, refine, sessions::table,
 };
 use crate::{
     Console,
     answer::{PageResult, see_other},
     assets::PageScript,
     browser::{AgentInPath, Visitor},
-    parts::{self, Clock, ConsoleSection, FramedPage},
+    parts::{self, Clock},
     words,
 };
 
@@ -52,12 +52,11 @@ pub(super) async fn page(
         false => None,
     };
     let core_size = core_size::section(agent, console.memoir().now()).await;
-    let scripts: &[PageScript] = match &connect {
+    let scripts: &'static [PageScript] = match &connect {
         Some(_) => &[PageScript::Light],
         None => &[],
     };
     let content = html! {
-        (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
         (sentence(console.memoir(), &view, latest.first()))
         @if let Some(connect) = connect { (connect) }
@@ -72,11 +71,9 @@ pub(super) async fn page(
             (table(&latest, "The latest sessions"))
         }
     };
-    Ok(
-        FramedPage::new(visitor, agent.name(), ConsoleSection::Fleet)
-            .scripts(scripts)
-            .show(content),
-    )
+    Ok(agent_page(visitor, agent, Tab::Overview, "{}")
+        .scripts(scripts)
+        .show(content))
 }
 
 /// How the agent is, and what comes next, in one sentence.

@@ -8,7 +8,7 @@ use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
 use memoir_domain::{AgentId, agent::LossGuard, labels};
 use serde_json::{Map, Value};
 
-use super::{Tab, activity, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
+use super::{Tab, activity, agent_page, agent_path, audit_filter::AuditQuery, settings::setting};
 use crate::{
     answer::{PageResult, page_of},
     browser::{AgentInPath, Visitor},
@@ -46,7 +46,6 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuer
         false => html! {},
     };
     let content = html! {
-        (agent_head(&agent, Tab::Audit))
         (chain(&visitor, &agent, newest.first()))
         section aria-labelledby="records" {
             h2 #records { "Records" }
@@ -55,8 +54,7 @@ pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuer
             (found)
         }
     };
-    let title = format!("Audit of {}", agent.name());
-    let shown = FramedPage::new(&visitor, &title, ConsoleSection::Audit).show(content);
+    let shown = agent_page(&visitor, &agent, Tab::Audit, "Audit of {}").show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),
@@ -226,13 +224,11 @@ pub(crate) async fn verify(visitor: Visitor, agent: AgentInPath) -> PageResult {
     // Verifying is a form and not a link, since it reads the whole log.
     let verified = agent.log().verify().await?;
     let content = html! {
-        (agent_head(&agent, Tab::Audit))
         h2 { "The chain" }
         (verdict(&verified))
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
-    let title = format!("The chain of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Audit).show(content))
+    Ok(agent_page(&visitor, &agent, Tab::Audit, "The chain of {}").show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {

@@ -6,15 +6,14 @@ use memoir_app::{AgentHandle, CoreSizeHistory};
 use memoir_domain::Timestamp;
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent_page, agent_path};
 use crate::{
     Console,
     answer::{PageFailure, PageResult},
     browser::{AgentInPath, Visitor},
     field::with_code,
     form::PageQuery,
-    parts::{self, ConsoleSection, FramedPage},
-    plot, words,
+    parts, plot, words,
 };
 
 /// The days of the curve on an agent's page, and its parts: about one for each dot of a wide screen.
@@ -108,7 +107,6 @@ pub(crate) async fn show(
     let curve = core_size_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(&agent, Tab::Overview))
         h2 #mass { "Core size over time" }
         nav.row aria-label="Range" {
             @for (own, text, _) in RANGES {
@@ -119,8 +117,7 @@ pub(crate) async fn show(
         (curve.figure())
         (table(&curve))
     };
-    let title = format!("Core size of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(agent_page(&visitor, &agent, Tab::Overview, "Core size of {}").show(content))
 }
 
 fn table(curve: &CoreSizeCurve) -> Markup {

@@ -5,14 +5,13 @@ use maud::html;
 use memoir_app::{AgentHandle, Error};
 use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent_page, agent_path};
 use crate::{
     answer::{PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 const NAME: &str = "name";
@@ -65,7 +64,6 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         .map(|(count, one, many)| format!("{}, ", words::counted(count, one, many)))
         .collect();
     let content = html! {
-        (agent_head(agent, Tab::Settings))
         (faults.summary())
         h2 { "Erase " (view.name) }
         p { "The key that everything of this agent is sealed with is destroyed: " (held.concat())
@@ -85,6 +83,5 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
             }
         }
     };
-    let title = format!("Erase {}", view.name);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(agent_page(visitor, agent, Tab::Settings, "Erase {}").show(content))
 }

@@ -8,14 +8,13 @@ use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
 use serde::{Deserialize, Serialize};
 
-use super::{Tab, agent, agent_head, agent_path};
+use super::{Tab, agent, agent_page, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::{AgentInPath, Visitor},
     field::LabelledField,
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 const AT_ONCE: u32 = 50;
@@ -115,7 +114,6 @@ pub(crate) async fn show(
         false => None,
     };
     let content = html! {
-        (agent_head(&agent, Tab::Memories))
         @if let Some(under) = query.under {
             p { "Archival memories under #" (under) ". " a href=(path) { "Show all memories" } }
         }
@@ -130,8 +128,7 @@ pub(crate) async fn show(
         (parts::further(query.after.map(|_| first.as_str()), next.as_deref()))
         @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
-    let title = format!("Memories of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(agent_page(&visitor, &agent, Tab::Memories, "Memories of {}").show(content))
 }
 
 /// The number of a memory in an address.

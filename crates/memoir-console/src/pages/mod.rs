@@ -34,6 +34,11 @@ use maud::{Markup, html};
 use memoir_app::AgentHandle;
 use memoir_domain::AgentId;
 
+use crate::{
+    browser::Visitor,
+    parts::{ConsoleSection, FramedPage},
+};
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Overview,
@@ -50,7 +55,16 @@ fn agent_path(id: AgentId) -> String {
     format!("/agents/{id}")
 }
 
-/// The name of an agent, and the way between its pages.
+/// A page of an agent, which begins with its name and the way between its pages. In the title, `{}` is the name.
+fn agent_page(visitor: &Visitor, agent: &AgentHandle, tab: Tab, title: &str) -> FramedPage {
+    let place = match tab {
+        Tab::Audit => ConsoleSection::Audit,
+        _ => ConsoleSection::Fleet,
+    };
+    let title = title.replace("{}", agent.name());
+    FramedPage::new(visitor, title, place).headed(agent_head(agent, tab))
+}
+
 fn agent_head(agent: &AgentHandle, tab: Tab) -> Markup {
     let id = agent.scope().agent;
     let path = agent_path(id);

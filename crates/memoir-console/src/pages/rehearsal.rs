@@ -13,14 +13,13 @@ use memoir_domain::{
     memory::{Kind, Number},
 };
 
-use super::{Tab, agent_head};
+use super::{Tab, agent_page};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     field::with_code,
     form::SentForm,
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 /// The effect of applying a rehearsal, as a part of its page; empty for any other session, while it runs, and without a
@@ -199,13 +198,11 @@ pub(crate) async fn apply(
 async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageResult {
     let session = agent.views().session(id).await?;
     let content = html! {
-        (agent_head(agent, Tab::Sessions))
         p.problem role="alert" { "Nothing was changed: the agent changed since this page was shown. This is what \
             applying the rehearsal would do now." }
         (section(visitor, agent, &session).await?)
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
     };
-    let title = format!("Apply a rehearsal of {}", agent.name());
-    let shown = FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content);
+    let shown = agent_page(visitor, agent, Tab::Sessions, "Apply a rehearsal of {}").show(content);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -13,15 +13,14 @@ use memoir_domain::{
 };
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path, refine, rehearsal, timeline};
+use super::{Tab, agent_page, agent_path, refine, rehearsal, timeline};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::{self, AgentInPath, Visitor},
     form::{self, PageQuery},
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 const AT_ONCE: u32 = 50;
@@ -48,12 +47,10 @@ pub(crate) async fn list(
         form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
     });
     let content = html! {
-        (agent_head(&agent, Tab::Sessions))
         (table(&sessions, "Sessions, the newest first"))
         (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
     };
-    let title = format!("Sessions of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(agent_page(&visitor, &agent, Tab::Sessions, "Sessions of {}").show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -104,7 +101,6 @@ pub(crate) async fn show(
     // Only the page with the latest records is kept up to date, since new records do not appear on earlier ones.
     let follows = session.state.is_running() && records.is_latest();
     let content = html! {
-        (agent_head(&agent, Tab::Sessions))
         div #session data-events=[follows.then(|| format!("/sessions/{id}/events"))] {
             div.headline {
                 // `live.js` moves the focus here when the focused button disappears.
@@ -124,8 +120,8 @@ pub(crate) async fn show(
         }
     };
     let state = words::capital(session.state.label());
-    let title = format!("{state} · Session of {}", agent.name());
-    Ok(FramedPage::new(&visitor, &title, ConsoleSection::Fleet)
+    let title = format!("{state} · Session of {{}}");
+    Ok(agent_page(&visitor, &agent, Tab::Sessions, &title)
         .scripts(&[PageScript::Live])
         .show(content))
 }

@@ -6,13 +6,13 @@ use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordFacts, S
 use memoir_domain::{audit::Action, memory::Tally, rewind::RewindForecast};
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent_page, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     assets::PageScript,
     browser::{AgentInPath, Visitor},
     form::{self, PageQuery, SentForm},
-    parts::{self, ConsoleSection, FramedPage},
+    parts,
     plot::{Curve, CurvePoint},
     words,
 };
@@ -111,7 +111,6 @@ fn page(
 ) -> Response {
     let path = format!("{}/time", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(agent, Tab::Time))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         (slider(&path, view))
         p.hidden #stated role="status" {}
@@ -123,8 +122,7 @@ fn page(
             (sessions(&path, agent, &view.history))
         }
     };
-    let title = format!("Time machine of {}", agent.name());
-    FramedPage::new(visitor, &title, ConsoleSection::Fleet)
+    agent_page(visitor, agent, Tab::Time, "Time machine of {}")
         .scripts(&[PageScript::Slider])
         .show(content)
 }

@@ -10,15 +10,14 @@ use maud::{Markup, html};
 use memoir_app::{AgentFacts, AgentHandle, Error, Provision, TokenView, TokenWithSecret};
 use memoir_domain::{Timestamp, TokenId};
 
-use super::{Tab, agent_head, agent_path, connect_agent, settings};
+use super::{Tab, agent_page, agent_path, connect_agent, settings};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
     browser::{AgentInPath, Visitor},
     field::LabelledField,
     form::SentForm,
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 /// The lifetimes of a token in days, with their texts; blank for no end.
@@ -173,7 +172,6 @@ fn shown_once(
     let page = agent_path(agent.scope().agent);
     let settings = format!("{}/settings#tokens", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(agent, Tab::Settings))
         h2 { "A token of " (agent.name()) }
         p { "It is shown only once. A holder of the token can do all that the agent can." }
         pre tabindex="0" { (made.secret.expose()) }
@@ -183,8 +181,7 @@ fn shown_once(
         (connect_agent::ways(address, agent, Some(made.secret.expose())))
         p { "I have it: back to " a href=(page) { "the agent" } " or " a href=(settings) { "its settings" } }
     };
-    let title = format!("A token of {}", agent.name());
-    FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
+    agent_page(visitor, agent, Tab::Settings, "A token of {}").show(content)
 }
 
 pub(crate) async fn revoke(

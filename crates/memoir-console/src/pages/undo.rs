@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
 use memoir_domain::{SessionId, audit::Actor, rollback::Obstacle};
 
-use super::{Tab, agent_head};
+use super::{Tab, agent_page};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     form::SentForm,
-    parts::{self, ConsoleSection, FramedPage, HasFormToken},
+    parts::{self, HasFormToken},
     words,
 };
 
@@ -53,15 +53,13 @@ async fn page(
     let preview = sessions.preview_roll_back(id, &visitor.actor()).await?;
     let session = agent.views().session(id).await?;
     let content = html! {
-        (agent_head(agent, Tab::Sessions))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Roll back the session of " (parts::time(session.started_at)) }
         p { "Every memory that it changed becomes what it was before. What it did: "
             (session.stats) ". " (BOUNDS) }
         (previewed(visitor, "/sessions", id, &preview))
     };
-    let title = format!("Roll back a session of {}", agent.name());
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(agent_page(visitor, agent, Tab::Sessions, "Roll back a session of {}").show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {

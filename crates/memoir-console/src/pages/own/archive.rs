@@ -5,7 +5,7 @@ use memoir_app::{MemoryPage, OwnAgent, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 use serde::Deserialize;
 
-use super::{super::reading::memory_words, OwnTab, agent_head, agent_path, own_page};
+use super::{super::reading::memory_words, OwnTab, agent_page, agent_path};
 use crate::{
     answer::{PageFailure, PageResult},
     browser::OwnAgentInPath,
@@ -50,7 +50,6 @@ pub(crate) async fn show(
         shown.push(article(&agent, memory, &path).await?);
     }
     let content = html! {
-        (agent_head(&agent, OwnTab::Archive))
         p.count { (words::counted(counts.archival_count, "archival memory", "archival memories")) ", "
             (words::counted(counts.archival_tokens, "token", "tokens"))
             @if counts.archival_count > 0 { " · " a href=(all) { "Show them all, the newest first" } } }
@@ -63,8 +62,7 @@ pub(crate) async fn show(
             (parts::further((query.after > 0).then_some(archive.as_str()), next.as_deref()))
         }
     };
-    let title = format!("The archive of {}", agent.name());
-    Ok(own_page(&title).show(content))
+    Ok(agent_page(&agent, OwnTab::Archive, "The archive of {}").show(content))
 }
 
 /// A memory, with those under it.

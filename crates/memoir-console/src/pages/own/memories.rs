@@ -16,7 +16,7 @@ use super::{
         memories::kind,
         reading::{memory_badges, memory_links, numbers, tags},
     },
-    OwnTab, agent_head, agent_path, own_page,
+    OwnTab, agent_page, agent_path,
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of},
@@ -153,7 +153,6 @@ pub(crate) async fn show(
         false => "Nothing was searched".to_owned(),
     };
     let content = html! {
-        (agent_head(&agent, OwnTab::Memories))
         (counts(&agent).await?)
         (faults.wrong())
         (search(&query, &path, &faults))
@@ -166,8 +165,7 @@ pub(crate) async fn show(
             (parts::further(place.map(|_| first.as_str()), next.as_deref()))
         }
     };
-    let title = format!("What {} remembers", agent.name());
-    let shown = own_page(&title)
+    let shown = agent_page(&agent, OwnTab::Memories, "What {} remembers")
         .scripts(&[PageScript::Search])
         .show(content);
     Ok(match faults.is_empty() {

@@ -13,7 +13,7 @@ use super::{
         memories::{handling, number_of, offered},
         reading::memory_words,
     },
-    OwnTab, agent_head, agent_path, history, own_page,
+    OwnTab, agent_page, agent_path, history,
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
@@ -56,7 +56,6 @@ async fn page(owner: &Owner, agent: &OwnAgent, memory: &ShownMemory, draft: &Dra
     let number = memory.number;
     let past = agent.history(Some(number)).await?;
     let content = html! {
-        (agent_head(agent, OwnTab::Memories))
         (draft.faults.summary())
         article.memory aria-labelledby={ "memory-" (number.0) } { (memory_words(memory, "h2", Some(&path))) }
         (acts(owner, memory, &path))
@@ -66,8 +65,8 @@ async fn page(owner: &Owner, agent: &OwnAgent, memory: &ShownMemory, draft: &Dra
             (history::tree(&past, number, &path))
         }
     };
-    let title = format!("Memory {number} of {}", agent.name());
-    Ok(own_page(&title).show(content))
+    let title = format!("Memory {number} of {{}}");
+    Ok(agent_page(agent, OwnTab::Memories, &title).show(content))
 }
 
 fn acts(owner: &Owner, memory: &ShownMemory, path: &str) -> Markup {
@@ -209,7 +208,6 @@ fn shred_page(
     let number = memory.number;
     let own = format!("{path}/{}", number.0);
     let content = html! {
-        (agent_head(agent, OwnTab::Memories))
         (faults.summary())
         h2 { "Shred memory " (number) }
         @if memory.shredded_at.is_some() {
@@ -233,8 +231,8 @@ fn shred_page(
             }
         }
     };
-    let title = format!("Shred memory {number} of {}", agent.name());
-    own_page(&title).show(content)
+    let title = format!("Shred memory {number} of {{}}");
+    agent_page(agent, OwnTab::Memories, &title).show(content)
 }
 
 pub(crate) async fn shred(
@@ -279,7 +277,6 @@ pub(crate) async fn shred(
         return Ok(see_other(&done(&path, number, "shredded")));
     }
     let content = html! {
-        (agent_head(&agent, OwnTab::Memories))
         h2 { "Memory " (number) " is shredded" }
         p.notice role="status" { "Its text is removed, also from "
             (words::counted(shredded.redacted_records, "record", "records")) "." }
@@ -295,5 +292,5 @@ pub(crate) async fn shred(
         }
         p { a href=(path) { "Back to the memories" } }
     };
-    Ok(own_page("Shredded").show(content))
+    Ok(agent_page(&agent, OwnTab::Memories, "Shredded").show(content))
 }

@@ -124,7 +124,11 @@ enum OwnTab {
     Waiting,
 }
 
-/// The name of an agent, and the way between its pages.
+/// A page of an agent, which begins with its name and the way between its pages. In the title, `{}` is the name.
+fn agent_page(agent: &OwnAgent, tab: OwnTab, title: &str) -> FramedPage {
+    own_page(&title.replace("{}", agent.name())).headed(agent_head(agent, tab))
+}
+
 fn agent_head(agent: &OwnAgent, tab: OwnTab) -> Markup {
     let path = agent_path(agent.scope().agent);
     let tabs = [
@@ -145,7 +149,7 @@ fn agent_head(agent: &OwnAgent, tab: OwnTab) -> Markup {
     }
 }
 
-fn own_page(title: &str) -> FramedPage<'_> {
+fn own_page(title: &str) -> FramedPage {
     let above = html! {
         header.top {
             span.brand { "Memoir" }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     super::reading::{memory_badges, numbers, said},
-    OwnTab, agent_head, agent_path, own_page,
+    OwnTab, agent_page, agent_path,
 };
 use crate::{
     answer::{PageFailure, PageResult},
@@ -51,7 +51,6 @@ pub(crate) async fn show(
     let view = agent.views().show().await?;
     let path = agent_path(agent.scope().agent);
     let content = html! {
-        (agent_head(&agent, OwnTab::Prompt))
         p { "This text is placed in the prompt of the agent’s model, as it is." }
         (slider(&format!("{path}/prompt"), bound, size))
         p.hidden #stated role="status" {}
@@ -71,8 +70,7 @@ pub(crate) async fn show(
             (left_out(&agent, &view, &context, &path).await?)
         }
     };
-    let title = format!("What {} sees now", agent.name());
-    Ok(own_page(&title)
+    Ok(agent_page(&agent, OwnTab::Prompt, "What {} sees now")
         .scripts(&[PageScript::Search])
         .show(content))
 }

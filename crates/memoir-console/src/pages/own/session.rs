@@ -10,7 +10,7 @@ use super::{
         reading::said,
         undo::{self, previewed},
     },
-    OwnTab, agent_head, agent_path, own_page,
+    OwnTab, agent_page, agent_path,
 };
 use crate::{
     answer::{PageResult, page_of, see_other},
@@ -34,7 +34,6 @@ async fn page(owner: &Owner, agent: &OwnAgent, id: SessionId, problem: Option<&s
     let preview = agent.sessions().preview_roll_back(id, &owner.actor()).await;
     let path = agent_path(agent.scope().agent);
     let content = html! {
-        (agent_head(agent, OwnTab::Week))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Session of " (parts::time(session.started_at)) }
         p { (parts::state(&session)) " " (session.stats) }
@@ -56,8 +55,7 @@ async fn page(owner: &Owner, agent: &OwnAgent, id: SessionId, problem: Option<&s
     {
         return Err(error.into());
     }
-    let title = format!("A session of {}", agent.name());
-    Ok(own_page(&title).show(content))
+    Ok(agent_page(agent, OwnTab::Week, "A session of {}").show(content))
 }
 
 pub(crate) async fn roll_back(

@@ -11,7 +11,7 @@ use super::{
         connect_agent::in_shell,
         reading::{rehearsed, said},
     },
-    OwnTab, agent_head, agent_path, own_page,
+    OwnTab, agent_page, agent_path,
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
@@ -33,7 +33,6 @@ pub(crate) async fn show(owner: Owner, agent: OwnAgentInPath) -> PageResult {
 async fn page(owner: &Owner, agent: &OwnAgent, given: (&SentForm, &Faults)) -> PageResult {
     let path = format!("{}/waiting", agent_path(agent.scope().agent));
     let content = html! {
-        (agent_head(agent, OwnTab::Waiting))
         (given.1.summary())
         section aria-labelledby="conversations" {
             h2 #conversations { "Conversations to be read" }
@@ -48,8 +47,7 @@ async fn page(owner: &Owner, agent: &OwnAgent, given: (&SentForm, &Faults)) -> P
             (rehearsals(owner, agent, &path).await?)
         }
     };
-    let title = format!("What waits for {}", agent.name());
-    Ok(own_page(&title).show(content))
+    Ok(agent_page(agent, OwnTab::Waiting, "What waits for {}").show(content))
 }
 
 async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {

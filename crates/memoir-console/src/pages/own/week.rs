@@ -17,7 +17,7 @@ use super::{
         memories::offered,
         reading::{record_words, said},
     },
-    OwnTab, agent_head, agent_path, own_page, who,
+    OwnTab, agent_page, agent_path, who,
 };
 use crate::{
     answer::{PageFailure, PageResult},
@@ -56,7 +56,6 @@ pub(crate) async fn show(
     let next = next.map(|last| form::address(&week, &[("before", &last.seq.to_string())]));
     let steps = steps_back(&agent, &records).await?;
     let content = html! {
-        (agent_head(&agent, OwnTab::Week))
         @if query.before.is_none() { (sessions(&agent, since, &path).await?) }
         section aria-labelledby="records" {
             h2 #records { "What happened, the newest first" }
@@ -75,8 +74,7 @@ pub(crate) async fn show(
             (parts::older(query.before.map(|_| week.as_str()), next.as_deref()))
         }
     };
-    let title = format!("The last week of {}", agent.name());
-    Ok(own_page(&title).show(content))
+    Ok(agent_page(&agent, OwnTab::Week, "The last week of {}").show(content))
 }
 
 /// One step that undoes a part of a record, where the memory permits it now.

@@ -21,15 +21,14 @@ use memoir_domain::{
 use serde_json::Value;
 
 use self::fields::{Around, PROMPTS, label, reset, shown, written};
-use super::{Tab, agent_head, agent_path, tokens};
+use super::{Tab, agent_page, agent_path, tokens};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
     field::Faults,
     form::{self, SentForm},
-    parts::{self, ConsoleSection, FramedPage},
-    words,
+    parts, words,
 };
 
 /// The latest changes that are read, to name each setting's actor. Each may hold two prompts of the greatest length.
@@ -281,7 +280,6 @@ async fn page(
     let needs_consent = agent.grants().needs_consent_for_token(&actor).await?;
     let now = console.memoir().now();
     let content = html! {
-        (agent_head(agent, Tab::Settings))
         (draft.faults.summary())
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
@@ -298,9 +296,8 @@ async fn page(
                 a href={ (agent_path(settings_view.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
-    let title = format!("Settings of {}", settings_view.view.name);
-    let title = draft.faults.title("Not saved: ", &title);
-    Ok(FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    let title = draft.faults.title("Not saved: ", "Settings of {}");
+    Ok(agent_page(visitor, agent, Tab::Settings, &title).show(content))
 }
 
 /// The groups of the form, with the settings in each.
