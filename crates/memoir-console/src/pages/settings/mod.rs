@@ -8,8 +8,6 @@
 
 pub(super) mod fields;
 
-use std::collections::BTreeMap;
-
 use axum::{extract::State, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordFilter};
@@ -101,43 +99,35 @@ pub(crate) async fn show(
 /// The input of the form, and its faults.
 #[derive(Clone, Default)]
 struct SettingsForm {
-    /// New values of settings that are no prompt, as typed.
-    plain: BTreeMap<&'static str, String>,
-    /// New prompts as typed, and whether one is to be cleared.
-    prompts: BTreeMap<&'static str, (String, bool)>,
+    form: SentForm,
     faults: Faults,
 }
 
 impl SettingsForm {
-    fn read(form: &SentForm) -> Self {
-        let plain = plain_fields().filter_map(|field| {
-            let typed = form.field(field.as_str());
-            // Compared with the shown value, not the present one: a form must not undo another actor's change of an
-            // untouched field.
-            let is_touched = typed.trim() != form.field(&shown(field)).trim();
-            is_touched.then(|| (field.as_str(), typed.to_owned()))
-        });
-        let prompts = PROMPTS.into_iter().filter_map(|field| {
-            let typed = form.field(field.as_str());
-            let is_reset = form.is_ticked(&reset(field));
-            let is_touched = is_reset || !typed.trim().is_empty();
-            is_touched.then(|| (field.as_str(), (typed.to_owned(), is_reset)))
-        });
-        Self {
-            plain: plain.collect(),
-            prompts: prompts.collect(),
-            faults: Faults::default(),
-        }
+    /// The new value of a setting that is no prompt, as typed.
+    fn plain(&self, field: Field) -> Option<&str> {
+        let typed = self.form.field(field.as_str());
+        // Compared with the shown value, not the present one: a form must not undo another actor's change of an
+        // untouched field.
+        let is_touched = typed.trim() != self.form.field(&shown(field)).trim();
+        (is_touched && !field.is_text()).then_some(typed)
+    }
+
+    /// A new prompt as typed, blank where there is none, and whether the prompt is to be cleared.
+    fn prompt(&self, field: Field) -> (&str, bool) {
+        let is_reset = self.form.is_ticked(&reset(field));
+        (self.form.field(field.as_str()), is_reset)
     }
 
     /// The changed settings, and their new values.
-    fn assignments(&self, form: &SentForm) -> Vec<(Field, Option<String>)> {
+    fn assignments(&self) -> Vec<(Field, Option<String>)> {
         let plain = plain_fields()
-            .filter(|field| self.plain.contains_key(field.as_str()))
-            .map(|field| (field, fields::typed(form, field)));
+            .filter(|field| self.plain(*field).is_some())
+            .map(|field| (field, fields::typed(&self.form, field)));
         let prompts = PROMPTS.into_iter().filter_map(|field| {
-            let (typed, is_reset) = self.prompts.get(field.as_str())?;
-            Some((field, (!is_reset).then(|| typed.clone())))
+            let (typed, is_reset) = self.prompt(field);
+            let is_touched = is_reset || !typed.trim().is_empty();
+            is_touched.then(|| (field, (!is_reset).then(|| typed.to_owned())))
         });
         plain.chain(prompts).collect()
     }
@@ -151,11 +141,9 @@ impl SettingsForm {
     ) {
         // It runs once for each attempt, and earlier conflicts may be gone.
         self.faults = Faults::default();
-        for (field, (typed, is_reset)) in PROMPTS
-            .into_iter()
-            .filter_map(|field| Some((field, self.prompts.get(field.as_str())?)))
-        {
-            if *is_reset && !typed.trim().is_empty() {
+        for field in PROMPTS {
+            let (typed, is_reset) = self.prompt(field);
+            if is_reset && !typed.trim().is_empty() {
                 let problem = "is to be either new or removed, not both";
                 self.faults.add(field.as_str(), label(field), problem);
             }
@@ -170,7 +158,7 @@ impl SettingsForm {
 
     /// The actor that changed a setting since the form was shown, unless to the new value.
     fn meanwhile(&self, field: Field, settings_view: &SettingsView, seen: u64) -> Option<String> {
-        let typed = self.plain.get(field.as_str());
+        let typed = self.plain(field);
         // The present value equals the new one: no conflict.
         if typed.is_some_and(|typed| typed.trim() == written(&settings_view.view, field)) {
             return None;
@@ -202,10 +190,13 @@ pub(crate) async fn change(
     form: SentForm,
     agent: AgentInPath,
 ) -> PageResult {
-    let draft = SettingsForm::read(&form);
-    let assignments = draft.assignments(&form);
+    let draft = SettingsForm {
+        form,
+        faults: Faults::default(),
+    };
+    let assignments = draft.assignments();
     // Without the field everything counts as changed since, so that the page is shown once more.
-    let seen = form.field(SEEN).parse().unwrap_or(0);
+    let seen = draft.form.field(SEEN).parse().unwrap_or(0);
     let path = agent_path(agent.scope().agent);
     if assignments.is_empty() {
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
@@ -386,7 +377,7 @@ fn plain(
     draft: &SettingsForm,
 ) -> Markup {
     let now = written(&settings_view.view, field);
-    let typed = draft.plain.get(field.as_str()).unwrap_or(&now);
+    let typed = draft.plain(field).unwrap_or(&now);
     html! {
         (fields::plain(around, field, typed, set_by(settings_view, field)))
         input type="hidden" name=(shown(field)) value=(now);
@@ -406,8 +397,7 @@ fn prompt(
     settings_view: &SettingsView,
     draft: &SettingsForm,
 ) -> Markup {
-    let kept = (String::new(), false);
-    let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
+    let (typed, is_reset) = draft.prompt(field);
     let set = value(&settings_view.view, field);
     let is_default = set == Some(Value::Null);
     let (nothing_set, back_to) = match field {
@@ -436,10 +426,10 @@ fn prompt(
                 }
                 @if let Some(set_by) = set_by(settings_view, field) { span.stands { (set_by) } }
             }
-            details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
+            details open[around.faults.of(field.as_str()).is_some() || !typed.trim().is_empty() || is_reset] {
                 summary { "Change the " (label(field).to_lowercase()) }
                 (fields::prompt(around, field, typed))
-                @if !is_default { (parts::check(&reset(field), back_to, *is_reset)) }
+                @if !is_default { (parts::check(&reset(field), back_to, is_reset)) }
             }
         }
     }
