@@ -18,7 +18,7 @@ use memoir_domain::{PrivateText, access::AccessState};
 use super::{access, agent_path};
 use crate::{
     Console,
-    answer::{FormTarget, PageFailure, PageResult, page_of, see_other},
+    answer::{EarlyResponse, EarlyResult, FormTarget, PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     field::{Faults, LabelledField},
     form::{self, SentForm},
@@ -49,16 +49,6 @@ struct ConnectionQuestion {
     wish: ConnectionWish,
     /// The issuer of responses, as the program knows it.
     issuer: String,
-}
-
-/// The fault of a question by a known program.
-struct WrongQuestion {
-    client: OAuthClient,
-    address: ClientAddress,
-    state: Option<String>,
-    issuer: String,
-    code: &'static str,
-    problem: &'static str,
 }
 
 impl ConnectionQuestion {
@@ -100,28 +90,23 @@ pub(crate) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
     RawQuery(raw_query): RawQuery,
-) -> PageResult {
+) -> EarlyResult {
     // The query is read as pairs, so that a parameter that is given twice is noticed.
     let pairs: Vec<(String, String)> =
         serde_urlencoded::from_str(&raw_query.unwrap_or_default())
             .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     let agent = pairs.iter().find(|(name, _)| name == AGENT.0);
     let agent = agent.map(|(_, value)| value.clone()).unwrap_or_default();
-    match question(&console, &visitor, &pairs).await? {
-        Err(wrong) => Ok(refused(&visitor, &wrong)),
-        Ok(question) => page(&visitor, &question, (&agent, ""), &Faults::default()).await,
-    }
+    let question = question(&console, &visitor, &pairs).await?;
+    Ok(page(&visitor, &question, (&agent, ""), &Faults::default()).await?)
 }
 
 pub(crate) async fn decide(
     State(console): State<Console>,
     visitor: Visitor,
     form: SentForm,
-) -> PageResult {
-    let question = match question(&console, &visitor, form.all()).await? {
-        Err(wrong) => return Ok(refused(&visitor, &wrong)),
-        Ok(question) => question,
-    };
+) -> EarlyResult {
+    let question = question(&console, &visitor, form.all()).await?;
     let decision = form.field("decision");
     // Refusing comes before the agent is looked up, since it needs no agent.
     if decision == "refuse" {
@@ -143,7 +128,9 @@ pub(crate) async fn decide(
         "connect" => match agent.grants().connect(&question.wish, &visitor).await {
             Ok(code) => Ok(see_other(&question.answer(&[("code", code.expose())]))),
             // The agent is in use and must be asked first, which the page then offers.
-            Err(Error::ConsentNeeded(_)) => page(&visitor, &question, (&id, ""), &faults).await,
+            Err(Error::ConsentNeeded(_)) => {
+                Ok(page(&visitor, &question, (&id, ""), &faults).await?)
+            }
             Err(error) => Err(error.into()),
         },
         "ask" => {
@@ -160,19 +147,19 @@ pub(crate) async fn decide(
             Ok(page_of(status, shown))
         }
         // The page's buttons send no other value.
-        _ => Err(PageFailure::invalid("The form cannot be read.")),
+        _ => Err(PageFailure::invalid("The form cannot be read.").into()),
     }
 }
 
-/// The question of a program; or its fault, where the program is known.
+/// The question of a program.
 ///
 /// # Errors
-/// Connecting is off, or the program or its address is unknown.
+/// Connecting is off, or the program or its address is unknown; the question has a fault.
 async fn question(
     console: &Console,
     visitor: &Visitor,
     pairs: &[(String, String)],
-) -> Result<Result<ConnectionQuestion, WrongQuestion>, PageFailure> {
+) -> Result<ConnectionQuestion, EarlyResponse> {
     let connecting = console.connecting().ok_or_else(|| {
         PageFailure::new(
             StatusCode::NOT_FOUND,
@@ -186,7 +173,7 @@ async fn question(
         let value = values.next();
         if values.next().is_some() {
             let problem = format!("The program gives `{name}` more than once.");
-            return Err(PageFailure::invalid(problem));
+            return Err(PageFailure::invalid(problem).into());
         }
         given.extend(value.map(|(_, value)| (name, value.clone())));
     }
@@ -203,17 +190,18 @@ async fn question(
         _ => {
             return Err(PageFailure::invalid(
                 "No such program is registered here, or its registration is over. Remove the connection where you began, and begin again.",
-            ));
+            )
+            .into());
         }
     };
     let address = of("redirect_uri").and_then(|text| client.address(text));
     let Some(address) = address else {
         return Err(PageFailure::invalid(
             "The program wants to be answered at an address that it has not registered. Nothing was sent there.",
-        ));
+        )
+        .into());
     };
-    let checked = check(connecting, &of);
-    Ok(match checked {
+    match check(connecting, &of) {
         Ok(challenge) => Ok(ConnectionQuestion {
             wish: ConnectionWish {
                 challenge: challenge.to_owned(),
@@ -224,15 +212,13 @@ async fn question(
             issuer: connecting.address.clone(),
             given,
         }),
-        Err((code, problem)) => Err(WrongQuestion {
-            state: of("state").map(str::to_owned),
-            issuer: connecting.address.clone(),
-            client,
-            address,
-            code,
-            problem,
-        }),
-    })
+        Err((code, problem)) => {
+            let parameters = [("error", code)];
+            let back = answer(&address, of("state"), &connecting.address, &parameters);
+            let page = refused(visitor, &client, (address.host(), &back), problem);
+            Err(EarlyResponse(page))
+        }
+    }
 }
 
 /// The challenge of a valid question; otherwise the code of OAuth, and the fault.
@@ -271,18 +257,19 @@ fn check<'a>(
     Ok(challenge)
 }
 
-/// An invalid question. The administrator decides whether the program is informed.
-fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
-    let parameters = [("error", wrong.code)];
-    // A link and no redirect: otherwise any client that registers a program could redirect browsers.
-    let state = wrong.state.as_deref();
-    let back = answer(&wrong.address, state, &wrong.issuer, &parameters);
+/// An invalid question. The administrator decides whether the program is informed, by a link to its host.
+fn refused(
+    visitor: &Visitor,
+    client: &OAuthClient,
+    (host, back): (&str, &str),
+    problem: &str,
+) -> Response {
     let content = html! {
         h1 { "Not connected" }
-        p { "The program that calls itself " strong { (wrong.client.name) }
-            " asks to be connected in a way that is not accepted here. " (crate::field::with_code(wrong.problem)) }
-        // `noreferrer` keeps the program from learning which page the visitor comes from.
-        p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
+        p { "The program that calls itself " strong { (client.name) }
+            " asks to be connected in a way that is not accepted here. " (crate::field::with_code(problem)) }
+        // A link and no redirect: otherwise any client that registers a program could redirect browsers. `noreferrer` keeps the program from learning which page the visitor comes from.
+        p { a href=(back) rel="noreferrer" { "Go back to " (host) } }
     };
     let shown = FramedPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
     page_of(StatusCode::BAD_REQUEST, shown)
