@@ -309,18 +309,10 @@ pub(crate) async fn save(
         is_table: name == "csv",
         before: None,
     };
-    let begin = match file.is_table {
-        true => COLUMNS.to_owned(),
-        false => String::new(),
-    };
-    let parts = stream::try_unfold((Some(begin), Some(file)), |(begin, file)| async move {
-        match (begin, file) {
-            (Some(begin), file) => Ok(Some((begin, (None, file)))),
-            (None, Some(file)) => {
-                let next = file.part().await?;
-                Ok::<_, BoxError>(Some((next.0, (None, next.1))))
-            }
-            (None, None) => Ok(None),
+    let parts = stream::try_unfold(Some(file), |file| async move {
+        match file {
+            Some(file) => file.part().await.map(Some),
+            None => Ok(None),
         }
     });
     let saved_as = format!("attachment; filename=\"memoir-activity.{name}\"");
@@ -353,8 +345,11 @@ impl RecordFile {
         let wanted = (&self.filter, self.before);
         let records = load(&self.visitor.account, self.agent.as_ref(), wanted, OF_FILE).await?;
         let is_last = records.len() < OF_FILE as usize;
+        let mut text = match (self.is_table, self.before) {
+            (true, None) => COLUMNS.to_owned(),
+            _ => String::new(),
+        };
         self.before = records.last().map(place_of);
-        let mut text = String::new();
         for (_, record) in records {
             let record = ShownRecord::from(record);
             match self.is_table {
