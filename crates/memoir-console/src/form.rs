@@ -41,6 +41,12 @@ impl SentForm {
         Ok(Self(fields.into_iter().map(with_one).collect()))
     }
 
+    /// A form with these values, which was not sent.
+    pub(crate) fn filled(fields: &[(&str, &str)]) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self(fields.iter().map(owned).collect())
+    }
+
     pub(crate) fn all(&self) -> &[(String, String)] {
         &self.0
     }

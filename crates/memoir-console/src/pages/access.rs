@@ -39,6 +39,8 @@ const PURPOSE: (&str, &str) = ("purpose", "Purpose");
 const SCOPE: (&str, &str) = ("scope", "To see");
 const MINUTES: (&str, &str) = ("minutes", "Minutes");
 const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
+/// Whether the derived summaries and reports are to be shredded too.
+const DERIVED: &str = "derived";
 /// The beginning of the title of a page with faults.
 const NOT_ASKED: &str = "Not asked: ";
 
@@ -77,32 +79,21 @@ impl<S: Sync> FromRequestParts<S> for AccessWish {
 
 /// The content of a form, and its faults.
 #[derive(Default)]
-struct AccessForm<'a> {
-    purpose: &'a str,
-    scope: &'a str,
-    minutes: &'a str,
-    expires_at: &'a str,
-    /// Whether the derived summaries and reports are to be shredded too.
-    derived: bool,
+struct AccessForm {
+    form: SentForm,
     faults: Faults,
 }
 
-impl<'a> AccessForm<'a> {
-    fn of(form: &'a SentForm) -> Self {
-        Self {
-            purpose: form.field(PURPOSE.0),
-            scope: form.field(SCOPE.0),
-            minutes: form.field(MINUTES.0),
-            expires_at: form.field(EXPIRES_AT.0),
-            derived: form.is_ticked("derived"),
-            faults: Faults::default(),
-        }
+impl AccessForm {
+    fn of(form: SentForm) -> Self {
+        let faults = Faults::default();
+        Self { form, faults }
     }
 
     /// The request to the agent; `None` where a field has a fault, which is added. The purpose is checked also where the
     /// kind has a fault, so that all faults are reported together.
     fn draft(&mut self, kind: Option<AccessKind>) -> Option<AccessDraft> {
-        let purpose = access::parse_purpose(&self.purpose.into());
+        let purpose = access::parse_purpose(&self.form.field(PURPOSE.0).into());
         let purpose = purpose.map_err(|invalid| self.fault(&invalid)).ok();
         let draft = AccessDraft {
             kind: kind?,
@@ -112,8 +103,8 @@ impl<'a> AccessForm<'a> {
     }
 
     fn look(&mut self) -> Option<AccessKind> {
-        let scope = self.scope.parse().ok();
-        let minutes = self.minutes.trim().parse().ok();
+        let scope = self.form.field(SCOPE.0).parse().ok();
+        let minutes = self.form.field(MINUTES.0).trim().parse().ok();
         if scope.is_none() {
             let problem = "is not among those to choose from";
             self.faults.add(SCOPE.0, SCOPE.1, problem);
@@ -127,7 +118,7 @@ impl<'a> AccessForm<'a> {
     }
 
     fn token(&mut self) -> Option<AccessKind> {
-        let given = Some(self.expires_at.trim()).filter(|given| !given.is_empty());
+        let given = Some(self.form.field(EXPIRES_AT.0).trim()).filter(|given| !given.is_empty());
         let expires_at = given.and_then(words::read_time);
         if given.is_some() && expires_at.is_none() {
             let problem = "must be a day and a time, such as 2026-03-04 12:00";
@@ -155,14 +146,14 @@ impl<'a> AccessForm<'a> {
         let (actor, grants) = (visitor.actor(), agent.grants());
         let kind = match wish {
             AccessWish::Embeddings => {
-                let purpose = self.purpose.into();
+                let purpose = self.form.field(PURPOSE.0).into();
                 return self.sent(grants.request_embeddings(&purpose, &actor).await);
             }
             AccessWish::Look => self.look(),
             AccessWish::Token => self.token(),
             AccessWish::Shredding(number) => Some(AccessKind::Shred {
                 number,
-                derived: self.derived,
+                derived: self.form.is_ticked(DERIVED),
             }),
         };
         match self.draft(kind) {
@@ -208,11 +199,9 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<AccessPageQuery>,
     agent: AgentInPath,
 ) -> PageResult {
-    let draft = AccessForm {
-        scope: query.scope.as_deref().unwrap_or("core"),
-        minutes: USUAL_MINUTES,
-        ..AccessForm::default()
-    };
+    let scope = query.scope.as_deref().unwrap_or("core");
+    let fields = [(SCOPE.0, scope), (MINUTES.0, USUAL_MINUTES)];
+    let draft = AccessForm::of(SentForm::filled(&fields));
     tab(&visitor, &agent, &query, &draft).await
 }
 
@@ -228,7 +217,7 @@ pub(crate) async fn ask(
     agent: AgentInPath,
     wish: AccessWish,
 ) -> PageResult {
-    let mut draft = AccessForm::of(&form);
+    let mut draft = AccessForm::of(form);
     if let Some(request) = draft.send(wish, &agent, &visitor).await? {
         return Ok(see_other(&format!("{}?done=asked", path_of(request.id))));
     }
@@ -240,7 +229,7 @@ async fn form_page(
     wish: AccessWish,
     visitor: &Visitor,
     agent: &AgentHandle,
-    draft: &AccessForm<'_>,
+    draft: &AccessForm,
 ) -> PageResult {
     match wish {
         AccessWish::Look => tab(visitor, agent, &AccessPageQuery::default(), draft).await,
@@ -258,7 +247,7 @@ async fn tab(
     visitor: &Visitor,
     agent: &AgentHandle,
     query: &AccessPageQuery,
-    draft: &AccessForm<'_>,
+    draft: &AccessForm,
 ) -> PageResult {
     let before = form::place(query.at, query.request.as_deref())?;
     let lens = agent.views().seen_by(visitor.viewer());
@@ -349,28 +338,29 @@ pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure
 async fn look_form(
     visitor: &Visitor,
     agent: &AgentHandle,
-    draft: &AccessForm<'_>,
+    draft: &AccessForm,
 ) -> Result<Markup, PageFailure> {
     let sessions = agent.views().session_page(None, LATEST).await?;
-    let scopes = scopes(draft.scope, &sessions);
+    let scope = draft.form.field(SCOPE.0);
+    let scopes = scopes(scope, &sessions);
     Ok(html! {
         form.stack.asking method="post" action=(tab_path(agent)) {
             (parts::form_token(visitor))
             (purpose(draft))
             div.row {
-                (LabelledField::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(draft.scope, &scopes))
-                (LabelledField::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.minutes, "numeric"))
+                (LabelledField::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(scope, &scopes))
+                (LabelledField::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.form.field(MINUTES.0), "numeric"))
             }
             div.buttons { button.main type="submit" { "Ask the agent" } }
         }
     })
 }
 
-fn purpose(draft: &AccessForm<'_>) -> Markup {
+fn purpose(draft: &AccessForm) -> Markup {
     LabelledField::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
         .faults(&draft.faults)
-        .area(draft.purpose, 3)
+        .area(draft.form.field(PURPOSE.0), 3)
 }
 
 /// The scopes to choose from, by wire name; the chosen session is included, however old it is.
@@ -427,11 +417,7 @@ fn sent_to(embedding: &AgentEmbedding) -> Markup {
     }
 }
 
-async fn embeddings_page(
-    visitor: &Visitor,
-    agent: &AgentHandle,
-    draft: &AccessForm<'_>,
-) -> PageResult {
+async fn embeddings_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm) -> PageResult {
     let path = tab_path(agent);
     let embedding = agent.memories().embedding().await?;
     let content = html! {
@@ -458,7 +444,7 @@ async fn embeddings_page(
     Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
-async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
+async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm) -> PageResult {
     let path = tab_path(agent);
     let content = html! {
         (draft.faults.summary())
@@ -471,7 +457,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
             (LabelledField::new(EXPIRES_AT.0, EXPIRES_AT.1)
                 .hint(html! { "In " (words::zone_name()) "; blank for never." })
                 .faults(&draft.faults)
-                .moment(draft.expires_at))
+                .moment(draft.form.field(EXPIRES_AT.0)))
             div.row {
                 button.main type="submit" { "Ask for a token" }
                 a href=(path) { "Leave it as it is" }
@@ -557,7 +543,7 @@ async fn shred_page(
     visitor: &Visitor,
     agent: &AgentHandle,
     number: Number,
-    draft: &AccessForm<'_>,
+    draft: &AccessForm,
 ) -> PageResult {
     let memory = agent.views().memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -575,7 +561,7 @@ async fn shred_page(
                 (parts::form_token(visitor))
                 (purpose(draft))
                 p.hint { "Do not repeat the text itself: what you write stays on the record." }
-                (parts::check("derived", "Its copies, and the summaries and session reports that rest on it, too", draft.derived))
+                (parts::check(DERIVED, "Its copies, and the summaries and session reports that rest on it, too", draft.form.is_ticked(DERIVED)))
                 div.row {
                     button.danger type="submit" { "Ask the agent to shred it" }
                     a href={ (path) "#memory-" (number.0) } { "Leave it as it is" }
