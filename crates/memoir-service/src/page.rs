@@ -25,13 +25,12 @@ pub(crate) struct Page<T> {
 /// Which page.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct PageParameters {
     /// At most so many items, 1 to 200; 50 where it is left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
-    pub(crate) limit: Option<String>,
+    limit: Option<String>,
     /// The `next_cursor` of the page before.
-    pub(crate) cursor: Option<String>,
+    cursor: Option<String>,
 }
 
 impl PageParameters {

@@ -25,13 +25,7 @@ use crate::{
 /// The filter of the records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RecordsFilter {
-    /// At most so many items, 1 to 200; 50 where it is left out.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
     /// Those of one session.
     #[param(value_type = Option<String>, format = Uuid)]
     session: Option<String>,
@@ -55,7 +49,7 @@ pub(crate) struct RecordsFilter {
 }
 
 impl RecordsFilter {
-    fn read(self) -> Result<(PageParameters, RecordFilter), Problem> {
+    fn read(self) -> Result<RecordFilter, Problem> {
         let memory = number_of("memory", self.memory.as_deref())?;
         let query = RecordFilter {
             session: read("session", self.session.as_deref(), str::parse)?,
@@ -69,11 +63,7 @@ impl RecordsFilter {
         };
         Invalid::check_range(query.since, query.until)
             .map_err(|invalid| Problem::invalid(invalid.to_string()))?;
-        let parameters = PageParameters {
-            limit: self.limit,
-            cursor: self.cursor,
-        };
-        Ok((parameters, query))
+        Ok(query)
     }
 }
 
@@ -89,15 +79,16 @@ fn role(name: &str) -> Result<ActorKind, &'static str> {
 
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without text.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
-    params(schemas::AgentPath, RecordsFilter),
+    params(schemas::AgentPath, PageParameters, RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
     UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let (parameters, query) = filter.read()?;
+    let query = filter.read()?;
     let limit = parameters.limit()?;
     let last: u64 = parameters.after()?.unwrap_or(0);
     // A client can put any text into a cursor: places beyond any log are limited to the store's range.
@@ -110,14 +101,16 @@ pub(crate) async fn list(
 
 /// The audit of all the account's agents, those that were erased included: oldest first, by time, and always
 /// without text.
-#[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(RecordsFilter),
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records",
+    params(PageParameters, RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list_all(
     caller: Caller,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
     UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
-    let (parameters, query) = filter.read()?;
+    let query = filter.read()?;
     let limit = parameters.limit()?;
     let after: Option<RecordPlace> = parameters.after()?;
     let order = RecordOrder::OldestFirst;

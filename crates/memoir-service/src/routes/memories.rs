@@ -148,13 +148,7 @@ const LONGEST_QUESTION: usize = 5_000;
 /// The filter of the memories.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct MemoriesFilter {
-    /// At most so many items, 1 to 200; 50 where it is left out.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
     /// Words or a whole question, in any script: the best match first. A phrase in double quotes must occur. For the agent itself, or under an access grant.
     #[param(value_type = Option<String>, max_length = 5_000)]
     q: Option<PrivateText>,
@@ -202,7 +196,7 @@ struct Selected {
 }
 
 impl MemoriesFilter {
-    fn read(self) -> Result<(PageParameters, Selected), Problem> {
+    fn read(self) -> Result<Selected, Problem> {
         let under = number_of("under", self.under.as_deref())?;
         let included = |name: &str| match name {
             "discarded" => Ok(true),
@@ -252,11 +246,7 @@ impl MemoriesFilter {
                 "explain: reports why a memory was found; give `q` or `tag`, or leave it out",
             ));
         }
-        let parameters = PageParameters {
-            limit: self.limit,
-            cursor: self.cursor,
-        };
-        Ok((parameters, selected))
+        Ok(selected)
     }
 }
 
@@ -275,15 +265,16 @@ pub(crate) struct FoundPage {
 
 /// The active memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
-    params(schemas::AgentPath, MemoriesFilter),
+    params(schemas::AgentPath, PageParameters, MemoriesFilter),
     responses((status = 200, description = "One page", body = FoundPage)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
     UrlQuery(filter): UrlQuery<MemoriesFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let (parameters, selected) = filter.read()?;
+    let selected = filter.read()?;
     let page = if selected.searches {
         matches(&reached, &parameters, selected).await?
     } else {
