@@ -272,7 +272,7 @@ impl<'a> LabelledField<'a> {
 }
 
 /// A text in which parts between backticks are code.
-pub(crate) fn with_code(text: &str) -> Markup {
+pub fn with_code(text: &str) -> Markup {
     html! {
         @for (place, part) in text.split('`').enumerate() {
             @if place % 2 == 1 { code { (part) } } @else { (part) }

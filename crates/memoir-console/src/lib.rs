@@ -50,6 +50,7 @@ use axum::{
     routing::{get, post},
 };
 
+pub use field::with_code;
 pub use host::{Admission, Host, SignInRefusal, TypedCredentials};
 pub use nothing::{nothing, wants_page};
 pub use picture::core_size_picture;

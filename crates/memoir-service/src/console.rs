@@ -135,7 +135,7 @@ impl Host for Service {
         if let Some(closing) = &self.options.before_closing {
             closing.prepare().await.map_err(|problem| SignInRefusal {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
-                message: sentence(&problem),
+                message: problem,
                 hint: None,
             })?;
         }
@@ -205,14 +205,7 @@ fn refusal(problem: Problem) -> SignInRefusal {
     let (status, message, hint) = problem.into_parts();
     SignInRefusal {
         status,
-        message: sentence(&message),
-        hint: hint.as_deref().map(sentence),
+        message,
+        hint,
     }
-}
-
-/// With a capital, as a page has it.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).collect()
 }

@@ -16,7 +16,7 @@ use crate::{
     browser::{self, LONGEST_SECONDS, Visitor},
     field::{LabelledField, with_code},
     form::{self, PageQuery, SentForm},
-    parts,
+    parts, words,
 };
 
 #[derive(Deserialize)]
@@ -90,8 +90,8 @@ fn sign_in_page(
 pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
     html! {
         div.problem role="alert" {
-            p { (with_code(&refusal.message)) "." }
-            @if let Some(hint) = &refusal.hint { p { (with_code(hint)) "." } }
+            p { (with_code(&words::capital(&refusal.message))) "." }
+            @if let Some(hint) = &refusal.hint { p { (with_code(&words::capital(hint))) "." } }
         }
     }
 }

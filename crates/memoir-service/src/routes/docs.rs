@@ -9,6 +9,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use memoir_console::with_code;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -79,15 +80,6 @@ fn page(title: &str, body: Markup) -> String {
     page.into_string()
 }
 
-/// Inline Markdown: code between backticks, and nothing else.
-fn inline(text: &str) -> Markup {
-    html! {
-        @for (place, part) in text.split('`').enumerate() {
-            @if place % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
-}
-
 /// The little Markdown that the pages about errors are written in.
 fn markdown(text: &str) -> Markup {
     html! {
@@ -104,13 +96,13 @@ fn markdown(text: &str) -> Markup {
 fn block_of(block: &str) -> Markup {
     html! {
         @if let Some(title) = block.strip_prefix("## ") {
-            h2 { (inline(title)) }
+            h2 { (with_code(title)) }
         } @else if let Some(title) = block.strip_prefix("# ") {
-            h1 { (inline(title)) }
+            h1 { (with_code(title)) }
         } @else if block.starts_with("- ") {
-            ul { @for line in block.lines() { li { (inline(line.trim_start_matches("- "))) } } }
+            ul { @for line in block.lines() { li { (with_code(line.trim_start_matches("- "))) } } }
         } @else if !block.is_empty() {
-            p { (inline(block)) }
+            p { (with_code(block)) }
         }
     }
 }
@@ -160,13 +152,13 @@ fn interface_body(document: &Value) -> Markup {
         }
         main #main {
             h1 { (text(info, "title")) " " (text(info, "version")) }
-            @for part in text(info, "description").split("\n\n") { p { (inline(part)) } }
+            @for part in text(info, "description").split("\n\n") { p { (with_code(part)) } }
             p { "The fields of requests and answers, with their limits and examples, are in "
                 a href="/openapi.json" { "openapi.json" } ", for programs and for viewers of OpenAPI." }
             @for (name, tag) in tags() {
                 section {
                     h2 id=(anchor(name)) { (name) }
-                    p { (inline(text(tag, "description"))) }
+                    p { (with_code(text(tag, "description"))) }
                     @for (method, path, operation) in operations(document, name) {
                         (operation_article(method, path, operation))
                     }
@@ -184,8 +176,8 @@ fn operation_article(method: &str, path: &str, operation: &Value) -> Markup {
             h3 id=(text(operation, "operationId")) {
                 b class=(method) { (method.to_ascii_uppercase()) } " " code { (path) }
             }
-            p { (inline(text(operation, "summary"))) }
-            @for part in description.filter(|part| !part.is_empty()) { p { (inline(part)) } }
+            p { (with_code(text(operation, "summary"))) }
+            @for part in description.filter(|part| !part.is_empty()) { p { (with_code(part)) } }
             div.wide { table {
                 @for (status, response) in entries(&operation["responses"]) {
                     tr {
@@ -222,7 +214,7 @@ fn errors_section() -> Markup {
                     tr {
                         th scope="row" { (page.status) }
                         td { a href={ "/docs/errors/" (page.code) } { code { (page.code) } } }
-                        td { (inline(page.text.split("\n\n").nth(1).unwrap_or_default())) }
+                        td { (with_code(page.text.split("\n\n").nth(1).unwrap_or_default())) }
                     }
                 }
             } }
