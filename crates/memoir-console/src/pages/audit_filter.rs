@@ -61,15 +61,12 @@ impl AuditQuery {
 
     /// Whether the log is narrowed in any way.
     fn is_narrowed(&self) -> bool {
-        let parts = [
-            &self.action,
-            &self.actor,
-            &self.name,
-            &self.session,
-            &self.since,
-            &self.until,
-        ];
-        parts.into_iter().any(Option::is_some)
+        let filter = Self {
+            agent: None,
+            before: None,
+            ..self.clone()
+        };
+        !form::address_of("", &filter).is_empty()
     }
 
     /// The address of another page of the same records below `path`; `before` is blank for the first one.

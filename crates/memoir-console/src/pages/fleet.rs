@@ -4,7 +4,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use memoir_app::{CORE_SIZE_DAYS, FleetOrder, FleetQuery, FleetView, ListedAgent};
 use memoir_domain::session::Health;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Console,
@@ -33,7 +33,7 @@ const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
     (FleetOrder::Access, "access", "Access", true),
 ];
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(crate) struct FleetPageQuery {
     q: Option<String>,
     health: Option<String>,
@@ -79,20 +79,14 @@ impl FleetPageQuery {
 
     /// The address of another page, or another order, of the list of that health.
     fn address(&self, health: Option<Health>, sort: &str, is_turned: bool, page: u64) -> String {
-        let page = match page {
-            0 | 1 => String::new(),
-            page => page.to_string(),
+        let page = Self {
+            q: self.q.clone(),
+            health: health.map(|health| health.as_str().to_owned()),
+            sort: (sort != COLUMNS[0].1).then(|| sort.to_owned()),
+            turn: is_turned.then(|| "yes".to_owned()),
+            page: Some(page).filter(|page| *page > 1),
         };
-        form::address(
-            "/",
-            &[
-                ("q", self.q.as_deref().unwrap_or_default()),
-                ("health", health.map_or("", Health::as_str)),
-                ("sort", if sort == COLUMNS[0].1 { "" } else { sort }),
-                ("turn", if is_turned { "yes" } else { "" }),
-                ("page", &page),
-            ],
-        )
+        form::address_of("/", &page)
     }
 }
 

@@ -104,17 +104,11 @@ impl OwnMemoriesQuery {
 
     /// Whether anything but the words narrows the list.
     fn is_filtered(&self) -> bool {
-        let filters = [
-            &self.kind,
-            &self.tag,
-            &self.origin,
-            &self.since,
-            &self.until,
-            &self.protected,
-            &self.discarded,
-            &self.order,
-        ];
-        filters.into_iter().any(Option::is_some)
+        let filter = Self {
+            q: None,
+            ..self.clone()
+        };
+        !filter.address("", None).is_empty()
     }
 
     /// The address of the same search, from a place on.
