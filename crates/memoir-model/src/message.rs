@@ -59,7 +59,7 @@ pub struct AnswerSchema {
 }
 
 /// A tool on offer to the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct OfferedTool {
     /// Name as called by the model, `[A-Za-z0-9_-]{1,64}`.
     pub name: String,

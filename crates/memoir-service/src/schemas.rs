@@ -320,6 +320,15 @@ pub(crate) enum ToolResult {
     Refused(Refused),
 }
 
+/// A tool of the session.
+#[derive(ToSchema)]
+pub(crate) struct ToolDefinition {
+    name: String,
+    description: String,
+    /// The JSON schema of its arguments.
+    parameters: AnyObject,
+}
+
 /// The arguments of a tool; its `parameters` in the opened session list them.
 #[derive(ToSchema)]
 pub(crate) struct ToolArguments {

@@ -2,6 +2,7 @@
 
 use memoir_app::{AgentFacts, EndNotice, MemoryFacts, Mismatch, ShownSession, Verification};
 use memoir_domain::{PrivateText, Timestamp, replay::Originals, view};
+use memoir_model::OfferedTool;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,17 +46,8 @@ pub(crate) struct OpenSession {
     /// The whole prompt, as one text.
     #[schema(value_type = String)]
     pub(crate) prompt: PrivateText,
-    pub(crate) tools: Vec<ToolDefinition>,
-}
-
-/// A tool of the session.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ToolDefinition {
-    pub(crate) name: String,
-    pub(crate) description: String,
-    /// The JSON schema of its arguments.
-    #[schema(value_type = schemas::AnyObject)]
-    pub(crate) parameters: serde_json::Value,
+    #[schema(value_type = Vec<schemas::ToolDefinition>)]
+    pub(crate) tools: Vec<OfferedTool>,
 }
 
 view! {

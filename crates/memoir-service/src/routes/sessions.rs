@@ -20,7 +20,7 @@ use crate::{
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     replies, schemas,
-    wire::{OpenSession, ToolDefinition},
+    wire::OpenSession,
 };
 
 /// A session to begin.
@@ -91,18 +91,10 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
 }
 
 fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSession) -> Response {
-    let tools = tool_definitions(opened.mode, Some(opened.guard))
-        .into_iter()
-        .map(|tool| ToolDefinition {
-            name: tool.name,
-            description: tool.description,
-            parameters: tool.parameters,
-        })
-        .collect();
     let body = OpenSession {
         session,
         prompt: opened.prompt.text(),
-        tools,
+        tools: tool_definitions(opened.mode, Some(opened.guard)),
     };
     replies::unstored((status, axum::Json(body)).into_response())
 }
