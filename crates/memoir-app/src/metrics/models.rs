@@ -165,22 +165,22 @@ impl Counters {
 wire_names! {
     /// The result of a request to a model, by its name in the metric `memoir_model_calls_total`.
     pub enum ModelCallResult {
-        Answered = "answered",
+        Answered = "answered" => "answered",
         /// The provider limits the rate, or the account has no credit.
-        RateLimited = "rate_limited",
+        RateLimited = "rate_limited" => "too many requests, or no credit",
         /// The server reported an error of its own.
-        Unavailable = "unavailable",
+        Unavailable = "unavailable" => "error of the server",
         /// No connection was made.
-        Unreachable = "unreachable",
-        Timeout = "timeout",
+        Unreachable = "unreachable" => "not reached",
+        Timeout = "timeout" => "no response in time",
         /// The connection ended too early.
-        Cut = "cut",
-        Rejected = "rejected",
+        Cut = "cut" => "the connection broke",
+        Rejected = "rejected" => "request refused",
         /// The response cannot be read.
-        BadAnswer = "bad_answer",
-        ModelFile = "model_file",
+        BadAnswer = "bad_answer" => "unreadable response",
+        ModelFile = "model_file" => "its file cannot be used",
         /// Interrupted: the session's time was over, or its lease lost.
-        BrokenOff = "broken_off",
+        BrokenOff = "broken_off" => "broken off",
     }
 }
 

@@ -245,19 +245,12 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
 }
 
 fn result(result: ModelCallResult) -> Markup {
-    let words = match result {
-        ModelCallResult::Answered => return html! { span.badge.good { "answered" } },
-        ModelCallResult::RateLimited => "too many requests, or no credit",
-        ModelCallResult::Unavailable => "error of the server",
-        ModelCallResult::Unreachable => "not reached",
-        ModelCallResult::Timeout => "no response in time",
-        ModelCallResult::Cut => "the connection broke",
-        ModelCallResult::Rejected => "request refused",
-        ModelCallResult::BadAnswer => "unreadable response",
-        ModelCallResult::ModelFile => "its file cannot be used",
-        ModelCallResult::BrokenOff => "broken off",
-    };
-    html! { span.badge.bad { (words) } }
+    html! {
+        @match result {
+            ModelCallResult::Answered => span.badge.good { (result.label()) },
+            _ => span.badge.bad { (result.label()) },
+        }
+    }
 }
 
 /// The place of a listed record among those of all agents.
