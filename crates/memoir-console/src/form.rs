@@ -1,4 +1,4 @@
-//! The content of a sent form, and its faults.
+//! The content of a sent form, with its faults.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use axum::{
 use memoir_domain::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{answer::PageFailure, browser};
+use crate::{answer::PageFailure, browser, field::Faults};
 
 /// The largest form of a signed-in user: all prompts of the greatest length, percent-encoded: twelve bytes a character.
 pub(crate) const MOST_BYTES: usize = 2 << 20;
@@ -21,8 +21,12 @@ pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 /// The field that shows that a form was shown to this very browser.
 pub(crate) const TOKEN: &str = "form_token";
 
+/// The input of a form, and what is wrong with it: a page shows the form again with both.
 #[derive(Clone, Default)]
-pub(crate) struct SentForm(Vec<(String, String)>);
+pub(crate) struct SentForm {
+    fields: Vec<(String, String)>,
+    pub(crate) faults: Faults,
+}
 
 impl SentForm {
     /// Reads the body of a request. Browsers send line breaks as two characters; here they are one.
@@ -38,22 +42,28 @@ impl SentForm {
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
             .map_err(|_| PageFailure::invalid("The form cannot be read."))?;
         let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
-        Ok(Self(fields.into_iter().map(with_one).collect()))
+        Ok(Self {
+            fields: fields.into_iter().map(with_one).collect(),
+            faults: Faults::default(),
+        })
     }
 
     /// A form with these values, which was not sent.
     pub(crate) fn filled(fields: &[(&str, &str)]) -> Self {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Self(fields.iter().map(owned).collect())
+        Self {
+            fields: fields.iter().map(owned).collect(),
+            faults: Faults::default(),
+        }
     }
 
     pub(crate) fn all(&self) -> &[(String, String)] {
-        &self.0
+        &self.fields
     }
 
     /// The value of a field; blank where it was not sent.
     pub(crate) fn field(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(known, _)| known == name);
+        let found = self.fields.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 

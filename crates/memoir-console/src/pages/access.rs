@@ -24,7 +24,7 @@ use super::{Tab, agent_page, agent_path, memories::number_of};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::{self, PageQuery, SentForm},
     parts, words,
 };
@@ -79,21 +79,13 @@ impl<S: Sync> FromRequestParts<S> for AccessWish {
 
 /// The content of a form, and its faults.
 #[derive(Default)]
-struct AccessForm {
-    form: SentForm,
-    faults: Faults,
-}
+struct AccessForm(SentForm);
 
 impl AccessForm {
-    fn of(form: SentForm) -> Self {
-        let faults = Faults::default();
-        Self { form, faults }
-    }
-
     /// The request to the agent; `None` where a field has a fault, which is added. The purpose is checked also where the
     /// kind has a fault, so that all faults are reported together.
     fn draft(&mut self, kind: Option<AccessKind>) -> Option<AccessDraft> {
-        let purpose = access::parse_purpose(&self.form.field(PURPOSE.0).into());
+        let purpose = access::parse_purpose(&self.0.field(PURPOSE.0).into());
         let purpose = purpose.map_err(|invalid| self.fault(&invalid)).ok();
         let draft = AccessDraft {
             kind: kind?,
@@ -103,26 +95,26 @@ impl AccessForm {
     }
 
     fn look(&mut self) -> Option<AccessKind> {
-        let scope = self.form.field(SCOPE.0).parse().ok();
-        let minutes = self.form.field(MINUTES.0).trim().parse().ok();
+        let scope = self.0.field(SCOPE.0).parse().ok();
+        let minutes = self.0.field(MINUTES.0).trim().parse().ok();
         if scope.is_none() {
             let problem = "is not among those to choose from";
-            self.faults.add(SCOPE.0, SCOPE.1, problem);
+            self.0.faults.add(SCOPE.0, SCOPE.1, problem);
         }
         if minutes.is_none() {
             let problem = format!("must be a whole number, 1 to {MINUTES_LIMIT}");
-            self.faults.add(MINUTES.0, MINUTES.1, &problem);
+            self.0.faults.add(MINUTES.0, MINUTES.1, &problem);
         }
         let (scope, minutes) = scope.zip(minutes)?;
         Some(AccessKind::Read { scope, minutes })
     }
 
     fn token(&mut self) -> Option<AccessKind> {
-        let given = Some(self.form.field(EXPIRES_AT.0).trim()).filter(|given| !given.is_empty());
+        let given = Some(self.0.field(EXPIRES_AT.0).trim()).filter(|given| !given.is_empty());
         let expires_at = given.and_then(words::read_time);
         if given.is_some() && expires_at.is_none() {
             let problem = "must be a day and a time, such as 2026-03-04 12:00";
-            self.faults.add(EXPIRES_AT.0, EXPIRES_AT.1, problem);
+            self.0.faults.add(EXPIRES_AT.0, EXPIRES_AT.1, problem);
             return None;
         }
         Some(AccessKind::Token { expires_at })
@@ -133,7 +125,7 @@ impl AccessForm {
         let found = fields.iter().find(|(id, _)| *id == invalid.field);
         // A fault of a value without a field is shown at the purpose, a field that every form has.
         let (id, label) = found.unwrap_or(&PURPOSE);
-        self.faults.add(id, label, &invalid.problem);
+        self.0.faults.add(id, label, &invalid.problem);
     }
 
     /// Makes the request; `None` where a field has a fault, which is added.
@@ -146,14 +138,14 @@ impl AccessForm {
         let (actor, grants) = (visitor.actor(), agent.grants());
         let kind = match wish {
             AccessWish::Embeddings => {
-                let purpose = self.form.field(PURPOSE.0).into();
+                let purpose = self.0.field(PURPOSE.0).into();
                 return self.sent(grants.request_embeddings(&purpose, &actor).await);
             }
             AccessWish::Look => self.look(),
             AccessWish::Token => self.token(),
             AccessWish::Shredding(number) => Some(AccessKind::Shred {
                 number,
-                derived: self.form.is_ticked(DERIVED),
+                derived: self.0.is_ticked(DERIVED),
             }),
         };
         match self.draft(kind) {
@@ -180,12 +172,14 @@ impl AccessForm {
                 )
                 | Error::Change(_)),
             ) => {
-                self.faults
+                self.0
+                    .faults
                     .add(PURPOSE.0, "Not asked", &words::message(&error));
                 Ok(None)
             }
             Err(Error::NoSession(_)) => {
-                self.faults
+                self.0
+                    .faults
                     .add(SCOPE.0, SCOPE.1, "There is no such session of this agent.");
                 Ok(None)
             }
@@ -201,7 +195,7 @@ pub(crate) async fn show(
 ) -> PageResult {
     let scope = query.scope.as_deref().unwrap_or("core");
     let fields = [(SCOPE.0, scope), (MINUTES.0, USUAL_MINUTES)];
-    let draft = AccessForm::of(SentForm::filled(&fields));
+    let draft = AccessForm(SentForm::filled(&fields));
     tab(&visitor, &agent, &query, &draft).await
 }
 
@@ -217,7 +211,7 @@ pub(crate) async fn ask(
     agent: AgentInPath,
     wish: AccessWish,
 ) -> PageResult {
-    let mut draft = AccessForm::of(form);
+    let mut draft = AccessForm(form);
     if let Some(request) = draft.send(wish, &agent, &visitor).await? {
         return Ok(see_other(&format!("{}?done=asked", path_of(request.id))));
     }
@@ -258,7 +252,7 @@ async fn tab(
         form::address(&path, &[("at", &at), ("request", &last.id.to_string())])
     });
     let content = html! {
-        (draft.faults.summary())
+        (draft.0.faults.summary())
         @if before.is_none() {
             section aria-labelledby="ask" {
                 h2 #ask { "Request access" }
@@ -284,7 +278,7 @@ async fn tab(
             (parts::older(before.is_some().then_some(path.as_str()), next.as_deref()))
         }
     };
-    let title = draft.faults.title(NOT_ASKED, "Access to {}");
+    let title = draft.0.faults.title(NOT_ASKED, "Access to {}");
     Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
@@ -341,15 +335,15 @@ async fn look_form(
     draft: &AccessForm,
 ) -> Result<Markup, PageFailure> {
     let sessions = agent.views().session_page(None, LATEST).await?;
-    let scope = draft.form.field(SCOPE.0);
+    let scope = draft.0.field(SCOPE.0);
     let scopes = scopes(scope, &sessions);
     Ok(html! {
         form.stack.asking method="post" action=(tab_path(agent)) {
             (parts::form_token(visitor))
             (purpose(draft))
             div.row {
-                (LabelledField::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(scope, &scopes))
-                (LabelledField::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.form.field(MINUTES.0), "numeric"))
+                (LabelledField::new(SCOPE.0, SCOPE.1).faults(&draft.0.faults).choice(scope, &scopes))
+                (LabelledField::new(MINUTES.0, MINUTES.1).faults(&draft.0.faults).number(draft.0.field(MINUTES.0), "numeric"))
             }
             div.buttons { button.main type="submit" { "Ask the agent" } }
         }
@@ -359,8 +353,8 @@ async fn look_form(
 fn purpose(draft: &AccessForm) -> Markup {
     LabelledField::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
-        .faults(&draft.faults)
-        .area(draft.form.field(PURPOSE.0), 3)
+        .faults(&draft.0.faults)
+        .area(draft.0.field(PURPOSE.0), 3)
 }
 
 /// The scopes to choose from, by wire name; the chosen session is included, however old it is.
@@ -421,7 +415,7 @@ async fn embeddings_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessF
     let path = tab_path(agent);
     let embedding = agent.memories().embedding().await?;
     let content = html! {
-        (draft.faults.summary())
+        (draft.0.faults.summary())
         h2 { "Ask for recall by meaning" }
         @match embedding {
             Some(embedding) => { p { (sent_to(&embedding)) } }
@@ -439,6 +433,7 @@ async fn embeddings_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessF
         }
     };
     let title = draft
+        .0
         .faults
         .title(NOT_ASKED, "Ask {} for recall by meaning");
     Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
@@ -447,7 +442,7 @@ async fn embeddings_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessF
 async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm) -> PageResult {
     let path = tab_path(agent);
     let content = html! {
-        (draft.faults.summary())
+        (draft.0.faults.summary())
         h2 { "Ask for a token" }
         p { "For when the agent’s own is lost. A holder of it can do all that the agent can. With its consent, you \
             can make one token within an hour. " (answering(agent).await?) }
@@ -456,15 +451,15 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm) 
             (purpose(draft))
             (LabelledField::new(EXPIRES_AT.0, EXPIRES_AT.1)
                 .hint(html! { "In " (words::zone_name()) "; blank for never." })
-                .faults(&draft.faults)
-                .moment(draft.form.field(EXPIRES_AT.0)))
+                .faults(&draft.0.faults)
+                .moment(draft.0.field(EXPIRES_AT.0)))
             div.row {
                 button.main type="submit" { "Ask for a token" }
                 a href=(path) { "Leave it as it is" }
             }
         }
     };
-    let title = draft.faults.title(NOT_ASKED, "Ask {} for a token");
+    let title = draft.0.faults.title(NOT_ASKED, "Ask {} for a token");
     Ok(agent_page(visitor, agent, Tab::Access, &title).show(content))
 }
 
@@ -548,7 +543,7 @@ async fn shred_page(
     let memory = agent.views().memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let content = html! {
-        (draft.faults.summary())
+        (draft.0.faults.summary())
         h2 { "Shred memory #" (number.0) }
         @if memory.shredded_at.is_some() {
             p { "It is shredded already." }
@@ -561,7 +556,7 @@ async fn shred_page(
                 (parts::form_token(visitor))
                 (purpose(draft))
                 p.hint { "Do not repeat the text itself: what you write stays on the record." }
-                (parts::check(DERIVED, "Its copies, and the summaries and session reports that rest on it, too", draft.form.is_ticked(DERIVED)))
+                (parts::check(DERIVED, "Its copies, and the summaries and session reports that rest on it, too", draft.0.is_ticked(DERIVED)))
                 div.row {
                     button.danger type="submit" { "Ask the agent to shred it" }
                     a href={ (path) "#memory-" (number.0) } { "Leave it as it is" }
@@ -569,6 +564,6 @@ async fn shred_page(
             }
         }
     };
-    let title = draft.faults.title(NOT_ASKED, "Shred a memory of {}");
+    let title = draft.0.faults.title(NOT_ASKED, "Shred a memory of {}");
     Ok(agent_page(visitor, agent, Tab::Memories, &title).show(content))
 }

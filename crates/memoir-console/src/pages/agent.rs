@@ -17,6 +17,7 @@ use crate::{
     answer::{PageResult, see_other},
     assets::PageScript,
     browser::{AgentInPath, Visitor},
+    form::SentForm,
     parts::{self, Clock},
     words,
 };
@@ -30,8 +31,8 @@ pub(crate) async fn show(
     headers: HeaderMap,
     agent: AgentInPath,
 ) -> PageResult {
-    let draft = refine::RefineForm::default();
-    page(&console, &visitor, &headers, &agent, &draft).await
+    let form = SentForm::default();
+    page(&console, &visitor, &headers, &agent, &form).await
 }
 
 /// The page, with the input of its form and the faults.
@@ -40,7 +41,7 @@ pub(super) async fn page(
     visitor: &Visitor,
     headers: &HeaderMap,
     agent: &AgentHandle,
-    draft: &refine::RefineForm,
+    form: &SentForm,
 ) -> PageResult {
     let view = agent.views().show().await?;
     let latest = agent.views().session_page(None, LATEST).await?;
@@ -57,7 +58,7 @@ pub(super) async fn page(
         None => &[],
     };
     let content = html! {
-        (draft.faults.summary())
+        (form.faults.summary())
         (sentence(console.memoir(), &view, latest.first()))
         @if let Some(connect) = connect { (connect) }
         (status(console.memoir(), &view))
@@ -65,7 +66,7 @@ pub(super) async fn page(
         (core_size)
         (originals(&archive))
         (context(&share))
-        (refine::section(console, visitor, &view, &latest, draft))
+        (refine::section(console, visitor, &view, &latest, form))
         section aria-labelledby="latest" {
             h2 #latest { "Latest sessions" }
             (table(&latest, "The latest sessions"))

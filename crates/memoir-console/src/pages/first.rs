@@ -12,7 +12,7 @@ use crate::{
     Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, page_of},
     browser::{self, LONGEST_SECONDS},
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::{self, SentForm},
     parts,
 };
@@ -28,10 +28,7 @@ pub(crate) async fn show(
     head: Parts,
 ) -> PageResult {
     match console.opens_first_link(&head, &secret).await {
-        Ok(true) => {
-            let (given, faults) = (SentForm::default(), Faults::default());
-            Ok(page(form_page(&secret, &given, &faults, None)))
-        }
+        Ok(true) => Ok(page(form_page(&secret, &SentForm::default(), None))),
         Ok(false) => Ok(dead()),
         Err(refusal) => Ok(page_of(refusal.status, page(refused_page(&refusal)))),
     }
@@ -45,16 +42,19 @@ pub(crate) async fn create(
     let (head, body) = request.into_parts();
     // Only the origin is checked: a form has a token only for a signed-in user.
     browser::check_origin(&head.headers)?;
-    let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    let mut given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     // Before any fault of the input: for an invalid link the page says nothing else.
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => {}
         Ok(false) => return Ok(dead()),
         Err(refusal) => return Ok(page_of(refusal.status, page(refused_page(&refusal)))),
     }
-    let faults = faults_of(&given);
-    if !faults.is_empty() {
-        let shown = page(form_page(&secret, &given, &faults, None));
+    if given.field(NAME.0).trim().is_empty() {
+        given.faults.add(NAME.0, NAME.1, "is missing");
+    }
+    super::password::check_new(&mut given, PASSWORD, AGAIN);
+    if !given.faults.is_empty() {
+        let shown = page(form_page(&secret, &given, None));
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
     }
     let credentials = TypedCredentials {
@@ -67,28 +67,14 @@ pub(crate) async fn create(
         Ok(Some(made)) => browser::enter(&console, &made, "/account?done=first"),
         Ok(None) => Ok(dead()),
         Err(refusal) => {
-            let shown = form_page(&secret, &given, &faults, Some(&refusal));
+            let shown = form_page(&secret, &given, Some(&refusal));
             Ok(page_of(refusal.status, page(shown)))
         }
     }
 }
 
-fn faults_of(given: &SentForm) -> Faults {
-    let mut faults = Faults::default();
-    if given.field(NAME.0).trim().is_empty() {
-        faults.add(NAME.0, NAME.1, "is missing");
-    }
-    super::password::check_new(given, PASSWORD, AGAIN, &mut faults);
-    faults
-}
-
-fn form_page(
-    secret: &str,
-    given: &SentForm,
-    faults: &Faults,
-    refusal: Option<&SignInRefusal>,
-) -> Markup {
-    let field = |(id, label)| LabelledField::new(id, label).faults(faults);
+fn form_page(secret: &str, given: &SentForm, refusal: Option<&SignInRefusal>) -> Markup {
+    let field = |(id, label)| LabelledField::new(id, label).faults(&given.faults);
     let content = html! {
         h1 { "The first administrator" }
         p.lead { "This installation has no administrator yet. This form makes the first one." }
@@ -97,7 +83,7 @@ fn form_page(
              with that agent’s token. The programs that are set up on this machine get theirs in the same step, and \
              keep their memory. " code { "memoir installation open" } " opens the installation again, for the \
              owner of the machine." }
-        (faults.summary())
+        (given.faults.summary())
         @if let Some(refusal) = refusal { (refused(refusal)) }
         form.stack method="post" action={ "/first/" (secret) } {
             (field(NAME).username(given.field(NAME.0)))

@@ -12,7 +12,6 @@ use crate::{
     Console,
     answer::{PageResult, page_of, see_other},
     browser::Visitor,
-    field::Faults,
     form::SentForm,
     parts::{self, ConsoleSection, FramedPage},
 };
@@ -46,24 +45,22 @@ const MORE: [Field; 16] = [
 ];
 
 pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> PageResult {
-    let (form, faults) = (SentForm::default(), Faults::default());
-    Ok(page(&console, &visitor, &form, &faults))
+    Ok(page(&console, &visitor, &SentForm::default()))
 }
 
 pub(crate) async fn create(
     State(console): State<Console>,
     visitor: Visitor,
-    form: SentForm,
+    mut form: SentForm,
 ) -> PageResult {
-    let mut faults = Faults::default();
-    let name = form.field(Field::Name.as_str());
     let given: Vec<(Field, Option<String>)> = FIRST
         .into_iter()
         .chain(MORE)
         .map(|field| (field, fields::typed(&form, field)))
         .collect();
-    fields::check(&given, &mut faults);
-    if faults.is_empty() {
+    fields::check(&given, &mut form.faults);
+    if form.faults.is_empty() {
+        let name = form.field(Field::Name.as_str());
         let all = fields::borrowed(&given).into_iter();
         let settings: Vec<_> = all.filter(|(field, _)| *field != Field::Name).collect();
         let actor = visitor.actor();
@@ -71,17 +68,17 @@ pub(crate) async fn create(
             Ok(agent) => {
                 return Ok(see_other(&(agent_path(agent.id) + "?done=created")));
             }
-            Err(error) => fields::refused(error, &mut faults)?,
+            Err(error) => fields::refused(error, &mut form.faults)?,
         }
     }
-    let shown = page(&console, &visitor, &form, &faults);
+    let shown = page(&console, &visitor, &form);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) -> Response {
+fn page(console: &Console, visitor: &Visitor, form: &SentForm) -> Response {
     let around = Around {
         memoir: console.memoir(),
-        faults,
+        faults: &form.faults,
         facts: None,
     };
     // The details are open where one of their fields was filled in, since its value and faults must be visible.
@@ -91,7 +88,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
     let content = html! {
         p.crumb { a href="/" { "Fleet" } }
         h1 { "New agent" }
-        (faults.summary())
+        (form.faults.summary())
         p { "An agent owns a memory that only it can read; you cannot. All of this can \
              be changed later." }
         form.settings method="post" action="/agents/new" {
@@ -108,7 +105,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
             }
         }
     };
-    let title = faults.title("Not made: ", "New agent");
+    let title = form.faults.title("Not made: ", "New agent");
     FramedPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
 }
 

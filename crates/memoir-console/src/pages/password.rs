@@ -26,17 +26,14 @@ const NEW: (&str, &str) = ("new", "New password");
 const AGAIN: (&str, &str) = ("again", "The new password again");
 
 /// Adds the faults of a password that was typed twice.
-pub(super) fn check_new(
-    given: &SentForm,
-    new: (&str, &str),
-    again: (&str, &str),
-    faults: &mut Faults,
-) {
-    let typed = PrivateText::from(given.field(new.0));
+pub(super) fn check_new(form: &mut SentForm, new: (&str, &str), again: (&str, &str)) {
+    let typed = PrivateText::from(form.field(new.0));
     if new_password(&typed).is_err() {
-        faults.add(new.0, new.1, "must have 12 to 1,000 characters");
-    } else if given.field(new.0) != given.field(again.0) {
-        faults.add(again.0, again.1, "is not the same as above");
+        form.faults
+            .add(new.0, new.1, "must have 12 to 1,000 characters");
+    } else if form.field(new.0) != form.field(again.0) {
+        form.faults
+            .add(again.0, again.1, "is not the same as above");
     }
 }
 
@@ -47,17 +44,16 @@ pub(crate) async fn show(visitor: Visitor) -> PageResult {
 pub(crate) async fn change(
     State(console): State<Console>,
     visitor: Visitor,
-    form: SentForm,
+    mut form: SentForm,
     head: Parts,
 ) -> EarlyResult {
-    let mut faults = Faults::default();
     // Before the proof, which would use up a code for a password that is not taken.
-    check_new(&form, NEW, AGAIN, &mut faults);
-    if !faults.is_empty() {
-        let shown = sheet(&visitor, &faults, None);
+    check_new(&mut form, NEW, AGAIN);
+    if !form.faults.is_empty() {
+        let shown = sheet(&visitor, &form.faults, None);
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
     }
-    let again = |refusal: &SignInRefusal| sheet(&visitor, &faults, Some(refusal));
+    let again = |refusal: &SignInRefusal| sheet(&visitor, &form.faults, Some(refusal));
     let proven = prove(&console, &head, &visitor, &form, again).await?;
     let new = PrivateText::from(form.field(NEW.0));
     let made = visitor.change_password(proven, &new).await?;

@@ -23,7 +23,7 @@ use crate::{
     Console,
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::SentForm,
     parts, words,
 };
@@ -33,13 +33,6 @@ const PLACE: &str = "actions";
 const MODE: &str = "mode";
 const REHEARSAL: &str = "rehearsal";
 const MODEL: &str = "model";
-
-/// The input of the form, and why it failed.
-#[derive(Default)]
-pub(super) struct RefineForm {
-    form: SentForm,
-    pub(super) faults: Faults,
-}
 
 /// Why no session can be begun now. `latest` are the agent's sessions, newest first: one that runs is the newest.
 fn hindrance(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Markup> {
@@ -70,23 +63,22 @@ pub(super) fn section(
     visitor: &Visitor,
     view: &AgentFacts,
     latest: &[SessionFacts],
-    draft: &RefineForm,
+    form: &SentForm,
 ) -> Markup {
     html! {
         section aria-labelledby=(PLACE) {
             h2 id=(PLACE) { "Refining" }
             @match hindrance(view, latest) {
                 Some(hindrance) => (hindrance),
-                None => (begin(console, visitor, view, draft)),
+                None => (begin(console, visitor, view, form)),
             }
             (schedule(console, visitor, view))
         }
     }
 }
 
-fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
-    let (form, faults) = (&draft.form, &draft.faults);
-    let labelled = |id, label| LabelledField::new(id, label).faults(faults);
+fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, form: &SentForm) -> Markup {
+    let labelled = |id, label| LabelledField::new(id, label).faults(&form.faults);
     let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(mode.label())));
     html! {
         form method="post" action={ (agent_path(view.id)) "/refine" } {
@@ -169,19 +161,18 @@ fn schedule(console: &Console, visitor: &Visitor, view: &AgentFacts) -> Markup {
 pub(crate) async fn refine(
     State(console): State<Console>,
     visitor: Visitor,
-    form: SentForm,
+    mut form: SentForm,
     headers: HeaderMap,
     agent: AgentInPath,
 ) -> PageResult {
     let mode = Mode::from_name(form.field(MODE))
         .ok_or_else(|| PageFailure::invalid("There is no such way of refining."))?;
-    let mut faults = Faults::default();
     let model = given(form.field(MODEL)).unwrap_or_else(|problem| {
-        faults.add(MODEL, "Model", &problem);
+        form.faults.add(MODEL, "Model", &problem);
         None
     });
     let mut status = StatusCode::CONFLICT;
-    if faults.is_empty() {
+    if form.faults.is_empty() {
         let options = RefineOptions {
             mode,
             model,
@@ -197,12 +188,11 @@ pub(crate) async fn refine(
             }
             Err(error) => {
                 let failed = "No session was begun";
-                status = faults.add_error((PLACE, failed), failed, error)?;
+                status = form.faults.add_error((PLACE, failed), failed, error)?;
             }
         }
     }
-    let draft = RefineForm { form, faults };
-    let shown = agent::page(&console, &visitor, &headers, &agent, &draft).await?;
+    let shown = agent::page(&console, &visitor, &headers, &agent, &form).await?;
     Ok(page_of(status, shown))
 }
 

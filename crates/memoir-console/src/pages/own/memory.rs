@@ -18,7 +18,7 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::SentForm,
     parts, words,
 };
@@ -33,33 +33,24 @@ pub(crate) async fn show(
     agent: OwnAgentInPath,
 ) -> PageResult {
     let memory = agent.lens().memory(number_of(&number)?).await?;
-    page(&owner, &agent, &memory, &Draft::of(&memory)).await
+    let form = SentForm::filled(&[(CONTENT.0, memory.content())]);
+    page(&owner, &agent, &memory, &form).await
 }
 
-/// The text in the form, and what is wrong with it.
-struct Draft {
-    content: String,
-    faults: Faults,
-}
-
-impl Draft {
-    fn of(memory: &ShownMemory) -> Self {
-        Self {
-            content: memory.content().to_owned(),
-            faults: Faults::default(),
-        }
-    }
-}
-
-async fn page(owner: &Owner, agent: &OwnAgent, memory: &ShownMemory, draft: &Draft) -> PageResult {
+async fn page(
+    owner: &Owner,
+    agent: &OwnAgent,
+    memory: &ShownMemory,
+    form: &SentForm,
+) -> PageResult {
     let path = agent_path(agent.scope().agent);
     let number = memory.number;
     let past = agent.history(Some(number)).await?;
     let content = html! {
-        (draft.faults.summary())
+        (form.faults.summary())
         article.memory aria-labelledby={ "memory-" (number.0) } { (memory_words(memory, "h2", Some(&path))) }
         (acts(owner, memory, &path))
-        @if is_editable(memory) || !draft.faults.is_empty() { (edit_form(owner, memory, &path, draft)) }
+        @if is_editable(memory) || !form.faults.is_empty() { (edit_form(owner, memory, &path, form)) }
         section aria-labelledby="history" {
             h2 #history { "History" }
             (history::tree(&past, number, &path))
@@ -92,18 +83,18 @@ fn is_editable(memory: &ShownMemory) -> bool {
         && memory.shredded_at.is_none()
 }
 
-fn edit_form(owner: &Owner, memory: &ShownMemory, path: &str, draft: &Draft) -> Markup {
+fn edit_form(owner: &Owner, memory: &ShownMemory, path: &str, form: &SentForm) -> Markup {
     html! {
-        details open[!draft.faults.is_empty()] {
+        details open[!form.faults.is_empty()] {
             summary { "Edit" }
             form.stack method="post" action={ (path) "/" (memory.number.0) "/edit" } {
                 (parts::form_token(owner))
                 // What was shown: an edit must not overwrite a text that became another since.
                 input type="hidden" name="seen" value=(memory.content());
-                (LabelledField::new(CONTENT.0, CONTENT.1).faults(&draft.faults)
+                (LabelledField::new(CONTENT.0, CONTENT.1).faults(&form.faults)
                     .hint(html! { "The new text gets a number of its own, and this one moves to the archive under it. \
                         The agent is notified in one line." })
-                    .area(&draft.content, 6))
+                    .area(form.field(CONTENT.0), 6))
                 div.buttons { button.main type="submit" { "Save" } }
             }
         }
@@ -112,7 +103,7 @@ fn edit_form(owner: &Owner, memory: &ShownMemory, path: &str, draft: &Draft) -> 
 
 pub(crate) async fn edit(
     owner: Owner,
-    form: SentForm,
+    mut form: SentForm,
     Path((_, number)): Path<(String, String)>,
     agent: OwnAgentInPath,
 ) -> PageResult {
@@ -124,19 +115,18 @@ pub(crate) async fn edit(
         true => memory.content(),
         false => form.field("seen"),
     };
-    let (seen, content) = (PrivateText::from(seen), form.field(CONTENT.0));
-    let (text, actor) = (PrivateText::from(content), owner.actor());
+    let (seen, text) = (
+        PrivateText::from(seen),
+        PrivateText::from(form.field(CONTENT.0)),
+    );
+    let actor = owner.actor();
     let edited = agent.memories().edit(number, &seen, &text, &actor);
-    let mut draft = Draft {
-        content: content.to_owned(),
-        ..Draft::of(&memory)
-    };
     let status = match edited.await {
         Ok(Some(new)) => return Ok(see_other(&done(&path, new.number, "edited"))),
         Ok(None) => return Ok(see_other(&done(&path, number, "unchanged"))),
-        Err(error) => draft.faults.add_error(CONTENT, "Not saved", error)?,
+        Err(error) => form.faults.add_error(CONTENT, "Not saved", error)?,
     };
-    let shown = page(&owner, &agent, &memory, &draft).await?;
+    let shown = page(&owner, &agent, &memory, &form).await?;
     Ok(page_of(status, shown))
 }
 
@@ -193,17 +183,11 @@ pub(crate) async fn shredding(
     agent: OwnAgentInPath,
 ) -> PageResult {
     let memory = agent.lens().memory(number_of(&number)?).await?;
-    let (form, faults) = (SentForm::default(), Faults::default());
-    Ok(shred_page(&owner, &agent, &memory, &form, &faults))
+    Ok(shred_page(&owner, &agent, &memory, &SentForm::default()))
 }
 
-fn shred_page(
-    owner: &Owner,
-    agent: &OwnAgent,
-    memory: &ShownMemory,
-    given: &SentForm,
-    faults: &Faults,
-) -> Response {
+fn shred_page(owner: &Owner, agent: &OwnAgent, memory: &ShownMemory, form: &SentForm) -> Response {
+    let faults = &form.faults;
     let path = agent_path(agent.scope().agent);
     let number = memory.number;
     let own = format!("{path}/{}", number.0);
@@ -219,9 +203,9 @@ fn shred_page(
             form.stack method="post" action={ (own) "/shred" } {
                 (parts::form_token(owner))
                 (LabelledField::new(REASON.0, REASON.1).faults(faults)
-                    .hint(html! { "Not the text itself: this stays. Blank is allowed." }).text(given.field(REASON.0)))
+                    .hint(html! { "Not the text itself: this stays. Blank is allowed." }).text(form.field(REASON.0)))
                 (LabelledField::new("derived", "Its copies, and the summaries and session reports that rest on it, too")
-                    .tick(given.is_ticked("derived")))
+                    .tick(form.is_ticked("derived")))
                 (LabelledField::new(TYPED.0, TYPED.1).faults(faults)
                     .hint(html! { "Type " code { (number.0) } " to confirm." }).number("", "numeric"))
                 div.row {
@@ -237,7 +221,7 @@ fn shred_page(
 
 pub(crate) async fn shred(
     owner: Owner,
-    form: SentForm,
+    mut form: SentForm,
     Path((_, number)): Path<(String, String)>,
     agent: OwnAgentInPath,
 ) -> PageResult {
@@ -252,22 +236,21 @@ pub(crate) async fn shred(
         reason,
         derived: form.is_ticked("derived"),
     };
-    let mut faults = Faults::default();
     let outcome = if typed == number.0.to_string() {
         match agent.memories().shred(wish, &owner.actor()).await {
             Ok(shredded) => Ok(shredded),
-            Err(error) => Err(faults.add_error(REASON, "Not shredded", error)?),
+            Err(error) => Err(form.faults.add_error(REASON, "Not shredded", error)?),
         }
     } else {
         let problem = format!("Type {} to confirm", number.0);
-        faults.add(TYPED.0, TYPED.1, &problem);
+        form.faults.add(TYPED.0, TYPED.1, &problem);
         Err(StatusCode::BAD_REQUEST)
     };
     let shredded = match outcome {
         Ok(shredded) => shredded,
         Err(status) => {
             let memory = agent.lens().memory(number).await?;
-            let shown = shred_page(&owner, &agent, &memory, &form, &faults);
+            let shown = shred_page(&owner, &agent, &memory, &form);
             return Ok(page_of(status, shown));
         }
     };

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    field::{Faults, LabelledField, with_code},
+    field::{LabelledField, with_code},
     form::SentForm,
     parts, words,
 };
@@ -25,22 +25,21 @@ use crate::{
 const LATEST: u32 = 50;
 
 pub(crate) async fn show(owner: Owner, agent: OwnAgentInPath) -> PageResult {
-    let (form, faults) = (SentForm::default(), Faults::default());
-    page(&owner, &agent, (&form, &faults)).await
+    page(&owner, &agent, &SentForm::default()).await
 }
 
 /// The page, with the input of a request's form and its faults.
-async fn page(owner: &Owner, agent: &OwnAgent, given: (&SentForm, &Faults)) -> PageResult {
+async fn page(owner: &Owner, agent: &OwnAgent, form: &SentForm) -> PageResult {
     let path = format!("{}/waiting", agent_path(agent.scope().agent));
     let content = html! {
-        (given.1.summary())
+        (form.faults.summary())
         section aria-labelledby="conversations" {
             h2 #conversations { "Conversations to be read" }
             (conversations(agent).await?)
         }
         section aria-labelledby="requests" {
             h2 #requests { "Access requests" }
-            (requests(owner, agent, &path, given).await?)
+            (requests(owner, agent, &path, form).await?)
         }
         section aria-labelledby="rehearsals" {
             h2 #rehearsals { "Rehearsals" }
@@ -72,14 +71,14 @@ async fn requests(
     owner: &Owner,
     agent: &OwnAgent,
     path: &str,
-    given: (&SentForm, &Faults),
+    form: &SentForm,
 ) -> Result<Markup, PageFailure> {
     let mut requests = agent.lens().access_requests(None, LATEST).await?;
     let is_cut = requests.len() == LATEST as usize;
     requests.retain(|request| matches!(request.state, AccessState::Asked | AccessState::Granted));
     Ok(html! {
         @if requests.is_empty() { p.empty { "No request waits, and no access is granted." } }
-        @for request in &requests { (access_request(owner, request, path, given)) }
+        @for request in &requests { (access_request(owner, request, path, form)) }
         @if is_cut { p.hint { "Only the " (LATEST) " latest requests are looked through." } }
     })
 }
@@ -88,7 +87,7 @@ fn access_request(
     owner: &Owner,
     request: &ShownAccessRequest,
     path: &str,
-    (given, faults): (&SentForm, &Faults),
+    form: &SentForm,
 ) -> Markup {
     let id = request.id;
     let (action, reason) = (format!("{path}/access/{id}"), format!("reason-{id}"));
@@ -102,10 +101,10 @@ fn access_request(
             @if request.state == AccessState::Asked {
                 form.stack method="post" action=(action) {
                     (parts::form_token(owner))
-                    (LabelledField::new(&reason, "Reason, for the administrator").faults(faults)
+                    (LabelledField::new(&reason, "Reason, for the administrator").faults(&form.faults)
                         .hint(html! { "At most 300 characters, not in the words of a memory. Blank is allowed." })
                         // In a single line, Enter would press the first button.
-                        .area(given.field(&reason), 2))
+                        .area(form.field(&reason), 2))
                     div.buttons {
                         button.quiet type="submit" name="answer" value="yes" { "Allow it" }
                         button.quiet type="submit" name="answer" value="no" { "Refuse it" }
@@ -126,7 +125,7 @@ fn access_request(
 
 pub(crate) async fn answer(
     owner: Owner,
-    form: SentForm,
+    mut form: SentForm,
     Path((_, request)): Path<(String, String)>,
     agent: OwnAgentInPath,
 ) -> PageResult {
@@ -156,9 +155,10 @@ pub(crate) async fn answer(
         // The request has ended, and its form with it.
         Err(error @ Error::Access(_)) => return Err(error.into()),
         Err(error) => {
-            let mut faults = Faults::default();
-            let status = faults.add_error((&field, "Reason"), "Not answered", error)?;
-            let shown = page(&owner, &agent, (&form, &faults)).await?;
+            let status = form
+                .faults
+                .add_error((&field, "Reason"), "Not answered", error)?;
+            let shown = page(&owner, &agent, &form).await?;
             return Ok(page_of(status, shown));
         }
     };

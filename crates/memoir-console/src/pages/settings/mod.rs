@@ -98,32 +98,29 @@ pub(crate) async fn show(
 
 /// The input of the form, and its faults.
 #[derive(Clone, Default)]
-struct SettingsForm {
-    form: SentForm,
-    faults: Faults,
-}
+struct SettingsForm(SentForm);
 
 impl SettingsForm {
     /// The new value of a setting that is no prompt, as typed.
     fn plain(&self, field: Field) -> Option<&str> {
-        let typed = self.form.field(field.as_str());
+        let typed = self.0.field(field.as_str());
         // Compared with the shown value, not the present one: a form must not undo another actor's change of an
         // untouched field.
-        let is_touched = typed.trim() != self.form.field(&shown(field)).trim();
+        let is_touched = typed.trim() != self.0.field(&shown(field)).trim();
         (is_touched && !field.is_text()).then_some(typed)
     }
 
     /// A new prompt as typed, blank where there is none, and whether the prompt is to be cleared.
     fn prompt(&self, field: Field) -> (&str, bool) {
-        let is_reset = self.form.is_ticked(&reset(field));
-        (self.form.field(field.as_str()), is_reset)
+        let is_reset = self.0.is_ticked(&reset(field));
+        (self.0.field(field.as_str()), is_reset)
     }
 
     /// The changed settings, and their new values.
     fn assignments(&self) -> Vec<(Field, Option<String>)> {
         let plain = plain_fields()
             .filter(|field| self.plain(*field).is_some())
-            .map(|field| (field, fields::typed(&self.form, field)));
+            .map(|field| (field, fields::typed(&self.0, field)));
         let prompts = PROMPTS.into_iter().filter_map(|field| {
             let (typed, is_reset) = self.prompt(field);
             let is_touched = is_reset || !typed.trim().is_empty();
@@ -140,18 +137,18 @@ impl SettingsForm {
         seen: u64,
     ) {
         // It runs once for each attempt, and earlier conflicts may be gone.
-        self.faults = Faults::default();
+        self.0.faults = Faults::default();
         for field in PROMPTS {
             let (typed, is_reset) = self.prompt(field);
             if is_reset && !typed.trim().is_empty() {
                 let problem = "is to be either new or removed, not both";
-                self.faults.add(field.as_str(), label(field), problem);
+                self.0.faults.add(field.as_str(), label(field), problem);
             }
         }
-        fields::check(assignments, &mut self.faults);
+        fields::check(assignments, &mut self.0.faults);
         for (field, _) in assignments {
             if let Some(problem) = self.meanwhile(*field, settings_view, seen) {
-                self.faults.add(field.as_str(), label(*field), &problem);
+                self.0.faults.add(field.as_str(), label(*field), &problem);
             }
         }
     }
@@ -190,13 +187,10 @@ pub(crate) async fn change(
     form: SentForm,
     agent: AgentInPath,
 ) -> PageResult {
-    let draft = SettingsForm {
-        form,
-        faults: Faults::default(),
-    };
+    let draft = SettingsForm(form);
     let assignments = draft.assignments();
     // Without the field everything counts as changed since, so that the page is shown once more.
-    let seen = draft.form.field(SEEN).parse().unwrap_or(0);
+    let seen = draft.0.field(SEEN).parse().unwrap_or(0);
     let path = agent_path(agent.scope().agent);
     if assignments.is_empty() {
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
@@ -210,11 +204,11 @@ pub(crate) async fn change(
         let mut draft = sent.clone();
         draft.check(assigned, &settings_view, seen);
         // This is an answer and not an error, since another attempt would not mend a fault in the form.
-        if !draft.faults.is_empty() {
+        if !draft.0.faults.is_empty() {
             return Ok(Err((settings_view, draft)));
         }
         match agent.settings().configure(settings, actor).await {
-            Err(error) => fields::refused(error, &mut draft.faults)?,
+            Err(error) => fields::refused(error, &mut draft.0.faults)?,
             Ok(configured) => return Ok(Ok(configured)),
         }
         Ok::<_, Error>(Err((settings_view, draft)))
@@ -252,7 +246,7 @@ pub(super) async fn with_refused_token(
     refusal: &PageFailure,
 ) -> PageResult {
     let mut draft = SettingsForm::default();
-    let faults = &mut draft.faults;
+    let faults = &mut draft.0.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
     let settings_view = SettingsView::of(agent).await?;
     let shown = page(console, visitor, agent, &settings_view, &draft).await?;
@@ -271,7 +265,7 @@ async fn page(
     let needs_consent = agent.grants().needs_consent_for_token(&actor).await?;
     let now = console.memoir().now();
     let content = html! {
-        (draft.faults.summary())
+        (draft.0.faults.summary())
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
             (settings(console.memoir(), visitor, settings_view, draft))
@@ -287,7 +281,7 @@ async fn page(
                 a href={ (agent_path(settings_view.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
-    let title = draft.faults.title("Not saved: ", "Settings of {}");
+    let title = draft.0.faults.title("Not saved: ", "Settings of {}");
     Ok(agent_page(visitor, agent, Tab::Settings, &title).show(content))
 }
 
@@ -343,7 +337,7 @@ fn settings(
     let view = &settings_view.view;
     let around = Around {
         memoir,
-        faults: &draft.faults,
+        faults: &draft.0.faults,
         facts: serde_json::to_value(view).ok(),
     };
     html! {
