@@ -20,7 +20,7 @@ use crate::{
     Console,
     answer::{EarlyResponse, EarlyResult, FormTarget, PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::{self, SentForm},
     parts::{self, ConsoleSection, FramedPage},
 };
@@ -98,39 +98,35 @@ pub(crate) async fn show(
     let agent = pairs.iter().find(|(name, _)| name == AGENT.0);
     let agent = agent.map(|(_, value)| value.clone()).unwrap_or_default();
     let question = question(&console, &visitor, &pairs).await?;
-    Ok(page(&visitor, &question, (&agent, ""), &Faults::default()).await?)
+    Ok(page(&visitor, &question, &agent, &SentForm::default()).await?)
 }
 
 pub(crate) async fn decide(
     State(console): State<Console>,
     visitor: Visitor,
-    form: SentForm,
+    mut form: SentForm,
 ) -> EarlyResult {
     let question = question(&console, &visitor, form.all()).await?;
-    let decision = form.field("decision");
     // Refusing comes before the agent is looked up, since it needs no agent.
-    if decision == "refuse" {
+    if form.field("decision") == "refuse" {
         return Ok(see_other(&question.answer(&[("error", "access_denied")])));
     }
-    let mut faults = Faults::default();
     let agent = match visitor.account.agent(form.field(AGENT.0)).await {
         Ok(agent) => agent,
         Err(Error::NoAgent(_)) => {
-            faults.add(AGENT.0, AGENT.1, "There is no such agent");
-            let shown = page(&visitor, &question, ("", form.field(AGENT.0)), &faults).await?;
+            form.faults.add(AGENT.0, AGENT.1, "There is no such agent");
+            let shown = page(&visitor, &question, "", &form).await?;
             return Ok(page_of(StatusCode::BAD_REQUEST, shown));
         }
         Err(error) => return Err(error.into()),
     };
     // The identifier is passed on, since the agent's name may change between this page and the next one.
     let id = agent.scope().agent.to_string();
-    match decision {
+    match form.field("decision") {
         "connect" => match agent.grants().connect(&question.wish, &visitor).await {
             Ok(code) => Ok(see_other(&question.answer(&[("code", code.expose())]))),
             // The agent is in use and must be asked first, which the page then offers.
-            Err(Error::ConsentNeeded(_)) => {
-                Ok(page(&visitor, &question, (&id, ""), &faults).await?)
-            }
+            Err(Error::ConsentNeeded(_)) => Ok(page(&visitor, &question, &id, &form).await?),
             Err(error) => Err(error.into()),
         },
         "ask" => {
@@ -141,9 +137,9 @@ pub(crate) async fn decide(
             let status = match requested.await {
                 // The browser returns to this page, which reloads until the agent has answered.
                 Ok(_) => return Ok(see_other(&question.path(&id))),
-                Err(error) => faults.add_error(PURPOSE, "Not asked", error)?,
+                Err(error) => form.faults.add_error(PURPOSE, "Not asked", error)?,
             };
-            let shown = page(&visitor, &question, (&id, purpose.expose()), &faults).await?;
+            let shown = page(&visitor, &question, &id, &form).await?;
             Ok(page_of(status, shown))
         }
         // The page's buttons send no other value.
@@ -275,12 +271,12 @@ fn refused(
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
-/// The page, with an agent chosen or none, and the purpose as typed, or the name of an agent that there is none of.
+/// The page, with an agent chosen or none, and the form as it was sent.
 async fn page(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    (agent, typed): (&str, &str),
-    faults: &Faults,
+    agent: &str,
+    form: &SentForm,
 ) -> PageResult {
     let chosen = match agent {
         "" => None,
@@ -296,7 +292,7 @@ async fn page(
     let client = &question.wish.client;
     let content = html! {
         h1 { "Connect a program" }
-        (faults.summary())
+        (form.faults.summary())
         p { "A program that calls itself " strong { (client.name) } " asks to be connected to the memory of an agent. "
             "If you agree, your browser continues to " strong { (question.wish.address.host()) }
             ", and a user of the program there can do all that the agent can: read its memories, save others and "
@@ -308,8 +304,8 @@ async fn page(
         }
         @match (&chosen, &open_request) {
             (Some(agent), Some(request)) => (waiting(visitor, question, agent, request)),
-            (Some(agent), None) => (asking(visitor, question, (agent, typed), faults)),
-            (None, _) => (choosing(visitor, question, typed, faults).await?),
+            (Some(agent), None) => (asking(visitor, question, agent, form)),
+            (None, _) => (choosing(visitor, question, form).await?),
         }
     };
     let mut shown =
@@ -324,8 +320,7 @@ async fn page(
 async fn choosing(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    typed: &str,
-    faults: &Faults,
+    form: &SentForm,
 ) -> Result<Markup, PageFailure> {
     // One more than is listed says that there are more.
     let agents = visitor.account.agent_page(None, MOST_LISTED + 1).await?;
@@ -334,14 +329,14 @@ async fn choosing(
         .into_iter()
         .map(|agent| (agent.id.to_string(), agent.name))
         .collect();
-    let field = LabelledField::new(AGENT.0, AGENT.1).faults(faults);
+    let field = LabelledField::new(AGENT.0, AGENT.1).faults(&form.faults);
     Ok(html! {
         @if agents.is_empty() {
             p { "There is no agent yet. " a href="/agents/new" { "Make one" } ", and come back." }
         } @else {
             form.stack method="post" action=(PATH) {
                 (hidden(visitor, question))
-                @if is_listed { (field.choice("", &agents)) } @else { (field.text(typed)) }
+                @if is_listed { (field.choice("", &agents)) } @else { (field.text(form.field(AGENT.0))) }
                 (buttons("connect", "Connect it"))
             }
         }
@@ -379,8 +374,8 @@ fn waiting(
 fn asking(
     visitor: &Visitor,
     question: &ConnectionQuestion,
-    (agent, purpose): (&AgentHandle, &str),
-    faults: &Faults,
+    agent: &AgentHandle,
+    form: &SentForm,
 ) -> Markup {
     let id = agent.scope().agent;
     let hint = html! { "The agent reads which program this is, and what you write here." };
@@ -390,7 +385,7 @@ fn asking(
         form.stack method="post" action=(PATH) {
             (hidden(visitor, question))
             input type="hidden" name=(AGENT.0) value=(id);
-            (LabelledField::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(faults).area(purpose, 3))
+            (LabelledField::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(&form.faults).area(form.field(PURPOSE.0), 3))
             (buttons("ask", "Ask it"))
         }
     }

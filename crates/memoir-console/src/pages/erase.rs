@@ -9,7 +9,7 @@ use super::{Tab, agent_page, agent_path};
 use crate::{
     answer::{PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
-    field::{Faults, LabelledField},
+    field::LabelledField,
     form::SentForm,
     parts, words,
 };
@@ -17,35 +17,34 @@ use crate::{
 const NAME: &str = "name";
 
 pub(crate) async fn show(visitor: Visitor, agent: AgentInPath) -> PageResult {
-    page(&visitor, &agent, "", &Faults::default()).await
+    page(&visitor, &agent, &SentForm::default()).await
 }
 
-pub(crate) async fn erase(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
-    let typed = form.field(NAME);
+pub(crate) async fn erase(visitor: Visitor, mut form: SentForm, agent: AgentInPath) -> PageResult {
     // Compared within the decision, so that an agent that was renamed meanwhile is not erased by its old name.
     // Names are the same whatever the case (SPEC 2.2).
-    let name = fold_name(typed.trim());
+    let name = fold_name(form.field(NAME).trim());
     let named = agent
         .views()
         .where_agent(move |now| name == fold_name(&now.name));
-    let mut faults = Faults::default();
     match named.log().erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
         // A decision returns `Changed` where its condition, here the typed name, is not met.
         Err(Error::Changed) => {
-            faults.add(NAME, "Name", "is not the name of this agent");
+            form.faults
+                .add(NAME, "Name", "is not the name of this agent");
         }
         Err(Error::Change(ChangeRefusal::SessionRunning(_))) => {
             let problem = "A session of the agent is running. Wait for its end, or cancel it.";
-            faults.add(NAME, "Not yet", problem);
+            form.faults.add(NAME, "Not yet", problem);
         }
         Err(error) => return Err(error.into()),
     }
-    let shown = page(&visitor, &agent, typed, &faults).await?;
+    let shown = page(&visitor, &agent, &form).await?;
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> PageResult {
+async fn page(visitor: &Visitor, agent: &AgentHandle, form: &SentForm) -> PageResult {
     let view = agent.views().show().await?;
     let path = agent_path(view.id);
     let tally = &view.counts;
@@ -64,7 +63,7 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         .map(|(count, one, many)| format!("{}, ", words::counted(count, one, many)))
         .collect();
     let content = html! {
-        (faults.summary())
+        (form.faults.summary())
         h2 { "Erase " (view.name) }
         p { "The key that everything of this agent is sealed with is destroyed: " (held.concat())
             "its prompts, and the text in its log. Nothing restores any of it, not even a backup of the database." }
@@ -75,7 +74,7 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         form.settings method="post" action={ (path) "/erase" } {
             (parts::form_token(visitor))
             div.fields {
-                (LabelledField::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
+                (LabelledField::new(NAME, "Name of the agent, to show that you mean this one").faults(&form.faults).text(form.field(NAME)))
             }
             div.buttons {
                 button.danger type="submit" { "Erase it for good" }
