@@ -356,12 +356,8 @@ const MOST_OF_A_NAME: usize = 60;
 const FROM_ONE_GUARDED: usize = 2;
 
 impl Attempts {
-    /// Counts an attempt; whether it may be made.
-    pub(crate) fn admits(&self, (account, name): (&str, &str), address: IpAddr) -> bool {
-        self.admits_at((account, name), address, Instant::now())
-    }
-
-    fn admits_at(&self, who: (&str, &str), address: IpAddr, now: Instant) -> bool {
+    /// Counts an attempt at `now`; whether it may be made.
+    pub(crate) fn admits(&self, who: (&str, &str), address: IpAddr, now: Instant) -> bool {
         let [of_name, from_one] = keys_of(who, address);
         // Digests throughout: a key of one size, and no typed names in memory, among them passwords in the wrong field.
         let of_address = digest(&["address", &address.to_string()]);
@@ -487,9 +483,8 @@ mod tests {
         let attempts = Attempts::default();
         let [here, there] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
         let start = Instant::now();
-        let at = |who, from, seconds| {
-            attempts.admits_at(who, from, start + Duration::from_secs(seconds))
-        };
+        let at =
+            |who, from, seconds| attempts.admits(who, from, start + Duration::from_secs(seconds));
         for _ in 0..5 {
             assert!(at(("", "Ada"), here, 0));
         }
@@ -509,24 +504,24 @@ mod tests {
         let attempts = Attempts::default();
         let now = Instant::now();
         let from = |last| IpAddr::from([10, 0, 0, last]);
-        let admitted = (0..10).filter(|_| attempts.admits_at(("", "Ada"), from(1), now));
+        let admitted = (0..10).filter(|_| attempts.admits(("", "Ada"), from(1), now));
         assert_eq!(admitted.count(), 5);
-        assert!(attempts.admits_at(("", "Ada"), from(2), now));
+        assert!(attempts.admits(("", "Ada"), from(2), now));
         attempts.forgive(("", "ada "), from(1));
-        assert!(attempts.admits_at(("", "Ada"), from(1), now));
+        assert!(attempts.admits(("", "Ada"), from(1), now));
         let guesses = (3..100).flat_map(|last| [last; 5]);
         let admitted: Vec<u8> = guesses
-            .filter(|last| attempts.admits_at(("", "Ada"), from(*last), now))
+            .filter(|last| attempts.admits(("", "Ada"), from(*last), now))
             .collect();
         // Sixty in all with the seven before; then two for each address.
         let guarded: Vec<u8> = (14..100).flat_map(|last| [last; 2]).collect();
         assert_eq!((admitted[52], &admitted[53..]), (13, guarded.as_slice()));
         let own = from(200);
-        assert!(attempts.admits_at(("", "Ada"), own, now));
-        assert!(attempts.admits_at(("", "Ada"), own, now));
-        assert!(!attempts.admits_at(("", "Ada"), own, now));
+        assert!(attempts.admits(("", "Ada"), own, now));
+        assert!(attempts.admits(("", "Ada"), own, now));
+        assert!(!attempts.admits(("", "Ada"), own, now));
         attempts.forgive(("", "Ada"), own);
-        assert!(attempts.admits_at(("", "Ada"), own, now));
+        assert!(attempts.admits(("", "Ada"), own, now));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::{Method, StatusCode, Uri, header},
+    http::{Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 
@@ -39,36 +39,30 @@ pub(super) async fn healthy() -> &'static str {
         (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(service): State<Service>) -> Response {
     // A database that is reachable but silent is of no use either.
-    match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
-        Ok(Ok(())) => "ready\n".into_response(),
-        Ok(Err(error)) => not_ready(match error.code() {
+    let why = match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
+        Ok(Ok(())) => return "ready\n".into_response(),
+        Ok(Err(error)) => match error.code() {
             "read_only" => "the database is read-only",
             "disk_full" => "the database is full",
             _ => SILENT,
-        }),
-        Err(_) => not_ready(SILENT),
-    }
-}
-
-fn not_ready(why: &'static str) -> Response {
+        },
+        Err(_) => SILENT,
+    };
     Problem::new("not_ready", why).into_response()
 }
 
 pub(super) async fn nothing(State(service): State<Service>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match console::nothing(&service, &head, StatusCode::NOT_FOUND).await {
-        Some(page) => page,
-        None => no_such_path(&head.uri).into_response(),
+    if let Some(page) = console::nothing(&service, &head, StatusCode::NOT_FOUND).await {
+        return page;
     }
-}
-
-fn no_such_path(uri: &Uri) -> Problem {
-    let hint = if uri.path().ends_with('/') {
-        "paths here have no slash at the end"
-    } else {
-        "`/docs` lists what there is"
+    let hint = match head.uri.path().ends_with('/') {
+        true => "paths here have no slash at the end",
+        false => "`/docs` lists what there is",
     };
-    Problem::not_found("there is nothing at this path").hint(hint)
+    Problem::not_found("there is nothing at this path")
+        .hint(hint)
+        .into_response()
 }
 
 /// The response gets an `Allow` header where the router adds it.

@@ -7,7 +7,7 @@
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -208,7 +208,7 @@ pub(crate) struct SignInAttempt<'a> {
 impl<'a> SignInAttempt<'a> {
     fn begin(service: &'a Service, head: &Parts, who: (&'a str, &'a str)) -> Result<Self, Problem> {
         let address = address(service, head);
-        if service.attempts.admits(who, address) {
+        if service.attempts.admits(who, address, Instant::now()) {
             return Ok(Self {
                 service,
                 who,
