@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{Memoir, SessionFacts, SignedInUser};
+use memoir_app::{SessionFacts, SignedInUser};
 use memoir_domain::{Timestamp, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -336,21 +336,10 @@ pub(crate) fn second(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::second(at)) } }
 }
 
-/// By which times are shown as distances from now.
-pub(crate) struct Clock {
-    now: Timestamp,
-}
-
-impl Clock {
-    pub(crate) fn new(memoir: &Memoir) -> Self {
-        Self { now: memoir.now() }
-    }
-
-    /// How far a time is from now; its title is the time itself.
-    pub(crate) fn relative(&self, at: Timestamp) -> Markup {
-        let exact = format!("{} {}", words::minute(at), words::zone_name());
-        html! { time datetime=(at) title=(exact) { (words::relative(at, self.now)) } }
-    }
+/// How far a time is from now; its title is the time itself.
+pub(crate) fn relative(at: Timestamp, now: Timestamp) -> Markup {
+    let exact = format!("{} {}", words::minute(at), words::zone_name());
+    html! { time datetime=(at) title=(exact) { (words::relative(at, now)) } }
 }
 
 /// A time, or a text where there is none.

@@ -26,7 +26,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::{self, PageQuery},
-    parts::{self, Clock, ConsoleSection, FramedPage},
+    parts::{self, ConsoleSection, FramedPage},
     words,
 };
 
@@ -67,15 +67,15 @@ pub(crate) async fn show(
         1 => Some(console.memoir().provider_responses()),
         _ => None,
     };
-    let clock = Clock::new(console.memoir());
+    let now = console.memoir().now();
     let content = html! {
         h1 { "Activity" }
         p { "What happened to all agents, the newest first." }
         (faults.wrong())
         (query.form(PATH, &faults))
         (found)
-        (verification(&visitor, &clock))
-        @if let Some(responses) = responses { (providers(&responses, &clock)) }
+        (verification(&visitor, now))
+        @if let Some(responses) = responses { (providers(&responses, now)) }
     };
     let shown = FramedPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
     Ok(match faults.is_empty() {
@@ -153,7 +153,7 @@ pub(super) async fn found(
 }
 
 /// The verification of all agents: its progress, and the way to begin one.
-fn verification(visitor: &Visitor, clock: &Clock) -> Markup {
+fn verification(visitor: &Visitor, now: Timestamp) -> Markup {
     let run = visitor.account.verification();
     let is_running = run.as_ref().is_some_and(|run| run.ended_at.is_none());
     html! {
@@ -166,12 +166,12 @@ fn verification(visitor: &Visitor, clock: &Clock) -> Markup {
                     @else { strong { (words::number(run.verified as u64)) " of " (words::number(run.total as u64))
                         " verified, " (words::number(run.damaged.len() as u64)) " damaged" } }
                     @match run.ended_at {
-                        None => { ". It began " (clock.relative(run.started_at)) ". "
+                        None => { ". It began " (parts::relative(run.started_at, now)) ". "
                             a href=(PATH) { "Look again" } },
                         // There is always the account's own log.
                         Some(at) if run.verified + run.unverified.len() < run.total.max(1) => {
-                            ". It ended early, " (clock.relative(at)) "." },
-                        Some(at) => { ". It ended " (clock.relative(at)) "." },
+                            ". It ended early, " (parts::relative(at, now)) "." },
+                        Some(at) => { ". It ended " (parts::relative(at, now)) "." },
                     }
                 }
                 (parts::bar(run.verified as u64, run.total as u64))
@@ -220,7 +220,7 @@ pub(crate) async fn verify(visitor: Visitor) -> PageResult {
 }
 
 /// The last response of each provider, and how fast it came.
-fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
+fn providers(responses: &[ProviderResponse], now: Timestamp) -> Markup {
     html! {
         section aria-labelledby="providers" {
             h2 #providers { "Providers of models" }
@@ -234,7 +234,7 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
                             th role="rowheader" scope="row" data-label="Provider" { (response.provider) }
                             td role="cell" data-label="Model" { code { (response.model) } }
                             td role="cell" data-label="Last response" { (result(response.result)) }
-                            td role="cell" data-label="When" { (clock.relative(response.at)) }
+                            td role="cell" data-label="When" { (parts::relative(response.at, now)) }
                             td.figure role="cell" data-label="Took" { (format!("{:.2} s", response.took.as_secs_f64())) }
                         }
                     }

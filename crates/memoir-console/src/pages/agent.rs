@@ -2,8 +2,9 @@
 
 use axum::{extract::State, http::HeaderMap};
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, SessionFacts};
+use memoir_app::{AgentFacts, AgentHandle, ContextShare, OriginalsView, SessionFacts};
 use memoir_domain::{
+    Timestamp,
     agent::{Field, Threshold},
     session::Health,
 };
@@ -18,8 +19,7 @@ use crate::{
     assets::PageScript,
     browser::{AgentInPath, Visitor},
     form::SentForm,
-    parts::{self, Clock},
-    words,
+    parts, words,
 };
 
 /// The latest sessions that are shown.
@@ -52,16 +52,17 @@ pub(super) async fn page(
         true => Some(connect_agent::section(console, visitor, headers, (agent, &view)).await?),
         false => None,
     };
-    let core_size = core_size::section(agent, console.memoir().now()).await;
+    let now = console.memoir().now();
+    let core_size = core_size::section(agent, now).await;
     let scripts: &'static [PageScript] = match &connect {
         Some(_) => &[PageScript::Light],
         None => &[],
     };
     let content = html! {
         (form.faults.summary())
-        (sentence(console.memoir(), &view, latest.first()))
+        (sentence(&view, latest.first(), now))
         @if let Some(connect) = connect { (connect) }
-        (status(console.memoir(), &view))
+        (status(&view, now))
         (open)
         (core_size)
         (originals(&archive))
@@ -78,17 +79,17 @@ pub(super) async fn page(
 }
 
 /// How the agent is, and what comes next, in one sentence.
-fn sentence(memoir: &Memoir, view: &AgentFacts, last: Option<&SessionFacts>) -> Markup {
+fn sentence(view: &AgentFacts, last: Option<&SessionFacts>, now: Timestamp) -> Markup {
     let failure = last.and_then(|session| session.failure);
     let refused = last.map_or(0, |session| session.refused_calls);
     let how = words::capital(&view.health_words(failure, refused));
     html! {
         p { span.troubled[view.health != Health::InOrder] { (how) } ". Next session: "
-            (next(view, &Clock::new(memoir))) "." }
+            (next(view, now)) "." }
     }
 }
 
-fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
+fn status(view: &AgentFacts, now: Timestamp) -> Markup {
     let tally = &view.counts;
     let budget = view.effective_core_token_budget;
     html! {
@@ -119,7 +120,7 @@ fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
-                (parts::pair("Next session", next(view, &Clock::new(memoir))))
+                (parts::pair("Next session", next(view, now)))
                 (parts::pair("Made", parts::time(view.created_at)))
                 (parts::wide("Breaker", breaker(view)))
             }
@@ -184,7 +185,7 @@ pub(super) fn originals(view: &OriginalsView) -> Markup {
 }
 
 /// When the schedule asks the agent next, or why it never does.
-pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
+pub(super) fn next(view: &AgentFacts, now: Timestamp) -> Markup {
     html! {
         // First: an agent can be due that the schedule does not ask.
         @if let Some(reason) = view.next_refinement_reason {
@@ -192,7 +193,7 @@ pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
         } @else if let Some(due) = view.refinement_due {
             span.badge.running { "due (" (due.reason.label()) ")" }
         } @else if let Some(at) = view.next_refinement_at {
-            (clock.relative(at))
+            (parts::relative(at, now))
         } @else {
             span.none { "not scheduled" }
         }

@@ -14,7 +14,7 @@ use crate::{
     Console,
     answer::{PageResult, page},
     browser::{AgentInPath, Visitor},
-    parts::Clock,
+    parts,
 };
 
 /// In place of the token where that is not shown.
@@ -80,7 +80,7 @@ fn light(console: &Console, path: &str, held: &[TokenView]) -> Markup {
         p #light role="status" data-state=[state] {
             @match last_call {
                 Some(at) => {
-                    span.badge.good { "connected" } " Its program called " (Clock::new(console.memoir()).relative(at))
+                    span.badge.good { "connected" } " Its program called " (parts::relative(at, console.memoir().now()))
                     ", and has saved nothing yet."
                 },
                 None => {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use memoir_app::{CORE_SIZE_DAYS, FleetOrder, FleetQuery, FleetView, ListedAgent};
-use memoir_domain::session::Health;
+use memoir_domain::{Timestamp, session::Health};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     browser::Visitor,
     form::{self, PageQuery},
     pages::{agent::next, agent_path},
-    parts::{self, Clock, ConsoleSection, FramedPage},
+    parts::{self, ConsoleSection, FramedPage},
     plot, words,
 };
 
@@ -115,7 +115,7 @@ pub(crate) async fn show(
         @if fleet.agents.is_empty() {
             (no_agents(&query))
         } @else {
-            (table(&query, &fleet, &Clock::new(console.memoir())))
+            (table(&query, &fleet, console.memoir().now()))
             (pager(&query, fleet.total))
         }
     };
@@ -169,7 +169,7 @@ fn no_agents(query: &FleetPageQuery) -> Markup {
     }
 }
 
-fn table(query: &FleetPageQuery, fleet: &FleetView, clock: &Clock) -> Markup {
+fn table(query: &FleetPageQuery, fleet: &FleetView, now: Timestamp) -> Markup {
     html! {
         div.scroll {
             table.cards.fleet role="table" {
@@ -178,7 +178,7 @@ fn table(query: &FleetPageQuery, fleet: &FleetView, clock: &Clock) -> Markup {
                     tr role="row" { @for column in COLUMNS { (heading(query, column)) } }
                 }
                 tbody role="rowgroup" {
-                    @for listed in &fleet.agents { (row(listed, clock)) }
+                    @for listed in &fleet.agents { (row(listed, now)) }
                 }
             }
         }
@@ -217,7 +217,7 @@ fn heading(
     }
 }
 
-fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
+fn row(listed: &ListedAgent, now: Timestamp) -> Markup {
     let agent = &listed.agent;
     let (size, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
     let last = listed.last_session.as_ref();
@@ -243,12 +243,12 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
                 @match last {
                     Some(last) => span {
                         (parts::state(last)) " "
-                        a href={ "/sessions/" (last.id) } { (clock.relative(last.started_at)) }
+                        a href={ "/sessions/" (last.id) } { (parts::relative(last.started_at, now)) }
                     },
                     None => span.none { "never" },
                 }
             }
-            td role="cell" data-label="Next session" { (next(agent, clock)) }
+            td role="cell" data-label="Next session" { (next(agent, now)) }
             td.figure.breaker role="cell" data-label="To the breaker" { (words::number(listed.breaker_removable_tokens)) }
             td.figure.access role="cell" data-label="Access" {
                 @if listed.open_requests == 0 { span.none { "0" } }
