@@ -125,32 +125,26 @@ fn table(curve: &CoreSizeCurve) -> Markup {
     // Points are numbered before the order is reversed: `happenings` has the places of the points from the oldest on.
     let points = curve.history.points.iter().enumerate().rev();
     html! {
-        table.cards role="table" {
-            caption.hidden { "Core size over time, the newest first" }
-            (parts::headings(
-                &["Until", "Core size", "Lowest", "Highest", "Of the budget", "What happened"],
-                &[1, 2, 3],
-            ))
-            tbody role="rowgroup" {
-                @for (place, point) in points {
-                    tr role="row" {
-                        th role="rowheader" scope="row" data-label="Until" { (parts::time(point.at)) }
-                        td.figure role="cell" data-label="Core size" { (words::number(point.core_tokens)) }
-                        td.figure role="cell" data-label="Lowest" { (words::number(point.lowest_core_tokens)) }
-                        td.figure role="cell" data-label="Highest" { (words::number(point.highest_core_tokens)) }
-                        td role="cell" data-label="Of the budget" {
-                            span.gauge {
-                                (parts::bar(point.core_tokens, curve.budget))
-                                span { (words::percent(point.core_tokens, curve.budget)) "\u{a0}%" }
-                            }
+        (parts::table("Core size over time, the newest first",
+            &["Until", "Core size", "Lowest", "Highest", "Of the budget", "What happened"], &[1, 2, 3], html! {
+            @for (place, point) in points {
+                tr role="row" {
+                    th role="rowheader" scope="row" data-label="Until" { (parts::time(point.at)) }
+                    td.figure role="cell" data-label="Core size" { (words::number(point.core_tokens)) }
+                    td.figure role="cell" data-label="Lowest" { (words::number(point.lowest_core_tokens)) }
+                    td.figure role="cell" data-label="Highest" { (words::number(point.highest_core_tokens)) }
+                    td role="cell" data-label="Of the budget" {
+                        span.gauge {
+                            (parts::bar(point.core_tokens, curve.budget))
+                            span { (words::percent(point.core_tokens, curve.budget)) "\u{a0}%" }
                         }
-                        td role="cell" data-label="What happened" {
-                            (happened(happenings.get(&place).map_or(&[], Vec::as_slice)))
-                        }
+                    }
+                    td role="cell" data-label="What happened" {
+                        (happened(happenings.get(&place).map_or(&[], Vec::as_slice)))
                     }
                 }
             }
-        }
+        }))
     }
 }
 
