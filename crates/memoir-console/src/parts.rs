@@ -68,7 +68,6 @@ fn done_text(word: &str) -> Option<&'static str> {
         "signed-out-everywhere" => {
             "You are signed out everywhere: other browsers and tokens that you signed in for included."
         }
-        "signed-in" => "You are signed in.",
         "start-over" => {
             "Nothing was done: that took too long, or you were signed out meanwhile. Sign in once more."
         }
