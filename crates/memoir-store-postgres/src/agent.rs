@@ -4,8 +4,7 @@ use async_trait::async_trait;
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Counting, Error, MemoryPage,
-    MemoryRow, RecordFilter, RecordQuery, Result, Selection, SessionRow, Snapshot, Store,
-    SummaryRow, columns,
+    MemoryRow, RecordFilter, RecordQuery, Result, Selection, SessionRow, Snapshot, Store, columns,
     decode::{self, Columns, RowReader},
     encode, select, select_row_counts,
 };
@@ -304,46 +303,6 @@ impl Store for PostgresStore {
         );
         let rows = self.connections.find(scope, sql, values);
         all(&rows.await?, decode::record)
-    }
-
-    async fn summaries(
-        &self,
-        scope: AgentScope,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<SummaryRow>> {
-        // No record has a number that the database cannot hold. From the beginning on no row is skipped, even one at an
-        // impossible place.
-        let Ok(after) = i64::try_from(after) else {
-            return Ok(Vec::new());
-        };
-        let after = if after == 0 { i64::MIN } else { after };
-        let values = scoped![scope, after, limit];
-        let sql = select!(
-            summary,
-            "FROM log_summaries WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
-        );
-        self.all(scope, sql, values, decode::summary).await
-    }
-
-    async fn keep_summaries(
-        &self,
-        scope: AgentScope,
-        expected_version: u64,
-        summaries: Vec<SummaryRow>,
-    ) -> Result<bool> {
-        let mut statements = Vec::new();
-        for summary in &summaries {
-            let mut values = values![scope.agent.as_bytes()];
-            values.extend(encode::summary(summary)?.map(Value::One));
-            let sql = "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES ($1, $2, $3, $4) \
-                 ON CONFLICT (agent_id, last_seq) DO NOTHING";
-            statements.push(Statement::new(sql, values));
-        }
-        self.write_at_version(scope, expected_version, false, statements)
-            .await
     }
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {

@@ -4,43 +4,10 @@ use async_trait::async_trait;
 use memoir_domain::Timestamp;
 use memoir_store::{Deliveries, DeliveryRow, Reach, ReceiverDigest, Result, decode};
 
-use crate::{
-    PostgresStore,
-    pool::Statement,
-    value::{Value, all},
-};
+use crate::{PostgresStore, pool::Statement, value::all};
 
 #[async_trait]
 impl Deliveries for PostgresStore {
-    async fn register_receivers(
-        &self,
-        receivers: &[ReceiverDigest],
-        now: Timestamp,
-        forget_before: Timestamp,
-        reopen: bool,
-    ) -> Result<()> {
-        let mut receivers: Vec<_> = receivers.iter().map(|one| Some(&one[..])).collect();
-        // In one order, and each once: two callers that register the same ones cannot deadlock.
-        receivers.sort_unstable();
-        receivers.dedup();
-        let values = values![Value::ByteLists(receivers), now, reopen];
-        let enter = "INSERT INTO receivers (digest, seen_at) SELECT unnest($1), $2 \
-             ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
-                 closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
-        let deliveries = "DELETE FROM deliveries \
-             WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < $1)";
-        let forgotten = "DELETE FROM receivers WHERE seen_at < $1";
-        // Nothing is entered for a receiver while it is being forgotten.
-        let statements = [
-            Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
-            Statement::new(enter, values),
-            Statement::new(deliveries, values![forget_before]),
-            Statement::new(forgotten, values![forget_before]),
-        ];
-        self.connections.write(Reach::All, &statements).await?;
-        Ok(())
-    }
-
     async fn claim_deliveries(
         &self,
         receiver: &ReceiverDigest,
@@ -73,17 +40,5 @@ impl Deliveries for PostgresStore {
             .write(Reach::All, &[Statement::new(claim, values)])
             .await?;
         all(&answers.concat(), decode::claimed_delivery)
-    }
-
-    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
-        let close = "UPDATE receivers SET closed_at = $2 WHERE digest = $1";
-        let forget = "DELETE FROM deliveries WHERE receiver = $1";
-        let statements = [
-            Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
-            Statement::new(close, values![receiver, now]),
-            Statement::new(forget, values![receiver]),
-        ];
-        self.connections.write(Reach::All, &statements).await?;
-        Ok(())
     }
 }

@@ -379,6 +379,15 @@ impl Fleet for PostgresStore {
         self.all(Reach::All, sql, values![], decode::scope).await
     }
 
+    async fn forget_word_indexes(&self) -> Result<()> {
+        // A locked row is being deleted or replaced by the transaction that has the lock.
+        let sql = "WITH old AS MATERIALIZED (SELECT agent_id, part FROM word_indexes WHERE $1 IS NULL LIMIT $2 \
+                 FOR UPDATE SKIP LOCKED) \
+             DELETE FROM word_indexes USING old \
+             WHERE word_indexes.agent_id = old.agent_id AND word_indexes.part = old.part RETURNING 1";
+        self.write_in_parts(sql, None).await
+    }
+
     // Replaced data leave the disk by the server's vacuum and its log's recycling, which no client begins or ends.
     async fn finish(&self) -> Result<bool> {
         Ok(true)

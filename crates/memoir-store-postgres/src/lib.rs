@@ -31,13 +31,12 @@ mod tables;
 mod tls;
 mod transcripts;
 mod vectors;
-mod word_index;
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, Timestamp};
-use memoir_store::{Database, Error, Reach, Result, decode::RowReader};
+use memoir_store::{Change, Database, Error, Held, Reach, Result, WrittenRows, decode::RowReader};
 use tokio_postgres::{
     Config,
     config::{Host, SslMode},
@@ -45,8 +44,8 @@ use tokio_postgres::{
 
 use crate::{
     group_commit::GroupCommit,
-    pool::{Connections, Statement},
-    value::{Value, all, count, first},
+    pool::{Connections, Statement, met},
+    value::{Value, all, first},
 };
 pub use crate::{
     keys::PostgresKeys,
@@ -187,27 +186,6 @@ impl PostgresStore {
         first(&self.connections.rows(reach, sql, values).await?, read)
     }
 
-    /// Writes while the agent is held at that version, and is not erased where it `must_live`; whether it is so.
-    async fn write_at_version(
-        &self,
-        scope: AgentScope,
-        version: u64,
-        must_live: bool,
-        statements: Vec<Statement<'_>>,
-    ) -> Result<bool> {
-        let values = scoped![scope, count(version, "agents", "version")?, must_live];
-        // Divides by nothing where it is not so, as `met` does. `FOR NO KEY UPDATE` is the lock that an update of the row
-        // takes, and lets rows be written that only refer to it.
-        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
-             AND version = $3 AND (NOT $4 OR erased_at IS NULL) FOR NO KEY UPDATE) AS held";
-        let mut all = vec![Statement::new(hold, values)];
-        all.extend(statements);
-        match self.connections.write(scope, &all).await {
-            Err(fault) if fault.is_unmet(0) => Ok(false),
-            written => written.map(|_| true).map_err(Error::from),
-        }
-    }
-
     /// Writes by a statement over a backlog, as often as it finds rows: all at once could take longer than a statement
     /// may. It is given a time, if it needs one, and the most rows to write, and returns one for each. Rows that another
     /// transaction has locked wait for the next time, so that it never waits and cannot deadlock.
@@ -266,6 +244,42 @@ impl Database for PostgresStore {
     ) -> Result<Option<T>> {
         let rows = self.write_holding(scope, sql, value::given(values)).await?;
         first(&rows, read)
+    }
+
+    async fn change_all(&self, held: Held, changes: Vec<Change<'_>>) -> Result<bool> {
+        let (reach, hold) = match &held {
+            Held::Table(table) => {
+                let lock = format!("LOCK TABLE {table} IN EXCLUSIVE MODE");
+                (Reach::All, Statement::new(lock, values![]))
+            }
+            Held::Agent {
+                scope,
+                version,
+                must_live,
+            } => {
+                // Divides by nothing where it is not so, as `met` does. `FOR NO KEY UPDATE` is the lock that an update of
+                // the row takes, and lets rows be written that only refer to it.
+                let sql = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
+                     AND version = coalesce($3, version) AND (NOT $4 OR erased_at IS NULL) FOR NO KEY UPDATE) AS held";
+                let values = scoped![scope, *version, *must_live];
+                ((*scope).into(), Statement::new(sql, values))
+            }
+        };
+        let mut statements = vec![hold];
+        statements.extend(changes.iter().map(|change| {
+            let values = value::given(&change.values);
+            match change.rows {
+                WrittenRows::One => met(change.sql, 1, values),
+                _ => Statement::new(change.sql, values),
+            }
+        }));
+        match self.connections.write(reach, &statements).await {
+            Err(fault) if fault.is_unmet(0) => Ok(false),
+            Err(fault) if (1..statements.len()).any(|at| fault.is_unmet(at)) => {
+                Err(Error::inconsistent("of a change", "a row was not written"))
+            }
+            written => written.map(|_| true).map_err(Error::from),
+        }
     }
 }
 

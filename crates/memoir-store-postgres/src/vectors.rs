@@ -62,13 +62,4 @@ impl Vectors for PostgresStore {
         let kept = first(&kept, |row| Columns::new(row, "memory_vectors").count())?;
         Ok(kept.unwrap_or_default())
     }
-
-    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
-        let values = scoped![scope, except];
-        // With the stored index, which holds vectors too.
-        let sql = "WITH gone AS (DELETE FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $3 \
-             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) RETURNING 1) \
-             DELETE FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM gone)";
-        self.write_holding(scope, sql, values).await.map(drop)
-    }
 }

@@ -17,9 +17,8 @@ use memoir_domain::{
     memory::{Kind, Number},
 };
 use memoir_store::{
-    Access, AccountRow, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document, Fleet,
-    MemoryPage, MemoryRow, Portable, ReplyRow, Selection, SessionRow, Store, StoredText,
-    conformance::fixtures,
+    AccountRow, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document, Fleet, MemoryPage,
+    MemoryRow, Portable, ReplyRow, Selection, SessionRow, Store, StoredText, conformance::fixtures,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};

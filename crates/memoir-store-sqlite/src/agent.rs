@@ -11,18 +11,18 @@ use memoir_domain::{
 use memoir_store::{
     AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, Counting, CountsMark,
     MemoryPage, MemoryRow, RecordFilter, Result, Selection, SessionRow, Snapshot, Store,
-    StoredText, SummaryRow, columns, select, select_row_counts,
+    StoredText, columns, select, select_row_counts,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
     SqliteStore, commit,
     decode::{self, Columns, DatabaseRow, SqliteRow},
-    encode::{self, count, number, of_agent, optional_count},
+    encode::{self, count, number, optional_count},
     error::{self, inconsistent},
     reader::{ReadTransaction, Readers},
     records, requests, transcripts,
-    writer::{BULK_ROWS, QueuedChange, WriteOutcome},
+    writer::{BULK_ROWS, QueuedChange},
 };
 
 /// Records up to which they are read on the calling thread: at about 4 µs each, these block it no longer than a small
@@ -163,45 +163,6 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn summaries(&self, scope: AgentScope, seq: u64, limit: u32) -> Result<Vec<SummaryRow>> {
-        self.scan_agent(scope, move |connection| {
-            // No record has a number that SQLite cannot hold.
-            let Ok(seq) = count(seq, "log_summaries", "last_seq") else {
-                return Ok(Vec::new());
-            };
-            // From the beginning on no row is passed over, and one of a place that no record has is found.
-            let seq = if seq == 0 { i64::MIN } else { seq };
-            let values = params![scope.agent.as_bytes(), seq, limit];
-            all(connection, SUMMARIES, values, decode::summary)
-        })
-        .await
-    }
-
-    async fn keep_summaries(
-        &self,
-        scope: AgentScope,
-        expected_version: u64,
-        summaries: Vec<SummaryRow>,
-    ) -> Result<bool> {
-        let rows = summaries.len();
-        let keep = move |connection: &Connection| {
-            // A summary of text that is being shredded must not be kept.
-            if !is_at_version(connection, scope, expected_version, false)? {
-                return Ok(WriteOutcome::unchanged(false));
-            }
-            let mut insert = connection.prepare_cached(
-                // Two concurrent processes make the same summary.
-                "INSERT INTO log_summaries (agent_id, last_seq, hash, body) \
-                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT (agent_id, last_seq) DO NOTHING",
-            )?;
-            for summary in &summaries {
-                insert.execute(of_agent(scope.agent.as_bytes(), encode::summary(summary)?))?;
-            }
-            Ok(WriteOutcome::with(true))
-        };
-        self.write(rows, keep).await
-    }
-
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         self.look(move |connection| requests::open_of(connection, scope))
             .await
@@ -227,11 +188,6 @@ impl Store for SqliteStore {
         .await
     }
 }
-
-const SUMMARIES: &str = select!(
-    summary,
-    "FROM log_summaries WHERE agent_id = ?1 AND last_seq > ?2 ORDER BY last_seq LIMIT ?3"
-);
 
 /// The agent and the requested parts, all of the same instant. `readers` if a second connection may help with many
 /// memories; `others` of [`crate::writer::Writer::others`] from before the read.
@@ -328,21 +284,6 @@ pub(crate) fn is_theirs(connection: &Connection, scope: AgentScope) -> error::Re
     let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2";
     let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
     exists(connection, sql, values)
-}
-
-/// Whether the agent is one of the account's, of that version, and not erased where it `must_live`. Every shredding
-/// increments the version, and only one transaction writes at a time.
-pub(crate) fn is_at_version(
-    connection: &Connection,
-    scope: AgentScope,
-    version: u64,
-    must_live: bool,
-) -> error::Result<bool> {
-    let version = count(version, "agents", "version")?;
-    let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3 \
-         AND (NOT ?4 OR erased_at IS NULL)";
-    let (agent, account) = bytes(scope);
-    exists(connection, sql, params![agent, account, version, must_live])
 }
 
 pub(crate) fn bytes(scope: AgentScope) -> ([u8; 16], [u8; 16]) {

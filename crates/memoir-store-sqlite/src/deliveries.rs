@@ -7,48 +7,16 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, execute, first},
+    agent::{all, first},
     decode::{self, Columns},
     encode::one,
     error::{self, inconsistent},
     fault,
-    writer::{BULK_ROWS, WriteOutcome},
+    writer::WriteOutcome,
 };
 
 #[async_trait]
 impl Deliveries for SqliteStore {
-    async fn register_receivers(
-        &self,
-        receivers: &[ReceiverDigest],
-        now: Timestamp,
-        forget_before: Timestamp,
-        reopen: bool,
-    ) -> Result<()> {
-        let receivers = receivers.to_vec();
-        let register = move |connection: &Connection| {
-            let mut enter = connection.prepare_cached(
-                "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
-         ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
-             closed_at = CASE WHEN ?3 THEN NULL ELSE closed_at END",
-            )?;
-            for receiver in &receivers {
-                let entered = enter.execute(params![receiver, now.microseconds(), reopen])?;
-                one(entered, "receivers")?;
-            }
-            fault::point("receivers.registered");
-            let before = forget_before.microseconds();
-            // Deliveries before receivers, since they refer to them.
-            let deliveries = "DELETE FROM deliveries \
-                 WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)";
-            execute(connection, deliveries, [before])?;
-            let receivers = "DELETE FROM receivers WHERE seen_at < ?1";
-            execute(connection, receivers, [before])?;
-            fault::point("receivers.forgotten");
-            Ok(WriteOutcome::DONE)
-        };
-        self.write(BULK_ROWS, register).await
-    }
-
     async fn claim_deliveries(
         &self,
         receiver: &ReceiverDigest,
@@ -88,19 +56,6 @@ impl Deliveries for SqliteStore {
             Ok(WriteOutcome::with(deliveries))
         };
         self.write(limit as usize, claim).await
-    }
-
-    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
-        let receiver = *receiver;
-        self.write(BULK_ROWS, move |connection| {
-            let close = "UPDATE receivers SET closed_at = ?2 WHERE digest = ?1";
-            execute(connection, close, params![receiver, now.microseconds()])?;
-            let forget = "DELETE FROM deliveries WHERE receiver = ?1";
-            execute(connection, forget, [receiver])?;
-            fault::point("receiver.closed");
-            Ok(WriteOutcome::DONE)
-        })
-        .await
     }
 }
 

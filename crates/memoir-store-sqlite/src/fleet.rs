@@ -167,6 +167,12 @@ impl Fleet for SqliteStore {
         self.all(ERASED, (), decode::scope).await
     }
 
+    async fn forget_word_indexes(&self) -> Result<()> {
+        let sql = "DELETE FROM word_indexes";
+        let forgotten = self.execute(BULK_ROWS, sql, (), "word_indexes.forgotten");
+        forgotten.await.map(drop)
+    }
+
     async fn finish(&self) -> Result<bool> {
         // Called with every command, and mostly nothing is pending: then it does not wait for what is queued.
         match self.look(scrub::is_pending).await? {

@@ -38,7 +38,6 @@ mod tables;
 mod transcripts;
 mod usage;
 mod vectors;
-mod word_index;
 mod writer;
 
 use std::{
@@ -52,7 +51,8 @@ use std::{
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, Timestamp};
 use memoir_store::{
-    Commit, Database, Error, Reach, Result, UserRow, Value, WorkMeter, decode::RowReader,
+    Change, Commit, Database, Error, Held, Reach, Result, UserRow, Value, WorkMeter, WrittenRows,
+    decode::RowReader,
 };
 use rusqlite::{Connection, Params};
 
@@ -419,6 +419,42 @@ impl Database for SqliteStore {
             let row = agent::first(connection, sql, values.clone(), read)?;
             fault::point("row.changed");
             Ok(WriteOutcome::when(row.is_some(), row))
+        })
+        .await
+    }
+
+    async fn change_all(&self, held: Held, changes: Vec<Change<'_>>) -> Result<bool> {
+        let owned = |change: Change<'_>| (change.sql, encode::owned(&change.values), change.rows);
+        let changes: Vec<_> = changes.into_iter().map(owned).collect();
+        let rows = match changes.iter().any(|change| change.2 == WrittenRows::Any) {
+            true => writer::BULK_ROWS,
+            false => changes.len(),
+        };
+        // Only one transaction writes at a time.
+        self.write(rows, move |connection| {
+            if let Held::Agent {
+                scope,
+                version,
+                must_live,
+            } = held
+            {
+                let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 \
+                     AND version = coalesce(?3, version) AND (NOT ?4 OR erased_at IS NULL)";
+                let (agent, account) = agent::bytes(scope);
+                if !agent::exists(connection, sql, (agent, account, version, must_live))? {
+                    return Ok(WriteOutcome::unchanged(false));
+                }
+            }
+            let mut written = 0;
+            for (sql, values, expected) in &changes {
+                let rows = agent::execute(connection, sql, values.clone())?;
+                if *expected == WrittenRows::One {
+                    encode::one(rows, "of a change")?;
+                }
+                fault::point("row.changed");
+                written += rows;
+            }
+            Ok(WriteOutcome::when(written > 0, true))
         })
         .await
     }

@@ -9,11 +9,11 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
     SqliteStore,
-    agent::{bytes, execute, exists},
+    agent::{bytes, exists},
     decode,
     encode::{self, Bound, number},
-    error, fault, word_index,
-    writer::{BULK_ROWS, WriteOutcome},
+    error, fault,
+    writer::WriteOutcome,
 };
 
 /// Whether the agent is the account's and lives.
@@ -74,25 +74,6 @@ impl Vectors for SqliteStore {
             Ok(WriteOutcome::when(kept > 0, kept as u64))
         })
         .await
-    }
-
-    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
-        let except = except.map(str::to_owned);
-        let forget = move |connection: &Connection| {
-            let gone = execute(
-                connection,
-                "DELETE FROM memory_vectors WHERE agent_id = ?1 AND model IS NOT ?3 \
-                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2)",
-                params![scope.agent.as_bytes(), scope.account.as_bytes(), except],
-            )?;
-            // It holds vectors too. The agent may be another account's, of which nothing was deleted.
-            if gone > 0 {
-                word_index::forget(connection, scope.agent.as_bytes())?;
-            }
-            fault::point("vectors.forgotten");
-            Ok(WriteOutcome::when(gone > 0, ()))
-        };
-        self.write(BULK_ROWS, forget).await
     }
 }
 

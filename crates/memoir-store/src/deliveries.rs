@@ -24,16 +24,6 @@ pub struct DeliveryRow {
 /// agent ended elsewhere, and are not entered.
 #[async_trait]
 pub trait Deliveries: Send + Sync {
-    /// Registers receivers, or records that they are still wanted at `now`. With `reopen`, closed ones are opened
-    /// again. Receivers without a registration since `forget_before` are deleted, with their pending notifications.
-    async fn register_receivers(
-        &self,
-        receivers: &[ReceiverDigest],
-        now: Timestamp,
-        forget_before: Timestamp,
-        reopen: bool,
-    ) -> Result<()>;
-
     /// Leases deliveries that are due at `now`, those longest due first, at most `limit` of them. Each counts as an
     /// attempt, and is due again at `until` unless it is resolved before. Those due later than `latest` count as due,
     /// since the clock must have been set back. Concurrent callers lease different ones.
@@ -44,7 +34,4 @@ pub trait Deliveries: Send + Sync {
         (until, latest): (Timestamp, Timestamp),
         limit: u32,
     ) -> Result<Vec<DeliveryRow>>;
-
-    /// Closes a receiver: it gets no notifications, and none are entered for it, until it is registered with `reopen`.
-    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
 }

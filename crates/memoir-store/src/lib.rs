@@ -45,8 +45,8 @@ pub use fleet::{
 };
 pub use load::{FleetLoad, HeldSessions};
 pub use portable::{
-    ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Database, OPEN_ACCESS,
-    Portable, Reach,
+    ACCESS_PAGE, AGENT_PAGE, AGENT_TOKENS, APPEND_LEAVES, COUNT_LEAVES, Change, Database, Held,
+    OPEN_ACCESS, Portable, Reach, WrittenRows,
 };
 pub use records::RecordQuery;
 pub use row::{
@@ -62,5 +62,5 @@ pub use traits::{
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
 pub use value::Value;
 pub use vectors::{VectorRow, Vectors};
-pub use word_index::{WordIndexRow, WordIndexes};
+pub use word_index::WordIndexRow;
 pub use work::{WorkMeter, is_low_priority, may_wait, note_low_priority, without_waiting};

@@ -8,7 +8,8 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, DeliveryRow, Document, FURTHEST_DAYS, LeafRow, MemoryRow,
-    OpenAccess, ReceiverDigest, Result, TokenRow, UserRow, Value, WordIndexRow, columns,
+    OpenAccess, ReceiverDigest, Result, SummaryRow, TokenRow, UserRow, Value, WordIndexRow,
+    columns,
     decode::{self, Columns, RowReader},
     encode::{self, count},
     owner_in, select, values,
@@ -33,6 +34,66 @@ impl Reach {
             Self::Account(account) => (Some(account.as_bytes()), None),
             Self::Agent(scope) => (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes())),
         }
+    }
+}
+
+/// What no other process changes until the statements of a transaction are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// The rows of that table.
+    Table(&'static str),
+    /// An agent: no decision on it is written.
+    Agent {
+        /// The agent.
+        scope: AgentScope,
+        /// The version that it must have; `None` for any.
+        version: Option<i64>,
+        /// Whether it must not be erased.
+        must_live: bool,
+    },
+}
+
+/// How many rows a statement writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenRows {
+    /// Any number.
+    Any,
+    /// None or one.
+    OneAtMost,
+    /// Exactly one.
+    One,
+}
+
+/// One of the statements of a transaction.
+#[derive(Debug, Clone)]
+pub struct Change<'value> {
+    /// The statement.
+    pub sql: &'static str,
+    /// Its values.
+    pub values: Vec<Value<'value>>,
+    /// How many rows it writes.
+    pub rows: WrittenRows,
+}
+
+impl<'value> Change<'value> {
+    fn new(rows: WrittenRows, sql: &'static str, values: impl Into<Vec<Value<'value>>>) -> Self {
+        let values = values.into();
+        Self { sql, values, rows }
+    }
+
+    /// One for each row, which it may write, with the agent as its first value and those of the row after it.
+    fn of_rows<Row, const N: usize>(
+        agent: &'value AgentId,
+        sql: &'static str,
+        rows: &'value [Row],
+        values: impl Fn(&'value Row) -> Result<[Value<'value>; N]>,
+    ) -> Result<Vec<Self>> {
+        let change = |row: &'value Row| -> Result<Self> {
+            let agent = [Value::from(agent.as_bytes())].into_iter();
+            let values: Vec<_> = agent.chain(values(row)?).collect();
+            Ok(Self::new(WrittenRows::OneAtMost, sql, values))
+        };
+        rows.iter().map(change).collect()
     }
 }
 
@@ -70,6 +131,13 @@ pub trait Database: Send + Sync {
         values: &[Value<'_>],
         read: RowReader<T>,
     ) -> Result<Option<T>>;
+
+    /// Writes by these statements in their order, all of it or nothing. `false`, and nothing is written, where what is to
+    /// be held is not there, or of another version. They are on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`](crate::Error::Inconsistent) where one does not write the row that it must write.
+    async fn change_all(&self, held: Held, changes: Vec<Change<'_>>) -> Result<bool>;
 }
 
 /// A page of an account's agents: a range of the index of names, with and without a name that the page before ended with.
@@ -441,6 +509,113 @@ for_every_database! {
         let limit = limit.map_or(i64::MAX, i64::from);
         let values = values![scope.agent.as_bytes(), scope.account.as_bytes(), limit];
         self.rows(scope.into(), sql, &values, decode::word_index).await
+    }
+
+    /// Keeps an index in place of the present one, where the agent is of that version still; whether it is kept.
+    /// Without parts, the present one is deleted.
+    async fn keep_word_index(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        parts: Vec<WordIndexRow>
+    ) -> Result<bool> {
+        let keep = concat!(
+            "INSERT INTO word_indexes (agent_id, ",
+            columns!(word_index),
+            ") VALUES ($1, $2, $3, $4, $5, $6)"
+        );
+        let forget = "DELETE FROM word_indexes WHERE agent_id = $1";
+        let mut changes = vec![Change::new(WrittenRows::Any, forget, values![scope.agent.as_bytes()])];
+        changes.extend(Change::of_rows(&scope.agent, keep, &parts, encode::word_index)?);
+        // An index with words that are being shredded must not be kept.
+        let version = Some(count(expected_version, "agents", "version")?);
+        self.change_all(Held::Agent { scope, version, must_live: true }, changes).await
+    }
+
+    /// The summaries kept of the agent's log that end after the record at `after`, in their order, at most
+    /// `limit` of them.
+    async fn summaries(&self, scope: AgentScope, after: u64, limit: u32) -> Result<Vec<SummaryRow>> {
+        // No record has a number that a column cannot hold.
+        let Ok(after) = count(after, "log_summaries", "last_seq") else {
+            return Ok(Vec::new());
+        };
+        // From the beginning on no row is passed over, and one of a place that no record has is found.
+        let after = if after == 0 { i64::MIN } else { after };
+        let sql = select!(
+            summary,
+            "FROM log_summaries WHERE agent_id = $1 AND last_seq > $2 \
+             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $3) \
+             ORDER BY last_seq LIMIT $4"
+        );
+        let AgentScope { agent, account } = scope;
+        let values = values![agent.as_bytes(), after, account.as_bytes(), limit];
+        self.rows(scope.into(), sql, &values, decode::summary).await
+    }
+
+    /// Keeps summaries of the agent's log where the agent is of that version still; whether they are kept. Those
+    /// of places that have one already are passed over.
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<SummaryRow>
+    ) -> Result<bool> {
+        // Two concurrent processes make the same summary.
+        let keep = "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (agent_id, last_seq) DO NOTHING";
+        let changes = Change::of_rows(&scope.agent, keep, &summaries, encode::summary)?;
+        // A summary of text that is being shredded must not be kept.
+        let version = Some(count(expected_version, "agents", "version")?);
+        self.change_all(Held::Agent { scope, version, must_live: false }, changes).await
+    }
+
+    /// Deletes the vectors of the agent's memories by every model but that one.
+    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
+        // The stored index holds vectors too.
+        let index = "DELETE FROM word_indexes WHERE agent_id = $1 \
+             AND EXISTS (SELECT 1 FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $2)";
+        let vectors = "DELETE FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $2";
+        let values = values![scope.agent.as_bytes(), except];
+        let changes = [index, vectors].map(|sql| Change::new(WrittenRows::Any, sql, values));
+        let held = Held::Agent { scope, version: None, must_live: false };
+        self.change_all(held, changes.into()).await.map(drop)
+    }
+
+    /// Registers receivers, or records that they are still wanted at `now`. With `reopen`, closed ones are opened
+    /// again. Receivers without a registration since `forget_before` are deleted, with their pending notifications.
+    async fn register_receivers(
+        &self,
+        receivers: &[ReceiverDigest],
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool
+    ) -> Result<()> {
+        let enter = "INSERT INTO receivers (digest, seen_at) VALUES ($1, $2) \
+             ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
+                 closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
+        let entered = receivers
+            .iter()
+            .map(|receiver| Change::new(WrittenRows::One, enter, values![receiver, now, reopen]));
+        let mut changes: Vec<_> = entered.collect();
+        // Deliveries before receivers, since they refer to them.
+        let deliveries = "DELETE FROM deliveries \
+             WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < $1)";
+        let forgotten = "DELETE FROM receivers WHERE seen_at < $1";
+        let forget = |sql| Change::new(WrittenRows::Any, sql, values![forget_before]);
+        changes.extend([deliveries, forgotten].map(forget));
+        // Nothing is entered for a receiver while it is being forgotten.
+        self.change_all(Held::Table("receivers"), changes).await.map(drop)
+    }
+
+    /// Closes a receiver: it gets no notifications, and none are entered for it, until it is registered with `reopen`.
+    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
+        let close = "UPDATE receivers SET closed_at = $1 WHERE digest = $2";
+        let forget = "DELETE FROM deliveries WHERE receiver = $1";
+        let changes = vec![
+            Change::new(WrittenRows::OneAtMost, close, values![now, receiver]),
+            Change::new(WrittenRows::Any, forget, values![receiver]),
+        ];
+        self.change_all(Held::Table("receivers"), changes).await.map(drop)
     }
 
     /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again

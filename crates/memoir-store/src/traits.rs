@@ -14,8 +14,8 @@ use memoir_domain::{
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
     CountsMark, FleetLoad, FleetPage, FleetRecord, FleetSlice, MemoryRow, Portable, Reach,
-    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
-    TokenRow, TranscriptRow, UserRow, WaitingSession,
+    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, TokenRow,
+    TranscriptRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -273,13 +273,7 @@ impl Finding {
 /// A database of agents' memories. Every method is one transaction: it reads or writes all or nothing.
 #[async_trait]
 pub trait Store:
-    Portable
-    + Fleet
-    + Access
-    + crate::Deliveries
-    + crate::Transcripts
-    + crate::Vectors
-    + crate::WordIndexes
+    Portable + Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors
 {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>>;
@@ -326,20 +320,6 @@ pub trait Store:
     /// The records at these places of the agent's log, in the order of the log and each once; places where there is
     /// none are passed over. Costs a step or two of an index for each of them, however long the log is.
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
-
-    /// The summaries kept of the agent's log that end after the record at `after`, in their order, at most
-    /// `limit` of them.
-    async fn summaries(&self, scope: AgentScope, after: u64, limit: u32)
-    -> Result<Vec<SummaryRow>>;
-
-    /// Keeps summaries of the agent's log where the agent is of that version still; whether they are kept. Those
-    /// of places that have one already are passed over.
-    async fn keep_summaries(
-        &self,
-        scope: AgentScope,
-        expected_version: u64,
-        summaries: Vec<SummaryRow>,
-    ) -> Result<bool>;
 
     /// The agent's requests for access that are asked or granted, oldest first.
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
@@ -519,6 +499,9 @@ pub trait Fleet: Send + Sync {
 
     /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.
     async fn erased(&self) -> Result<Vec<AgentScope>>;
+
+    /// Deletes the indexes of the words of all agents.
+    async fn forget_word_indexes(&self) -> Result<()>;
 
     /// Finishes work that others have blocked so far, without waiting for them. Returns whether nothing remains.
     async fn finish(&self) -> Result<bool>;

@@ -34,7 +34,4 @@ pub trait Vectors: Send + Sync {
     /// Keeps vectors, in place of what the same model made of the same memory. Passed over are those of memories
     /// that were discarded since, or have another version. How many are kept.
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64>;
-
-    /// Deletes the vectors of the agent's memories by every model but that one.
-    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()>;
 }

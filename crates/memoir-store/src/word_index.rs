@@ -1,11 +1,11 @@
 //! The index of the words of an agent's memories, kept between processes (SPEC 5.3).
 
-use async_trait::async_trait;
-use memoir_domain::AgentScope;
+use crate::StoredText;
 
-use crate::{Result, StoredText};
-
-/// A part of the index of an agent's words. The first five fields but `part` are the same in all parts.
+/// A part of the index of an agent's words. The first five fields but `part` are the same in all parts. Each agent has
+/// one index at most, which can be made again from the memories, and does not change the agent's version.
+/// [`Store::commit`](crate::Store::commit) deletes it where it shreds a memory, replaces bodies of records, or erases
+/// the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordIndexRow {
     /// Its place, from 0 without gaps.
@@ -18,22 +18,4 @@ pub struct WordIndexRow {
     pub hash: [u8; 32],
     /// The part.
     pub body: StoredText,
-}
-
-/// One index of each agent at most, in parts. It can be made again from the memories, and does not change the agent's
-/// version. [`Store::commit`](crate::Store::commit) deletes it where it shreds a memory, replaces bodies of records, or
-/// erases the agent.
-#[async_trait]
-pub trait WordIndexes: Send + Sync {
-    /// Keeps an index in place of the present one, where the agent is of that version still; whether it is kept.
-    /// Without parts, the present one is deleted.
-    async fn keep_word_index(
-        &self,
-        scope: AgentScope,
-        expected_version: u64,
-        parts: Vec<WordIndexRow>,
-    ) -> Result<bool>;
-
-    /// Deletes the indexes of all agents.
-    async fn forget_word_indexes(&self) -> Result<()>;
 }

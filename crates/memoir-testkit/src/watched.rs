@@ -13,7 +13,7 @@ use memoir_store::{
     FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess,
     Portable, Reach, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result,
     SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
-    UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
+    UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow,
 };
 use parking_lot::Mutex;
 
@@ -149,6 +149,18 @@ pass_on! {
             scope: AgentScope, model: &str, after: u64, limit: u32
         ) -> Result<Vec<MemoryRow>>;
         fn word_index(scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>>;
+        fn keep_word_index(
+            scope: AgentScope, expected_version: u64, parts: Vec<WordIndexRow>
+        ) -> Result<bool>;
+        fn summaries(scope: AgentScope, after: u64, limit: u32) -> Result<Vec<SummaryRow>>;
+        fn keep_summaries(
+            scope: AgentScope, expected_version: u64, summaries: Vec<SummaryRow>
+        ) -> Result<bool>;
+        fn forget_vectors(scope: AgentScope, except: Option<&str>) -> Result<()>;
+        fn register_receivers(
+            receivers: &[ReceiverDigest], now: Timestamp, forget_before: Timestamp, reopen: bool
+        ) -> Result<()>;
+        fn close_receiver(receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
         fn resolve_delivery(
             receiver: &ReceiverDigest, delivery: &DeliveryRow, again_at: Option<Timestamp>
         ) -> Result<bool>;
@@ -190,6 +202,7 @@ pass_on! {
         fn due_agents(wanted: &DueQuery) -> Result<Vec<AgentScope>>;
         fn erased() -> Result<Vec<AgentScope>>;
         fn check_form() -> Result<Vec<Finding>>;
+        fn forget_word_indexes() -> Result<()>;
         fn finish() -> Result<bool>;
         fn fleet_page(account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
         fn append_leaves(recorded_at: Timestamp, of: Reach) -> Result<u64>;
@@ -223,13 +236,9 @@ pass_on! {
 
 pass_on! {
     Deliveries {
-        fn register_receivers(
-            receivers: &[ReceiverDigest], now: Timestamp, forget_before: Timestamp, reopen: bool
-        ) -> Result<()>;
         fn claim_deliveries(
             receiver: &ReceiverDigest, now: Timestamp, times: (Timestamp, Timestamp), limit: u32
         ) -> Result<Vec<DeliveryRow>>;
-        fn close_receiver(receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
     }
 }
 
@@ -252,16 +261,6 @@ pass_on! {
     Vectors {
         fn vectors(scope: AgentScope, model: &str, of: &[Number]) -> Result<Vec<VectorRow>>;
         fn keep_vectors(scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64>;
-        fn forget_vectors(scope: AgentScope, except: Option<&str>) -> Result<()>;
-    }
-}
-
-pass_on! {
-    WordIndexes {
-        fn keep_word_index(
-            scope: AgentScope, expected_version: u64, parts: Vec<WordIndexRow>
-        ) -> Result<bool>;
-        fn forget_word_indexes() -> Result<()>;
     }
 }
 
@@ -279,10 +278,6 @@ pass_on! {
         fn archive_links(scope: AgentScope, numbers: &[Number]) -> Result<Vec<ArchiveLink>>;
         fn records(scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
         fn record_sizes(scope: AgentScope, filter: &RecordFilter) -> Result<Vec<u64>>;
-        fn summaries(scope: AgentScope, after: u64, limit: u32) -> Result<Vec<SummaryRow>>;
-        fn keep_summaries(
-            scope: AgentScope, expected_version: u64, summaries: Vec<SummaryRow>
-        ) -> Result<bool>;
         fn open_requests(scope: AgentScope) -> Result<Vec<AccessRow>>;
         fn records_at(scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
     }

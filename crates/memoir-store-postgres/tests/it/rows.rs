@@ -2,7 +2,7 @@
 
 use std::{process::Child, time::Duration};
 
-use memoir_store::{Access, Store, TokenRow, Transcripts, WordIndexes, conformance::fixtures};
+use memoir_store::{Access, Fleet, Store, TokenRow, Transcripts, conformance::fixtures};
 
 use crate::common::{self, TestDatabase, account, decision};
 

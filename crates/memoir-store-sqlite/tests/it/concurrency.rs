@@ -9,9 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_store::{
-    Access, AgentQuery, Error, Fleet, Portable, ReplyRow, Store, WordIndexes, without_waiting,
-};
+use memoir_store::{Access, AgentQuery, Error, Fleet, Portable, ReplyRow, Store, without_waiting};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 

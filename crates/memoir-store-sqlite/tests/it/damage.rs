@@ -265,7 +265,7 @@ async fn spec_3_12_rows_are_counted_again_once_others_have_written() {
     let again = look(Counting::Unless(mark)).await;
     assert_eq!((again.row_counts, again.counts_mark), (None, Some(mark)));
     // What this store writes of others than memories is no change by others.
-    memoir_store::WordIndexes::forget_word_indexes(&store)
+    memoir_store::Fleet::forget_word_indexes(&store)
         .await
         .unwrap();
     assert_eq!(look(Counting::Unless(mark)).await.row_counts, None);
