@@ -235,9 +235,97 @@ macro_rules! rows {
     };
 }
 
+/// Parts of rows whose fields are read one after the other: how each field is read.
+macro_rules! parts {
+    ($($name:ident: $part:ident { $($field:ident $read:ident),+ $(,)? })+) => {
+        impl Columns<'_> {
+            $(fn $name(&mut self) -> Result<$part> {
+                Ok($part { $($field: self.$read()?),+ })
+            })+
+        }
+    };
+}
+
+/// Readers of single values, and of several in a row: each with its table, and how each value is read.
+macro_rules! read_values {
+    ($($(#[$doc:meta])* $name:ident of $table:literal: $kind:ty = $read:tt;)+) => {
+        $($(#[$doc])*
+        pub fn $name(row: &dyn DatabaseRow) -> Result<$kind> {
+            let mut columns = Columns::new(row, $table);
+            Ok(read_values!(@ columns $read))
+        })+
+    };
+    (@ $columns:ident ($($read:ident),+)) => {
+        ($($columns.$read()?),+)
+    };
+    (@ $columns:ident $read:ident) => {
+        $columns.$read()?
+    };
+}
+
+parts! {
+    agent_columns: AgentColumns {
+        name text, folded_name text, erased_at optional_time, next_seq count, head bytes, prospect next_due,
+        ranks fleet_ranks,
+    }
+    next_due: NextDue { weekly_after optional_time, due_at optional_time, reflect_after optional_time }
+    fleet_ranks: FleetRanks { budget_share count, removable_tokens count, archived_share count }
+    session_columns: SessionColumns {
+        state word, driver word, model optional_text, started_at time, ended_at optional_time,
+    }
+    leaf_row: LeafRow { agent id, seq count, head bytes, recorded_at time }
+    token_row: TokenRow {
+        id id, account id, agent optional_id, last_used_at optional_time, columns token_columns, document document,
+    }
+    token_columns: TokenColumns { digest bytes, created_at time, revoked_at optional_time }
+    user_columns: UserColumns { folded_name text, created_at time, removed_at optional_time }
+    access_columns: AccessColumns { state word, requested_at time, expires_at time }
+}
+
+read_values! {
+    /// Reads an agent's identifier and its account's.
+    scope of "agents": AgentScope = scope;
+    /// Reads the rank of a health, and how many agents have it.
+    agents_of_health of "agents": (u64, u64) = (count, count);
+    /// Reads a model, and how many vectors there are of it.
+    vector_model of "memory_vectors": (String, u64) = (text, count);
+    /// Reads how many sessions there are, and the earliest of a time of theirs.
+    session_counts of "sessions": (u64, Option<Timestamp>) = (count, optional_time);
+    /// Reads `columns!(record_size)`.
+    record_size of "audit_records": u64 = count;
+    /// Reads `columns!(session_size)`.
+    session_size of "sessions": u64 = count;
+    /// Reads `columns!(leaf)`; the entry's place comes before it.
+    leaf of "log_leaves": (u64, LeafRow) = (count, leaf_row);
+    /// Reads how many messages there are, and their tokens.
+    message_counts of "transcript_messages": CountAndTokens = count_and_tokens;
+    /// Reads a state of messages, how many are in it, and their tokens.
+    messages_in_state of "transcript_messages": (MessageState, CountAndTokens) = (word, count_and_tokens);
+    /// Reads of how many messages words are kept, their tokens, and until when the last ones are.
+    kept_words of "transcript_messages": (CountAndTokens, Option<Timestamp>) = (count_and_tokens, optional_time);
+    /// Reads `columns!(token)`.
+    token of "tokens": TokenRow = token_row;
+    /// Reads `columns!(token)` and the name of an agent.
+    bearer of "tokens": (TokenRow, Option<String>) = (token_row, optional_text);
+    /// Reads `columns!(receiver)`.
+    receiver of "receivers": ([u8; 32], Timestamp, Option<Timestamp>) = (bytes, time, optional_time);
+    /// Reads `columns!(delivery)`.
+    delivery of "deliveries": ([u8; 32], SessionId, u32, Timestamp) = (bytes, id, small_count, time);
+}
+
 rows! {
     /// Reads `columns!(account)`.
     account of "accounts": AccountRow { id id, name text, folded_name text, created_at time }
+    /// Reads `columns!(agent)`.
+    agent of "agents": AgentRow { scope scope, columns agent_columns, document document }
+    /// Reads `columns!(user)`.
+    user of "users": UserRow { id id, account id, columns user_columns, document document }
+    /// Reads `columns!(access_request)`.
+    access_request of "access_requests": AccessRow { id id, agent id, columns access_columns, document document }
+    /// Reads `columns!(reply)`.
+    reply of "replies": ReplyRow {
+        key_digest bytes, account id, request_digest bytes, recorded_at time, answer optional_document,
+    }
     /// Reads `columns!(context_mark)`.
     context_mark of "memories": ContextMark {
         number number, kind word, tokens count, constitutional flag, is_summary flag, created_at time, recorded_at time,
@@ -258,43 +346,6 @@ rows! {
     claimed_delivery of "deliveries": DeliveryRow { session id, scope scope, attempt small_count }
     /// Reads an open request's identifier, its agent's and its account's, its state and its end.
     open_access of "access_requests": OpenAccess { id id, scope scope, state word, expires_at time }
-}
-
-/// Reads `columns!(agent)`.
-pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
-    let mut columns = Columns::new(row, "agents");
-    Ok(AgentRow {
-        scope: columns.scope()?,
-        columns: AgentColumns {
-            name: columns.text()?,
-            folded_name: columns.text()?,
-            erased_at: columns.optional_time()?,
-            next_seq: columns.count()?,
-            head: columns.bytes()?,
-            prospect: NextDue {
-                weekly_after: columns.optional_time()?,
-                due_at: columns.optional_time()?,
-                reflect_after: columns.optional_time()?,
-            },
-            ranks: FleetRanks {
-                budget_share: columns.count()?,
-                removable_tokens: columns.count()?,
-                archived_share: columns.count()?,
-            },
-        },
-        document: columns.document()?,
-    })
-}
-
-/// Reads an agent's identifier and its account's.
-pub fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
-    Columns::new(row, "agents").scope()
-}
-
-/// Reads the rank of a health, and how many agents have it.
-pub fn agents_of_health(row: &dyn DatabaseRow) -> Result<(u64, u64)> {
-    let mut columns = Columns::new(row, "agents");
-    Ok((columns.count()?, columns.count()?))
 }
 
 /// Reads `columns!(prompts)`.
@@ -358,23 +409,11 @@ pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
     })
 }
 
-/// Reads a model, and how many vectors there are of it.
-pub fn vector_model(row: &dyn DatabaseRow) -> Result<(String, u64)> {
-    let mut columns = Columns::new(row, "memory_vectors");
-    Ok((columns.text()?, columns.count()?))
-}
-
 /// Reads `columns!(session)`.
 pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
     let (id, agent) = (columns.id()?, columns.id()?);
-    let session = SessionColumns {
-        state: columns.word()?,
-        driver: columns.word()?,
-        model: columns.optional_text()?,
-        started_at: columns.time()?,
-        ended_at: columns.optional_time()?,
-    };
+    let session = columns.session_columns()?;
     let until = columns.optional_time()?;
     let holder = columns.optional_integer()?;
     let lease = match (until, holder) {
@@ -408,26 +447,10 @@ pub fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> 
     Ok((columns.scope()?, session))
 }
 
-/// Reads how many sessions there are, and the earliest of a time of theirs.
-pub fn session_counts(row: &dyn DatabaseRow) -> Result<(u64, Option<Timestamp>)> {
-    let mut columns = Columns::new(row, "sessions");
-    Ok((columns.count()?, columns.optional_time()?))
-}
-
 /// Reads `columns!(record)`.
 pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
     record_with(&mut columns, |columns| columns.stored_text())
-}
-
-/// Reads `columns!(record_size)`.
-pub fn record_size(row: &dyn DatabaseRow) -> Result<u64> {
-    Columns::new(row, "audit_records").count()
-}
-
-/// Reads `columns!(session_size)`.
-pub fn session_size(row: &dyn DatabaseRow) -> Result<u64> {
-    Columns::new(row, "sessions").count()
 }
 
 fn record_with<Body>(
@@ -461,19 +484,6 @@ pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     })
 }
 
-/// Reads `columns!(leaf)`; the entry's place comes before it.
-pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
-    let mut columns = Columns::new(row, "log_leaves");
-    let position = columns.count()?;
-    let leaf = LeafRow {
-        agent: columns.id()?,
-        seq: columns.count()?,
-        head: columns.bytes()?,
-        recorded_at: columns.time()?,
-    };
-    Ok((position, leaf))
-}
-
 /// The entries of the log over all heads from the one at `from` on, where each has its place.
 ///
 /// # Errors
@@ -488,23 +498,6 @@ pub fn leaves_from(from: u64, placed: Vec<(u64, LeafRow)>) -> Result<Vec<LeafRow
         Err(Error::inconsistent("log_leaves", problem))
     };
     (from..).zip(placed).map(in_place).collect()
-}
-
-/// Reads how many messages there are, and their tokens.
-pub fn message_counts(row: &dyn DatabaseRow) -> Result<CountAndTokens> {
-    Columns::new(row, "transcript_messages").count_and_tokens()
-}
-
-/// Reads a state of messages, how many are in it, and their tokens.
-pub fn messages_in_state(row: &dyn DatabaseRow) -> Result<(MessageState, CountAndTokens)> {
-    let mut columns = Columns::new(row, "transcript_messages");
-    Ok((columns.word()?, columns.count_and_tokens()?))
-}
-
-/// Reads of how many messages words are kept, their tokens, and until when the last ones are.
-pub fn kept_words(row: &dyn DatabaseRow) -> Result<(CountAndTokens, Option<Timestamp>)> {
-    let mut columns = Columns::new(row, "transcript_messages");
-    Ok((columns.count_and_tokens()?, columns.optional_time()?))
 }
 
 /// Reads from when on waiting messages are due, and how many attempts at them failed.
@@ -524,89 +517,6 @@ fn transcript(row: &dyn DatabaseRow) -> Result<()> {
     columns.optional_time()?;
     columns.count()?;
     columns.small_count().map(drop)
-}
-
-fn receiver(row: &dyn DatabaseRow) -> Result<()> {
-    let mut columns = Columns::new(row, "receivers");
-    columns.bytes::<32>()?;
-    columns.time()?;
-    columns.optional_time().map(drop)
-}
-
-fn delivery(row: &dyn DatabaseRow) -> Result<()> {
-    let mut columns = Columns::new(row, "deliveries");
-    columns.bytes::<32>()?;
-    columns.id::<SessionId>()?;
-    columns.small_count()?;
-    columns.time().map(drop)
-}
-
-/// Reads `columns!(token)`.
-pub fn token(row: &dyn DatabaseRow) -> Result<TokenRow> {
-    token_row(&mut Columns::new(row, "tokens"))
-}
-
-/// Reads `columns!(token)` and the name of an agent.
-pub fn bearer(row: &dyn DatabaseRow) -> Result<(TokenRow, Option<String>)> {
-    let mut columns = Columns::new(row, "tokens");
-    Ok((token_row(&mut columns)?, columns.optional_text()?))
-}
-
-fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
-    Ok(TokenRow {
-        id: columns.id()?,
-        account: columns.id()?,
-        agent: columns.optional_id()?,
-        last_used_at: columns.optional_time()?,
-        columns: TokenColumns {
-            digest: columns.bytes()?,
-            created_at: columns.time()?,
-            revoked_at: columns.optional_time()?,
-        },
-        document: columns.document()?,
-    })
-}
-
-/// Reads `columns!(user)`.
-pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
-    let mut columns = Columns::new(row, "users");
-    Ok(UserRow {
-        id: columns.id()?,
-        account: columns.id()?,
-        columns: UserColumns {
-            folded_name: columns.text()?,
-            created_at: columns.time()?,
-            removed_at: columns.optional_time()?,
-        },
-        document: columns.document()?,
-    })
-}
-
-/// Reads `columns!(access_request)`.
-pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
-    let mut columns = Columns::new(row, "access_requests");
-    Ok(AccessRow {
-        id: columns.id()?,
-        agent: columns.id()?,
-        columns: AccessColumns {
-            state: columns.word()?,
-            requested_at: columns.time()?,
-            expires_at: columns.time()?,
-        },
-        document: columns.document()?,
-    })
-}
-
-/// Reads `columns!(reply)`.
-pub fn reply(row: &dyn DatabaseRow) -> Result<ReplyRow> {
-    let mut columns = Columns::new(row, "replies");
-    Ok(ReplyRow {
-        key_digest: columns.bytes()?,
-        account: columns.id()?,
-        request_digest: columns.bytes()?,
-        recorded_at: columns.time()?,
-        answer: columns.optional_document()?,
-    })
 }
 
 /// The columns of one row, read from left to right; the first one is the row's key.
