@@ -2,16 +2,13 @@
 
 use async_trait::async_trait;
 use memoir_domain::{Timestamp, TokenId};
-use memoir_store::{
-    Access, Commit, Error, Portable, Reach, ReplyRow, Result, TokenRow, UserRow, decode, encode,
-    select,
-};
+use memoir_store::{Access, Commit, Error, Portable, Reach, Result, TokenRow, UserRow, encode};
 
 use crate::{
     PostgresStore, commit,
     error::StatementFault,
     pool::{Statement, met},
-    value::{Value, count, first},
+    value::{Value, count},
 };
 
 /// Blocks other processes from creating and removing users until the transaction ends: a decision over all users
@@ -177,46 +174,6 @@ impl Access for PostgresStore {
 
     async fn check_ready(&self) -> Result<()> {
         self.connections.check_writable().await
-    }
-
-    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
-        let enter = "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
-             VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, key_digest) DO NOTHING RETURNING 1";
-        let look = select!(
-            reply,
-            "FROM replies WHERE account_id = $1 AND key_digest = $2"
-        );
-        let key = || values![reply.account.as_bytes(), &reply.key_digest];
-        let mut row = key();
-        row.extend(values![&reply.request_digest, reply.recorded_at]);
-        let statements = [Statement::new(enter, row), Statement::new(look, key())];
-        // Two statements of `READ COMMITTED`, so that the second reads a row that another transaction committed while
-        // the first waited for it. Three times: a row can be removed between the two, and a connection can break.
-        // Entering a request again is harmless.
-        let mut lost = None;
-        for _ in 0..3 {
-            let answers = match self.connections.write(reply.account, &statements).await {
-                Err(StatementFault::Lost(problem)) => {
-                    lost = Some(problem);
-                    continue;
-                }
-                answers => answers?,
-            };
-            let [entered, found] = answers.as_slice() else {
-                break;
-            };
-            if !entered.is_empty() {
-                return Ok(None);
-            }
-            if let Some(found) = first(found, decode::reply)? {
-                return Ok(Some(found));
-            }
-        }
-        Err(match lost {
-            Some(problem) => self.connections.unreachable(problem),
-            // One that was neither entered nor found would be executed with every repetition.
-            None => Error::inconsistent("replies", "a row was not written"),
-        })
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

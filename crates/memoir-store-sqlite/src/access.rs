@@ -3,16 +3,15 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId};
 use memoir_store::{
-    Access, Commit, Error, Portable, ReplyMark, ReplyRow, Result, TokenRow, UserRow, columns,
-    replacing, select, written,
+    Access, Commit, Error, Portable, ReplyMark, Result, TokenRow, UserRow, columns, replacing,
+    written,
 };
 use rusqlite::{Connection, params};
 use std::sync::atomic::Ordering;
 
 use crate::{
     SqliteStore,
-    agent::{execute, exists, first, is_theirs},
-    decode,
+    agent::{execute, exists, is_theirs},
     encode::{self, Bound, count, one},
     error::{self, constraint, inconsistent},
     fault,
@@ -128,38 +127,6 @@ impl Access for SqliteStore {
         }
         // What cannot be written is not opened, and the file's permissions are not asked for again once it is.
         self.has_users().await.map(drop)
-    }
-
-    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
-        let reply = reply.clone();
-        self.write(1, move |connection| {
-            let entered = connection
-                .prepare_cached(
-                    "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
-             VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
-                )?
-                .execute(params![
-                    reply.account.as_bytes(),
-                    reply.key_digest,
-                    reply.request_digest,
-                    reply.recorded_at.microseconds(),
-                ])
-                .map_err(|error| constraint(error, "replies", Error::Conflict))?;
-            fault::point("reply.begun");
-            if entered > 0 {
-                return Ok(WriteOutcome::with(None));
-            }
-            let sql = select!(
-                reply,
-                "FROM replies WHERE account_id = ?1 AND key_digest = ?2"
-            );
-            let key = params![reply.account.as_bytes(), reply.key_digest];
-            let found = first(connection, sql, key, decode::reply)?;
-            // One that was neither entered nor found would be carried out with every repetition.
-            let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
-            Ok(WriteOutcome::unchanged(Some(found)))
-        })
-        .await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

@@ -8,7 +8,7 @@
 //! `migrate.committed` when a file is made or migrated; `batch.begun`, then for each commit in the batch
 //! `commit.begun`, `commit.agent`, `commit.prompts`, `commit.memories`, `commit.sessions`, `commit.bodies`,
 //! `commit.tokens`, `commit.access`, `commit.messages` and `commit.records`, or `leaves.appended` for entries over all
-//! logs, `token.written`, `token.uses`, `user.created`, `reply.begun`, `reply.forgotten`, `word_indexes.forgotten` and
+//! logs, `token.written`, `token.uses`, `user.created`, `reply.forgotten`, `word_indexes.forgotten` and
 //! `row.changed` for what all databases write by the same statements, then `batch.before_commit` and, before any caller
 //! gets its result, `batch.committed` and, where a body was replaced, `scrub.rewritten`, `scrub.cut` and
 //! `scrub.resolved`.

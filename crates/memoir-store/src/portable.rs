@@ -7,9 +7,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, DeliveryRow, Document, FURTHEST_DAYS, LeafRow, MemoryRow,
-    OpenAccess, ReceiverDigest, Result, SummaryRow, TokenRow, UserRow, Value, WordIndexRow,
-    columns,
+    AccessRow, AccountRow, AgentRow, DeliveryRow, Document, Error, FURTHEST_DAYS, LeafRow,
+    MemoryRow, OpenAccess, ReceiverDigest, ReplyRow, Result, SummaryRow, TokenRow, UserRow, Value,
+    WordIndexRow, columns,
     decode::{self, Columns, RowReader},
     encode::{self, count},
     owner_in, select, values,
@@ -343,6 +343,36 @@ for_every_database! {
     async fn has_users(&self) -> Result<bool> {
         let found = self.row(Reach::All, "SELECT 1 FROM users LIMIT 1", &[], |_| Ok(())).await?;
         Ok(found.is_some())
+    }
+
+    /// Enters a request whose outcome is not known yet; the document of the given row is ignored. If the key was used
+    /// before, returns the existing row and writes nothing. Of concurrent callers exactly one enters it. Repeating it
+    /// does no harm.
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
+        let enter = "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             SELECT id, $1, $2, $3 FROM accounts WHERE id = $4 \
+             ON CONFLICT (account_id, key_digest) DO NOTHING";
+        let look = select!(reply, "FROM replies WHERE account_id = $1 AND key_digest = $2");
+        let account = reply.account.as_bytes();
+        let row = values![&reply.key_digest, &reply.request_digest, reply.recorded_at, account];
+        let key = values![account, &reply.key_digest];
+        // One that was neither entered nor found would be executed with every repetition.
+        let mut problem = Error::inconsistent("replies", "a row was not written");
+        // Three times: a row can be removed between the two, and a connection can break.
+        for _ in 0..3 {
+            match self.change(reply.account.into(), enter, &row).await {
+                Ok(true) => return Ok(None),
+                Ok(false) => {}
+                // It may have been entered. Entering a request again is harmless.
+                Err(lost @ Error::Lost(_)) => problem = lost,
+                Err(error) => return Err(error),
+            }
+            let found = self.row(reply.account.into(), look, &key, decode::reply).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Err(problem)
     }
 
     /// Enters the response to a request, if the open part of its row's document is `expected` (`None`: it has no

@@ -14,8 +14,8 @@ use memoir_domain::{
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, CountAndTokens,
     CountsMark, FleetLoad, FleetPage, FleetRecord, FleetSlice, MemoryRow, Portable, Reach,
-    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, TokenRow,
-    TranscriptRow, UserRow, WaitingSession,
+    RecordOrder, RecordPlace, Result, RowCounts, SessionRow, StoredText, TokenRow, TranscriptRow,
+    UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -421,11 +421,6 @@ pub trait Access: Send + Sync {
     /// It does not; [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::Full`](crate::Error::Full) from the first
     /// write that finds no room until a test write succeeds.
     async fn check_ready(&self) -> Result<()>;
-
-    /// Enters a request whose outcome is not known yet; the document of the given row is ignored. If the key was used
-    /// before, returns the existing row and writes nothing. Of concurrent callers exactly one enters it. Repeating it
-    /// does no harm.
-    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
     /// Forgets requests that came before.
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;

@@ -120,6 +120,7 @@ pass_on! {
         fn user_named(account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
         fn user(account: AccountId, id: UserId) -> Result<Option<UserRow>>;
         fn has_users() -> Result<bool>;
+        fn begin_reply(reply: &ReplyRow) -> Result<Option<ReplyRow>>;
         fn end_reply(
             account: AccountId,
             key_digest: &[u8; 32],
@@ -229,7 +230,6 @@ pass_on! {
         fn create_first_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
         fn put_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
         fn check_ready() -> Result<()>;
-        fn begin_reply(reply: &ReplyRow) -> Result<Option<ReplyRow>>;
         fn forget_replies(before: Timestamp) -> Result<()>;
     }
 }

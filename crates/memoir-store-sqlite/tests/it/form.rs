@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use memoir_store::{Access, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, Error, Fleet, Portable, Store, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
