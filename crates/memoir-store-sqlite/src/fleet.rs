@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State, time::AHEAD_DAYS};
 use memoir_store::{
-    APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, DueQuery, Error,
+    APPEND_LEAVES, AccountRow, AgentRow, COUNT_LEAVES, CountAndTokens, Database, DueQuery, Error,
     FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, Reach,
-    RecordFilter, RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, select,
+    RecordFilter, RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, select, values,
 };
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
@@ -154,8 +154,8 @@ impl Fleet for SqliteStore {
     }
 
     async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
-        let account = [*account.as_bytes()];
-        let waiting = self.all(usage::WAITING_OF_ACCOUNT, account, decode::message_counts);
+        let (sql, values) = (usage::WAITING_OF_ACCOUNT, values![account.as_bytes()]);
+        let waiting = self.rows(account.into(), sql, &values, decode::message_counts);
         Ok(waiting.await?.pop().unwrap_or_default())
     }
 
@@ -164,7 +164,7 @@ impl Fleet for SqliteStore {
     }
 
     async fn erased(&self) -> Result<Vec<AgentScope>> {
-        self.all(ERASED, (), decode::scope).await
+        self.rows(Reach::All, ERASED, &[], decode::scope).await
     }
 
     async fn forget_word_indexes(&self) -> Result<()> {

@@ -312,28 +312,6 @@ impl SqliteStore {
         }
     }
 
-    /// The first row of one statement that finds few rows by their keys; read as [`SqliteStore::look`] does.
-    async fn first<T: Send + 'static>(
-        &self,
-        sql: &'static str,
-        values: impl Params + Send + 'static,
-        read: RowReader<T>,
-    ) -> Result<Option<T>> {
-        self.look(move |connection| agent::first(connection, sql, values, read))
-            .await
-    }
-
-    /// All rows of one statement, any number; read as [`SqliteStore::scan`] does.
-    async fn all<T: Send + 'static>(
-        &self,
-        sql: &'static str,
-        values: impl Params + Send + 'static,
-        read: RowReader<T>,
-    ) -> Result<Vec<T>> {
-        self.scan(move |connection| agent::all(connection, sql, values, read))
-            .await
-    }
-
     /// Any number of rows of an agent, all of the same instant; none where it is not one of the account's.
     async fn scan_agent<T: Send + 'static>(
         &self,
@@ -388,7 +366,9 @@ impl Database for SqliteStore {
         values: &[Value<'_>],
         read: RowReader<T>,
     ) -> Result<Vec<T>> {
-        self.all(sql, encode::owned(values), read).await
+        let values = encode::owned(values);
+        self.scan(move |connection| agent::all(connection, sql, values, read))
+            .await
     }
 
     async fn row<T: Send + 'static>(
@@ -398,7 +378,9 @@ impl Database for SqliteStore {
         values: &[Value<'_>],
         read: RowReader<T>,
     ) -> Result<Option<T>> {
-        self.first(sql, encode::owned(values), read).await
+        let values = encode::owned(values);
+        self.look(move |connection| agent::first(connection, sql, values, read))
+            .await
     }
 
     async fn change(&self, _: Reach, sql: &'static str, values: &[Value<'_>]) -> Result<bool> {

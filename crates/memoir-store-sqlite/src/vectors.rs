@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
-use memoir_store::{MemoryRow, Result, Value, VectorRow, Vectors, select, written};
+use memoir_store::{
+    Database, MemoryRow, Result, Value, VectorRow, Vectors, select, values, written,
+};
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
     SqliteStore,
-    agent::{bytes, exists},
+    agent::exists,
     decode,
     encode::{self, Bound, number},
     error, fault,
@@ -41,9 +43,9 @@ impl Vectors for SqliteStore {
         );
         let of: BTreeSet<u64> = of.iter().map(|one| one.0).collect();
         let of = format!("{:?}", Vec::from_iter(of));
-        let (agent, account) = bytes(scope);
-        let values = (agent, account, model.to_owned(), of);
-        self.all(sql, values, decode::vector).await
+        let AgentScope { agent, account } = scope;
+        let values = values![agent.as_bytes(), account.as_bytes(), model, &*of];
+        self.rows(scope.into(), sql, &values, decode::vector).await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {
