@@ -28,35 +28,6 @@ pub(crate) const FORGET_ANSWERS: &str = "UPDATE replies \
      WHERE account_id = $1 AND replies.key_digest = held.key_digest";
 
 impl PostgresStore {
-    /// Makes a user, with `only_first` where there is none; whether it was made.
-    async fn make_user(
-        &self,
-        user: &UserRow,
-        only_first: bool,
-        commit: Option<Commit>,
-    ) -> Result<bool> {
-        let mut values = Vec::from(encode::user(user)?.map(Value::One));
-        values.extend(values![only_first]);
-        let sql = "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
-             WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users)";
-        let statements = vec![Statement::new(LOCK_USERS, values![]), met(sql, 1, values)];
-        match self.write_with_commit(statements, commit.as_ref()).await {
-            Ok(()) => Ok(true),
-            // Users are never deleted: one that was in the way is there still.
-            Err(fault) if fault.is_unmet(1) => match only_first && self.has_users().await? {
-                true => Ok(false),
-                false => Err(Error::inconsistent(
-                    "users",
-                    format!("row {} was not written", user.id),
-                )),
-            },
-            Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
-            Err(fault @ StatementFault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
-            Err(fault) => Err(fault.into()),
-        }
-    }
-
     /// Writes by these statements, and the decision that records it, all or nothing.
     async fn write_with_commit(
         &self,
@@ -136,12 +107,32 @@ impl Access for PostgresStore {
         Ok(())
     }
 
-    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()> {
-        self.make_user(user, false, commit).await.map(drop)
-    }
-
-    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
-        self.make_user(user, true, commit).await
+    async fn create_user(
+        &self,
+        user: &UserRow,
+        only_first: bool,
+        commit: Option<Commit>,
+    ) -> Result<bool> {
+        let mut values = Vec::from(encode::user(user)?.map(Value::One));
+        values.extend(values![only_first]);
+        let sql = "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
+             WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users)";
+        let statements = vec![Statement::new(LOCK_USERS, values![]), met(sql, 1, values)];
+        match self.write_with_commit(statements, commit.as_ref()).await {
+            Ok(()) => Ok(true),
+            // Users are never deleted: one that was in the way is there still.
+            Err(fault) if fault.is_unmet(1) => match only_first && self.has_users().await? {
+                true => Ok(false),
+                false => Err(Error::inconsistent(
+                    "users",
+                    format!("row {} was not written", user.id),
+                )),
+            },
+            Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
+            Err(fault @ StatementFault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
+            Err(fault) => Err(fault.into()),
+        }
     }
 
     async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {

@@ -63,17 +63,30 @@ impl Access for SqliteStore {
         .map(drop)
     }
 
-    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()> {
-        self.write_user(user, commit, |connection, user| {
-            create_user(connection, user, false)
-        })
-        .await
-        .map(drop)
-    }
-
-    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
-        self.write_user(user, commit, |connection, user| {
-            create_user(connection, user, true)
+    async fn create_user(
+        &self,
+        user: &UserRow,
+        only_first: bool,
+        commit: Option<Commit>,
+    ) -> Result<bool> {
+        self.write_user(user, commit, move |connection, user| {
+            // In the transaction that writes, of which there is one at a time: of two concurrent set-ups of an
+            // installation exactly one finds it without users.
+            if only_first && exists(connection, "SELECT 1 FROM users LIMIT 1", ())? {
+                return Ok(WriteOutcome::unchanged(false));
+            }
+            let sql = concat!(
+                "INSERT INTO users (",
+                columns!(user),
+                ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+            );
+            let written = connection
+                .prepare_cached(sql)?
+                .execute(encode::user(user)?.map(Bound))
+                .map_err(|error| constraint(error, "users", Error::NameTaken))?;
+            one(written, "users")?;
+            fault::point("user.created");
+            Ok(WriteOutcome::with(true))
         })
         .await
     }
@@ -163,35 +176,6 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> erro
         }
     }
     Ok(())
-}
-
-/// Writes a new user; with `only_first`, where there is none.
-pub(crate) fn create_user(
-    connection: &Connection,
-    user: &UserRow,
-    only_first: bool,
-) -> error::Result<WriteOutcome<bool>> {
-    // In the transaction that writes, of which there is one at a time: of two concurrent set-ups of an installation
-    // exactly one finds it without users.
-    if only_first && has_users(connection)? {
-        return Ok(WriteOutcome::unchanged(false));
-    }
-    let written = connection
-        .prepare_cached(concat!(
-            "INSERT INTO users (",
-            columns!(user),
-            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-        ))?
-        .execute(encode::user(user)?.map(Bound))
-        .map_err(|error| constraint(error, "users", Error::NameTaken))?;
-    one(written, "users")?;
-    fault::point("user.created");
-    Ok(WriteOutcome::with(true))
-}
-
-/// Whether any account has a user, removed or not.
-pub(crate) fn has_users(connection: &Connection) -> error::Result<bool> {
-    exists(connection, "SELECT 1 FROM users LIMIT 1", ())
 }
 
 /// Enters that a request made the change that is written with it.

@@ -394,18 +394,17 @@ pub trait Access: Send + Sync {
     /// tokens that do not exist.
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
 
-    /// Makes a user, together with `commit`, which is written with it or not at all.
+    /// Makes a user, together with `commit`, which is written with it or not at all; whether it was made. With
+    /// `only_first`, it is made only where no account has a user: of callers at the same time exactly one makes one.
     ///
     /// # Errors
     /// [`Error::NameTaken`](crate::Error::NameTaken); those of [`Store::commit`] for `commit`.
-    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()>;
-
-    /// As [`Access::create_user`], where no account has a user; whether it was made. Of callers at the same time
-    /// exactly one makes one.
-    ///
-    /// # Errors
-    /// Those of [`Store::commit`] for `commit`.
-    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool>;
+    async fn create_user(
+        &self,
+        user: &UserRow,
+        only_first: bool,
+        commit: Option<Commit>,
+    ) -> Result<bool>;
 
     /// Writes a user in place of the version before it, together with `commit`. Removes a user only if another one
     /// remains, in any account. Returns whether it was written.

@@ -226,8 +226,9 @@ pass_on! {
     Access {
         fn put_token(token: &TokenRow) -> Result<()>;
         fn note_uses(uses: &[(TokenId, Timestamp)]) -> Result<()>;
-        fn create_user(user: &UserRow, notice: Option<Commit>) -> Result<()>;
-        fn create_first_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
+        fn create_user(
+            user: &UserRow, only_first: bool, notice: Option<Commit>
+        ) -> Result<bool>;
         fn put_user(user: &UserRow, notice: Option<Commit>) -> Result<bool>;
         fn check_ready() -> Result<()>;
         fn forget_replies(before: Timestamp) -> Result<()>;

@@ -590,8 +590,8 @@ impl Account {
             user.open.seq = seq;
             let row = self.memoir.user_row(user).await?;
             let written = match place {
-                UserPlace::First => store.create_first_user(&row, Some(commit)).await,
-                UserPlace::New => store.create_user(&row, Some(commit)).await.map(|()| true),
+                UserPlace::First => store.create_user(&row, true, Some(commit)).await,
+                UserPlace::New => store.create_user(&row, false, Some(commit)).await,
                 UserPlace::Over(_) => store.put_user(&row, Some(commit)).await,
             };
             match written {

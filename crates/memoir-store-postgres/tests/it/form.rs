@@ -319,15 +319,15 @@ async fn a_user_who_is_not_written_is_not_told_to_be() {
         "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
          CREATE TRIGGER swallow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION swallow()",
     );
-    let made = store.create_user(&user, None).await;
-    let first = store.create_first_user(&user, None).await.map(drop);
+    let made = store.create_user(&user, false, None).await;
+    let first = store.create_user(&user, true, None).await;
     for made in [made, first] {
         let is_it = matches!(made, Err(Error::Inconsistent { table: "users", .. }));
         assert!(is_it, "{made:?}");
     }
     database.query("DROP TRIGGER swallow ON users");
-    assert!(store.create_first_user(&user, None).await.unwrap());
-    assert!(!store.create_first_user(&user, None).await.unwrap());
+    assert!(store.create_user(&user, true, None).await.unwrap());
+    assert!(!store.create_user(&user, true, None).await.unwrap());
 }
 
 #[tokio::test]
@@ -453,7 +453,10 @@ async fn spec_6_2_a_database_that_is_to_take_nothing_is_told_to_be_read_only() {
             store.check_ready().await,
             store.commit(common::decision(1)).await,
             store.commit(of_several).await,
-            store.create_user(&common::user(), None).await,
+            store
+                .create_user(&common::user(), false, None)
+                .await
+                .map(drop),
         ] {
             assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
         }

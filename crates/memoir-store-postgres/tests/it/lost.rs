@@ -268,7 +268,10 @@ async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_writte
         for refused in [
             store.commit(of_several).await,
             store.commit(does_not_hold).await,
-            store.create_user(&user(), Some(decision(1))).await,
+            store
+                .create_user(&user(), false, Some(decision(1)))
+                .await
+                .map(drop),
             store.commit_all(Commits::new(all.into_iter())).await,
         ] {
             assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");

@@ -75,7 +75,7 @@ async fn callers_at_once_share_a_transaction() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_that_has_to_do_with_coming_in_shares_transactions() {
     let (_folder, path, store, agent) = begin_anew().await;
-    store.create_user(&user(), None).await.unwrap();
+    store.create_user(&user(), false, None).await.unwrap();
     let before = store.transactions();
     let gate = Gate::close(&path);
     let begun = Arc::new(AtomicUsize::new(0));
@@ -88,7 +88,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
             match number % 4 {
                 0 => store.put_token(&token(number)).await.unwrap(),
                 1 => {
-                    let taken = store.create_user(&user(), None).await;
+                    let taken = store.create_user(&user(), false, None).await;
                     assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
                 }
                 2 => {

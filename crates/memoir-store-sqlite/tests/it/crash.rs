@@ -58,7 +58,7 @@ async fn play_access(store: &SqliteStore) {
     store.note_uses(&[(token(2).id, at(5))]).await.unwrap();
     say("used");
     if !store.has_users().await.unwrap() {
-        store.create_user(&user(), None).await.unwrap();
+        store.create_user(&user(), false, None).await.unwrap();
     }
     say("named");
     let found = store.user(account().id, user().id).await.unwrap();

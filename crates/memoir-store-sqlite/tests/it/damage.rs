@@ -48,7 +48,7 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     };
     store.put_token(&theirs).await.unwrap();
     store.put_token(&token(0xCC)).await.unwrap();
-    store.create_user(&user(), None).await.unwrap();
+    store.create_user(&user(), false, None).await.unwrap();
     store.begin_reply(&reply()).await.unwrap();
     let key = reply().key_digest;
     let ended = store.end_reply(account().id, &key, None, None, document(1));

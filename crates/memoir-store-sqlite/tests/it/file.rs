@@ -283,7 +283,7 @@ async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
             }
             let error = store.commit(saving(&agent, 1, 10)).await.unwrap_err();
             assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
-            let error = store.create_user(&user(), None).await.unwrap_err();
+            let error = store.create_user(&user(), false, None).await.unwrap_err();
             assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
         }
         std::fs::rename(&moved, &file).unwrap();

@@ -97,7 +97,7 @@ async fn spec_4_1_nothing_is_written_once_the_form_was_changed() {
             let is_named = findings.iter().any(|one| one.problem.contains(problem));
             assert!(is_named, "{sql}: {findings:?}");
         }
-        let again = store.create_user(&user(), None).await.unwrap_err();
+        let again = store.create_user(&user(), false, None).await.unwrap_err();
         told(&again);
     }
 }
@@ -171,7 +171,7 @@ async fn spec_4_1_a_change_is_not_acknowledged_where_a_row_of_it_was_not_written
     ] {
         store.put_between(sql).await.unwrap();
     }
-    store.create_user(&user(), None).await.unwrap_err();
+    store.create_user(&user(), false, None).await.unwrap_err();
     store.begin_reply(&reply()).await.unwrap_err();
 }
 

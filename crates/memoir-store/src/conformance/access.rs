@@ -248,16 +248,16 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
     Author::new(&store, 2, 2).await;
     assert!(!store.has_users().await.unwrap());
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada, None).await.unwrap();
+    store.create_user(&ada, false, None).await.unwrap();
     assert!(store.has_users().await.unwrap());
     for name in ["Ada", "ADA", "ada"] {
-        let answer = store.create_user(&user(1, 2, name), None).await;
+        let answer = store.create_user(&user(1, 2, name), false, None).await;
         assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
     }
     let namesake = user(2, 3, "ADA");
-    store.create_user(&namesake, None).await.unwrap();
+    store.create_user(&namesake, false, None).await.unwrap();
     let grace = user(1, 4, "Grüße 名前 🦊");
-    store.create_user(&grace, None).await.unwrap();
+    store.create_user(&grace, false, None).await.unwrap();
     for (account, row) in [(1, &ada), (2, &namesake), (1, &grace)] {
         let found = store.user_named(account_id(account), &row.columns.folded_name);
         assert_eq!(found.await.unwrap().as_ref(), Some(row));
@@ -271,9 +271,12 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
         let found = store.user_named(account_id(account), name).await.unwrap();
         assert_eq!(found, None);
     }
-    assert_inconsistent(&store.create_user(&user(3, 5, "nemo"), None).await, "users");
+    assert_inconsistent(
+        &store.create_user(&user(3, 5, "nemo"), false, None).await,
+        "users",
+    );
     // The identifier of another one.
-    assert_conflict(&store.create_user(&user(1, 1, "other"), None).await);
+    assert_conflict(&store.create_user(&user(1, 1, "other"), false, None).await);
     assert_sound(&store).await;
 }
 
@@ -284,7 +287,7 @@ pub(super) async fn spec_5_5_of_first_users_at_once_exactly_one_is_made(store: A
         let store = store.clone();
         async move {
             let first = user(1 + number % 2, number, &format!("user {number}"));
-            store.create_first_user(&first, None).await.unwrap()
+            store.create_user(&first, true, None).await.unwrap()
         }
     });
     let made = at_once(making).await;
@@ -297,8 +300,8 @@ pub(super) async fn spec_5_5_of_first_users_at_once_exactly_one_is_made(store: A
     assert_eq!(found, 1);
     // Nor beside one that was made otherwise.
     let grace = user(1, 20, "Grace");
-    store.create_user(&grace, None).await.unwrap();
-    let late = store.create_first_user(&user(2, 21, "late"), None).await;
+    store.create_user(&grace, false, None).await.unwrap();
+    let late = store.create_user(&user(2, 21, "late"), true, None).await;
     assert!(!late.unwrap());
     assert_sound(&store).await;
 }
@@ -309,8 +312,11 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     Author::new(&store, 1, 1).await;
     Author::new(&store, 2, 2).await;
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada, None).await.unwrap();
-    store.create_user(&user(1, 2, "Grace"), None).await.unwrap();
+    store.create_user(&ada, false, None).await.unwrap();
+    store
+        .create_user(&user(1, 2, "Grace"), false, None)
+        .await
+        .unwrap();
     let at_version =
         |version, row: &UserRow| with(row.clone(), |row| row.document.version = version);
     let next = with(ada.clone(), |row| {
@@ -352,9 +358,9 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
         row
     };
     let (ada, grace) = (user(1, 1, "Ada"), user(2, 2, "Grace"));
-    store.create_user(&ada, None).await.unwrap();
+    store.create_user(&ada, false, None).await.unwrap();
     assert!(!store.put_user(&removed(&ada), None).await.unwrap());
-    store.create_user(&grace, None).await.unwrap();
+    store.create_user(&grace, false, None).await.unwrap();
     assert!(store.put_user(&removed(&ada), None).await.unwrap());
     assert!(store.has_users().await.unwrap());
     assert!(!store.put_user(&removed(&grace), None).await.unwrap());
@@ -366,7 +372,10 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     // A removed user does not return, but the name is free.
     let again = with(ada.clone(), |row| row.document = document(3, "Ada"));
     assert_conflict(&store.put_user(&again, None).await);
-    store.create_user(&user(1, 3, "ADA"), None).await.unwrap();
+    store
+        .create_user(&user(1, 3, "ADA"), false, None)
+        .await
+        .unwrap();
     // Of two that are the last, one remains.
     let kept = store.users(account_id(1)).await.unwrap().remove(0);
     let (kept, grace) = (removed(&kept), removed(&grace));
@@ -383,16 +392,25 @@ pub(super) async fn spec_5_5_a_user_is_written_with_its_record_or_not_at_all(
     let before = author.version().await;
     let commit = |author: &Author| Some(author.recording(vec![record(Action::UserCreated)]));
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada, commit(&author)).await.unwrap();
+    store
+        .create_user(&ada, false, commit(&author))
+        .await
+        .unwrap();
     assert_eq!(author.version().await, before + 1);
     // Decided on what is no more: neither is written.
-    assert_conflict(&store.create_user(&user(1, 2, "Bea"), commit(&author)).await);
+    assert_conflict(
+        &store
+            .create_user(&user(1, 2, "Bea"), false, commit(&author))
+            .await,
+    );
     // Nor where the user is refused.
     author.agent = author.stored().await;
-    let taken = store.create_user(&user(1, 3, "ADA"), commit(&author)).await;
+    let taken = store
+        .create_user(&user(1, 3, "ADA"), false, commit(&author))
+        .await;
     assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
     let cleo = user(1, 4, "Cleo");
-    let is_made = store.create_first_user(&cleo, commit(&author)).await;
+    let is_made = store.create_user(&cleo, true, commit(&author)).await;
     assert!(!is_made.unwrap());
     let mut removed = ada.clone();
     removed.columns.removed_at = Some(at(50));
