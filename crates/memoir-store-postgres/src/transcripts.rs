@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
-    FURTHEST_DAYS, MessageRow, Reach, Result, TranscriptRow, Transcripts, columns,
+    DueWork, FURTHEST_DAYS, MessageRow, Reach, Result, TranscriptRow, Transcripts, columns,
     decode::{self, Columns},
     select,
 };
@@ -98,24 +98,38 @@ impl Transcripts for PostgresStore {
         self.write_in_parts(sql, Some(now)).await
     }
 
-    async fn due_transcripts(
+    /// Two ranges of an index of each account.
+    async fn due_work(
         &self,
+        work: DueWork,
         account: Option<AccountId>,
-        now: Timestamp,
         per_account: u32,
     ) -> Result<Vec<AgentScope>> {
-        let due = "SELECT agent_id AS id, due_at AS since FROM transcripts WHERE account_id = accounts.id AND due_at";
-        self.due(due, "<=", account, now, per_account).await
-    }
-
-    async fn due_reflections(
-        &self,
-        account: Option<AccountId>,
-        slot: Timestamp,
-        per_account: u32,
-    ) -> Result<Vec<AgentScope>> {
-        let due = "SELECT id, reflect_after AS since FROM agents WHERE account_id = accounts.id AND reflect_after";
-        self.due(due, "<", account, slot, per_account).await
+        let (due, compared, until) = match work {
+            DueWork::Messages(now) => (
+                "SELECT agent_id AS id, due_at AS since FROM transcripts WHERE account_id = accounts.id AND due_at",
+                "<=",
+                now,
+            ),
+            DueWork::Reflection(slot) => (
+                "SELECT id, reflect_after AS since FROM agents WHERE account_id = accounts.id AND reflect_after",
+                "<",
+                slot,
+            ),
+        };
+        let sql = format!(
+            "SELECT due.id, accounts.id FROM accounts CROSS JOIN LATERAL ( \
+                 ({due} {compared} $2 ORDER BY since, id LIMIT $4) UNION ALL \
+                 ({due} > $3 ORDER BY since, id LIMIT $4) ORDER BY since, id LIMIT $4) AS due \
+             WHERE $1 IS NULL OR accounts.id = $1 ORDER BY accounts.id, since, due.id"
+        );
+        let values = values![
+            account.as_ref().map(|account| account.as_bytes()),
+            until,
+            until.plus_days(FURTHEST_DAYS),
+            per_account,
+        ];
+        self.all(Reach::All, sql, values, decode::scope).await
     }
 }
 
@@ -135,29 +149,5 @@ impl PostgresStore {
         ];
         let mut answers = self.connections.write(scope, &statements).await?;
         Ok(answers.pop().unwrap_or_default())
-    }
-
-    /// Two ranges of an index of each account.
-    async fn due(
-        &self,
-        due: &str,
-        compared: &str,
-        account: Option<AccountId>,
-        until: Timestamp,
-        per_account: u32,
-    ) -> Result<Vec<AgentScope>> {
-        let sql = format!(
-            "SELECT due.id, accounts.id FROM accounts CROSS JOIN LATERAL ( \
-                 ({due} {compared} $2 ORDER BY since, id LIMIT $4) UNION ALL \
-                 ({due} > $3 ORDER BY since, id LIMIT $4) ORDER BY since, id LIMIT $4) AS due \
-             WHERE $1 IS NULL OR accounts.id = $1 ORDER BY accounts.id, since, due.id"
-        );
-        let values = values![
-            account.as_ref().map(|account| account.as_bytes()),
-            until,
-            until.plus_days(FURTHEST_DAYS),
-            per_account,
-        ];
-        self.all(Reach::All, sql, values, decode::scope).await
     }
 }

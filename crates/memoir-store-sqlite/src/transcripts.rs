@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
-    FURTHEST_DAYS, MessageOutcome, MessageRow, Result, TranscriptRow, Transcripts, Waiting, select,
+    DueWork, FURTHEST_DAYS, MessageOutcome, MessageRow, Result, TranscriptRow, Transcripts,
+    Waiting, select,
 };
 use rusqlite::{Connection, params};
 
@@ -79,24 +80,30 @@ impl Transcripts for SqliteStore {
             .await
     }
 
-    async fn due_transcripts(
+    async fn due_work(
         &self,
+        work: DueWork,
         account: Option<AccountId>,
-        now: Timestamp,
         per_account: u32,
     ) -> Result<Vec<AgentScope>> {
-        self.scan(move |connection| due(connection, DUE_TRANSCRIPTS, account, now, per_account))
-            .await
-    }
-
-    async fn due_reflections(
-        &self,
-        account: Option<AccountId>,
-        slot: Timestamp,
-        per_account: u32,
-    ) -> Result<Vec<AgentScope>> {
-        self.scan(move |connection| due(connection, DUE_REFLECTIONS, account, slot, per_account))
-            .await
+        let (sql, until) = match work {
+            DueWork::Messages(now) => (DUE_TRANSCRIPTS, now),
+            DueWork::Reflection(slot) => (DUE_REFLECTIONS, slot),
+        };
+        self.scan(move |connection| {
+            let bounds = [until, until.plus_days(FURTHEST_DAYS)];
+            let [until, furthest] = bounds.map(Timestamp::microseconds);
+            let mut scopes = Vec::new();
+            for account in accounts(connection, account)? {
+                let bounds = params![account.as_bytes(), until, furthest, per_account];
+                scopes.extend(all(connection, sql, bounds, |row| {
+                    let agent = Columns::new(row, "agents").id()?;
+                    Ok(AgentScope { account, agent })
+                })?);
+            }
+            Ok(scopes)
+        })
+        .await
     }
 }
 
@@ -235,26 +242,6 @@ const DUE_REFLECTIONS: &str = "SELECT id, reflect_after FROM agents \
      UNION ALL \
      SELECT id, reflect_after FROM agents WHERE account_id = ?1 AND reflect_after > ?3 \
      ORDER BY reflect_after, id LIMIT ?4";
-
-fn due(
-    connection: &Connection,
-    sql: &str,
-    account: Option<AccountId>,
-    until: Timestamp,
-    per_account: u32,
-) -> error::Result<Vec<AgentScope>> {
-    let mut scopes = Vec::new();
-    for account in accounts(connection, account)? {
-        let bounds = [until, until.plus_days(FURTHEST_DAYS)];
-        let [until, furthest] = bounds.map(Timestamp::microseconds);
-        let bounds = params![account.as_bytes(), until, furthest, per_account];
-        scopes.extend(all(connection, sql, bounds, |row| {
-            let agent = Columns::new(row, "agents").id()?;
-            Ok(AgentScope { account, agent })
-        })?);
-    }
-    Ok(scopes)
-}
 
 #[cfg(test)]
 mod tests {

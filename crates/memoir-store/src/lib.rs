@@ -59,7 +59,9 @@ pub use traits::{
     Access, AgentQuery, Counting, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, MemoryPage,
     RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
-pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
+pub use transcripts::{
+    DueWork, MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting,
+};
 pub use value::Value;
 pub use vectors::{VectorRow, Vectors};
 pub use word_index::WordIndexRow;

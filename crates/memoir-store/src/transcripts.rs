@@ -95,6 +95,15 @@ impl Reviving {
     }
 }
 
+/// What agents may have to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DueWork {
+    /// To read messages that are due at this time. Not those of erased agents.
+    Messages(Timestamp),
+    /// To reflect, where `reflect_after` is before this slot.
+    Reflection(Timestamp),
+}
+
 /// Counts of an agent's messages by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, derive_more::Deref)]
 pub struct TranscriptRow {
@@ -158,23 +167,13 @@ pub trait Transcripts: Send + Sync {
     /// Removes the words of absorbed messages that are kept until `now` or an earlier time, of all agents (SPEC 2.6).
     async fn forget_words(&self, now: Timestamp) -> Result<()>;
 
-    /// Agents that are not erased and whose messages are due at `now`, or further ahead than
-    /// [`FURTHEST_DAYS`](crate::FURTHEST_DAYS), of all accounts or of one, those
-    /// longest due first, at most `per_account` of each.
-    async fn due_transcripts(
+    /// Agents that have that to do, of all accounts or of one, those longest due first, at most `per_account` of each.
+    /// Times further ahead than [`FURTHEST_DAYS`](crate::FURTHEST_DAYS) count as due. The rows are not checked: this
+    /// only proposes.
+    async fn due_work(
         &self,
+        work: DueWork,
         account: Option<AccountId>,
-        now: Timestamp,
-        per_account: u32,
-    ) -> Result<Vec<AgentScope>>;
-
-    /// Agents whose `reflect_after` is before `slot`, or further behind it than
-    /// [`FURTHEST_DAYS`](crate::FURTHEST_DAYS), of all accounts or of one, those longest due first,
-    /// at most `per_account` of each. The rows are not checked: this only proposes.
-    async fn due_reflections(
-        &self,
-        account: Option<AccountId>,
-        slot: Timestamp,
         per_account: u32,
     ) -> Result<Vec<AgentScope>>;
 }

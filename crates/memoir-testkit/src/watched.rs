@@ -9,11 +9,11 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
-    CountAndTokens, Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad,
-    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    Portable, Reach, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result,
-    SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
-    UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow,
+    CountAndTokens, Deliveries, DeliveryRow, Document, DueQuery, DueWork, Error, Finding, Fleet,
+    FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow,
+    OpenAccess, Portable, Reach, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow,
+    Result, SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow,
+    Transcripts, UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow,
 };
 use parking_lot::Mutex;
 
@@ -249,11 +249,8 @@ pass_on! {
         fn pending_messages(scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
         fn transcript(scope: AgentScope) -> Result<TranscriptRow>;
         fn forget_words(now: Timestamp) -> Result<()>;
-        fn due_transcripts(
-            account: Option<AccountId>, now: Timestamp, per_account: u32
-        ) -> Result<Vec<AgentScope>>;
-        fn due_reflections(
-            account: Option<AccountId>, slot: Timestamp, per_account: u32
+        fn due_work(
+            work: DueWork, account: Option<AccountId>, per_account: u32
         ) -> Result<Vec<AgentScope>>;
     }
 }

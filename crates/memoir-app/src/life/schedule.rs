@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
-use memoir_store::AgentQuery;
+use memoir_store::{AgentQuery, DueWork};
 
 use super::{Absorbed, Reflected, reflect::ReflectionCause};
 use crate::{
@@ -58,10 +58,12 @@ impl LifeSchedule {
         if memoir.settings.schedule
             && let Some(slot) = memoir.settings.daily_slot.latest(now)
         {
-            let due = memoir.store.due_reflections(None, slot, limit).await?;
+            let work = DueWork::Reflection(slot);
+            let due = memoir.store.due_work(work, None, limit).await?;
             jobs.extend(due.into_iter().map(Job::Reflect));
         }
-        let due = memoir.store.due_transcripts(None, now, limit).await?;
+        let work = DueWork::Messages(now);
+        let due = memoir.store.due_work(work, None, limit).await?;
         jobs.extend(due.into_iter().map(Job::Absorb));
         jobs.retain(|job| !passed_over.contains(&job.scope().agent));
         Ok(self.in_turn(jobs))
@@ -132,10 +134,12 @@ impl crate::core::Account {
         let (memoir, now) = (&self.memoir, self.memoir.now());
         let (account, all) = (Some(self.id), u32::MAX);
         let mut jobs = Vec::new();
-        let transcripts = memoir.store.due_transcripts(account, now, all).await?;
+        let work = DueWork::Messages(now);
+        let transcripts = memoir.store.due_work(work, account, all).await?;
         jobs.extend(transcripts.into_iter().map(Job::Absorb));
         if let Some(slot) = memoir.settings.daily_slot.latest(now) {
-            let reflections = memoir.store.due_reflections(account, slot, all).await?;
+            let work = DueWork::Reflection(slot);
+            let reflections = memoir.store.due_work(work, account, all).await?;
             jobs.extend(reflections.into_iter().map(Job::Reflect));
         }
         let mut due = Vec::new();

@@ -6,8 +6,8 @@ use memoir_domain::{AgentScope, Timestamp, absorption::MessageState};
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, Commit, Error, MessageOutcome, MessageRow, Result, Reviving, Store, TranscriptRow,
-    Waiting,
+    AgentQuery, Commit, DueWork, Error, MessageOutcome, MessageRow, Result, Reviving, Store,
+    TranscriptRow, Waiting,
 };
 
 fn message(number: u128, tokens: u64) -> MessageRow {
@@ -227,7 +227,12 @@ pub(super) async fn spec_2_6_no_message_is_read_twice(store: Arc<dyn Store>) {
 pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>) {
     let author = Author::new(&store, 1, 1).await;
     let scope = author.scope();
-    let due = async |second| store.due_transcripts(None, at(second), 9).await.unwrap();
+    let due = async |second| {
+        store
+            .due_work(DueWork::Messages(at(second)), None, 9)
+            .await
+            .unwrap()
+    };
     let claim = async |now, until| {
         let claimed = store.claim_transcript(scope, Some(at(now)), at(until));
         claimed.await.unwrap()
@@ -291,7 +296,9 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let again = revive(&store, scope, failed, at(90)).await;
     assert!(matches!(again, Err(Error::Conflict)), "none is left");
     assert_eq!(due(80).await, [scope]);
-    let elsewhere = store.due_transcripts(Some(account_id(2)), at(80), 9).await;
+    let elsewhere = store
+        .due_work(DueWork::Messages(at(80)), Some(account_id(2)), 9)
+        .await;
     assert_eq!(elsewhere.unwrap(), []);
 }
 
@@ -327,7 +334,10 @@ pub(super) async fn spec_2_6_absorbed_words_are_kept_until_a_time(store: Arc<dyn
     assert_eq!(kept().await, (1, 2, 0, None));
     let pending = store.pending_messages(scope, 1_000).await.unwrap();
     assert_eq!(pending, whole[1..2]);
-    let due = store.due_transcripts(None, at(55), 9).await.unwrap();
+    let due = store
+        .due_work(DueWork::Messages(at(55)), None, 9)
+        .await
+        .unwrap();
     assert_eq!(due, [scope]);
     // They are known as before.
     assert_eq!(add_messages(&store, scope, &messages, at(70)).await, 0);
@@ -343,7 +353,10 @@ pub(super) async fn spec_5_4_an_erased_agents_messages_are_gone(store: Arc<dyn S
     author.erase().await;
     let state = store.transcript(scope).await.unwrap();
     assert_eq!(state, TranscriptRow::default());
-    let due = store.due_transcripts(None, at(99), 9).await.unwrap();
+    let due = store
+        .due_work(DueWork::Messages(at(99)), None, 9)
+        .await
+        .unwrap();
     assert_eq!(due, []);
     // Not even a decision that was made before leaves one.
     add_messages(&store, scope, &messages, at(30)).await;
@@ -390,11 +403,18 @@ pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Sto
             .await;
         scopes.push(author.scope());
     }
-    let due = async |slot, limit| store.due_reflections(None, at(slot), limit).await.unwrap();
+    let due = async |slot, limit| {
+        store
+            .due_work(DueWork::Reflection(at(slot)), None, limit)
+            .await
+            .unwrap()
+    };
     assert_eq!(due(5, 9).await, []);
     assert_eq!(due(6, 9).await, [scopes[2]]);
     assert_eq!(due(11, 9).await, [scopes[2], scopes[0]]);
     assert_eq!(due(11, 1).await, [scopes[2]]);
-    let elsewhere = store.due_reflections(Some(account_id(2)), at(11), 9).await;
+    let elsewhere = store
+        .due_work(DueWork::Reflection(at(11)), Some(account_id(2)), 9)
+        .await;
     assert_eq!(elsewhere.unwrap(), []);
 }
