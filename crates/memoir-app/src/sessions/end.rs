@@ -3,16 +3,16 @@
 use std::future::ready;
 
 use memoir_domain::{
-    PrivateText, SessionId, Timestamp,
+    SessionId, Timestamp,
     agent::Agent,
     audit::Actor,
     draft::Decision,
-    lifecycle,
-    session::{Driver, EndReason, FailureClass, LONGEST_LEASE_SECONDS, Lease, Session, Usage},
+    lifecycle::{self, SessionEnding},
+    session::{Driver, EndReason, LONGEST_LEASE_SECONDS, Lease, Session, Usage},
 };
 use memoir_store::AgentQuery;
 
-use super::{Unwritten, begin::running, bounded};
+use super::{Unwritten, begin::running};
 use crate::{
     core::{AgentHandle, Error, Loaded, Memoir, Result, again, replies},
     sessions::Sessions,
@@ -78,8 +78,8 @@ impl Sessions<'_> {
                     Driver::Agent => EndReason::Idle,
                     Driver::Model => EndReason::LeaseExpired,
                 };
-                let actor = Actor::system();
-                Ok(Some(lifecycle::abandon(agent, session, why, &actor, now)))
+                let (ending, actor) = (SessionEnding::Abandoned(why), Actor::system());
+                Ok(Some(lifecycle::end(agent, session, ending, &actor, now)))
             })?;
             let is_closed = decision.is_some();
             Ok((decision, is_closed))
@@ -93,65 +93,27 @@ impl Sessions<'_> {
     /// # Errors
     /// It has ended.
     pub async fn cancel(self, id: SessionId, actor: &Actor) -> Result<SessionFacts> {
-        self.abandon(id, EndReason::Cancelled, actor, None).await
+        let ending = SessionEnding::Abandoned(EndReason::Cancelled);
+        self.end(id, ending, actor, None).await
     }
 
-    pub(crate) async fn decline(
+    /// Ends a running session so. `usage` is that of its model; `None` for a caller from outside, which does not know it.
+    pub(crate) async fn end(
         self,
         id: SessionId,
-        words: &PrivateText,
-        usage: Usage,
-    ) -> Result<SessionFacts> {
-        /// The most stored characters of a refusal.
-        const MOST: usize = 2_000;
-        let (actor, words) = (self.as_actor(), bounded(words.clone(), MOST, MOST));
-        self.end(id, Some(usage), |agent, session, now| {
-            lifecycle::decline(agent, session, words.clone(), &actor, now)
-        })
-        .await
-    }
-
-    pub(crate) async fn abandon(
-        self,
-        id: SessionId,
-        why: EndReason,
+        ending: SessionEnding,
         actor: &Actor,
         usage: Option<Usage>,
-    ) -> Result<SessionFacts> {
-        self.end(id, usage, |agent, session, now| {
-            lifecycle::abandon(agent, session, why, actor, now)
-        })
-        .await
-    }
-
-    /// `message` must hold no agent's text.
-    pub(crate) async fn fail(
-        self,
-        id: SessionId,
-        failure: FailureClass,
-        message: &str,
-        usage: Usage,
-    ) -> Result<SessionFacts> {
-        self.end(id, Some(usage), |agent, session, now| {
-            lifecycle::fail(agent, session, failure, message.to_owned(), now)
-        })
-        .await
-    }
-
-    async fn end(
-        self,
-        id: SessionId,
-        usage: Option<Usage>,
-        decide: impl Fn(Agent, Session, Timestamp) -> Decision,
     ) -> Result<SessionFacts> {
         self.decide(&AgentQuery::of_session(id), |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 let session = Session {
-                    // A caller from outside does not know the usage: the last one written remains.
+                    // Otherwise the last one written remains.
                     usage: usage.unwrap_or(session.usage),
                     ..running(session)?
                 };
-                Ok(Some(decide(agent, session, now)))
+                let ending = ending.clone();
+                Ok(Some(lifecycle::end(agent, session, ending, actor, now)))
             })?;
             let decision = decision.ok_or(Error::SessionLost(id))?;
             let view = decision.sessions.first().cloned().map(|mut session| {

@@ -11,7 +11,7 @@ use memoir_domain::{
     AgentScope, SessionId,
     audit::Actor,
     draft::Decision,
-    lifecycle,
+    lifecycle::{self, SessionEnding},
     session::{EndReason, FailureClass, Lease, State, Trigger},
 };
 use memoir_model::{Model, ModelName};
@@ -82,8 +82,9 @@ impl Memoir {
             .decide(&AgentQuery::of_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
                 if lifecycle::is_withdrawn(&loaded.agent, &session) {
-                    let (why, actor) = (EndReason::Cancelled, Actor::system());
-                    let decision = lifecycle::abandon(loaded.agent, session, why, &actor, now);
+                    let ending = SessionEnding::Abandoned(EndReason::Cancelled);
+                    let actor = Actor::system();
+                    let decision = lifecycle::end(loaded.agent, session, ending, &actor, now);
                     return Ok((Some(decision), None));
                 }
                 let lease = Lease {
@@ -119,8 +120,11 @@ impl Memoir {
                 rehearsal: session.rehearsal,
             })),
             Err((failure, error)) => {
-                let (sessions, why) = (agent.sessions(), error.to_string());
-                sessions.fail(id, failure, &why, session.usage).await?;
+                let ending = SessionEnding::Failed(failure, error.to_string());
+                let (sessions, system) = (agent.sessions(), Actor::system());
+                sessions
+                    .end(id, ending, &system, Some(session.usage))
+                    .await?;
                 Ok(None)
             }
         }

@@ -510,55 +510,6 @@ fn clean_duplicates(
     removed
 }
 
-/// Ends a session without the agent's consent (SPEC 3.3). `words` is its answer.
-pub fn decline(
-    agent: Agent,
-    session: Session,
-    words: PrivateText,
-    actor: &Actor,
-    now: Timestamp,
-) -> Decision {
-    let why = match prompt::is_empty(words.expose()) {
-        true => EndReason::NoAnswer,
-        false => EndReason::Refused,
-    };
-    let words = Some(words).filter(|words| !words.expose().trim().is_empty());
-    end(agent, session, State::Declined, why, words, actor, now)
-}
-
-/// Ends a session that stopped without completing, or reached a limit; its edits stay.
-pub fn abandon(
-    agent: Agent,
-    session: Session,
-    why: EndReason,
-    actor: &Actor,
-    now: Timestamp,
-) -> Decision {
-    end(agent, session, State::Abandoned, why, None, actor, now)
-}
-
-/// Ends a session after a permanent failure of the provider; its edits stay. `message` must hold no agent's text.
-pub fn fail(
-    agent: Agent,
-    session: Session,
-    failure: FailureClass,
-    message: String,
-    now: Timestamp,
-) -> Decision {
-    end(
-        agent,
-        Session {
-            failure: Some(failure),
-            ..session
-        },
-        State::Failed,
-        EndReason::Provider,
-        Some(message.into()),
-        &Actor::system(),
-        now,
-    )
-}
-
 /// Records the end of a rehearsal (SPEC 3.16). `session` is the rehearsal as it ended on the copy; the agent itself
 /// does not change.
 pub fn end_rehearsal(
@@ -595,15 +546,40 @@ fn end_action(state: State) -> Action {
     action.unwrap_or(Action::MemoryRefinementAbandoned)
 }
 
-fn end(
+/// How a session ends other than by its own tools.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionEnding {
+    /// The agent did not consent, and answered this (SPEC 3.3).
+    Declined(PrivateText),
+    /// It stopped without completing, or reached a limit; its edits stay.
+    Abandoned(EndReason),
+    /// Its provider failed permanently; its edits stay. The message must hold no agent's text.
+    Failed(FailureClass, String),
+}
+
+/// Ends a running session so.
+pub fn end(
     mut agent: Agent,
     mut session: Session,
-    state: State,
-    why: EndReason,
-    reason: Option<PrivateText>,
+    ending: SessionEnding,
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
+    let (state, why, reason) = match ending {
+        SessionEnding::Declined(words) => {
+            let why = match prompt::is_empty(words.expose()) {
+                true => EndReason::NoAnswer,
+                false => EndReason::Refused,
+            };
+            let words = Some(words).filter(|words| !words.expose().trim().is_empty());
+            (State::Declined, why, words)
+        }
+        SessionEnding::Abandoned(why) => (State::Abandoned, why, None),
+        SessionEnding::Failed(failure, message) => {
+            session.failure = Some(failure);
+            (State::Failed, EndReason::Provider, Some(message.into()))
+        }
+    };
     let action = end_action(state);
     // Before the journal entry is drafted, which is no part of the core size in any case.
     session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);

@@ -4,7 +4,7 @@ use memoir_domain::{
     SessionId,
     agent::{Attempt, Field, Threshold},
     audit::{Action, Actor},
-    lifecycle::{self, NothingToRefine, Start, StartRefusal},
+    lifecycle::{self, NothingToRefine, SessionEnding, Start, StartRefusal},
     memory::Kind,
     session::{EndReason, FailureClass, Mode, State},
 };
@@ -186,10 +186,10 @@ fn spec_3_15_the_first_line_states_what_was_archived() {
 fn spec_3_3_a_refusal_is_recorded_with_its_reason_and_is_an_attempt() {
     let mut world = World::with(&["tea"]);
     world.begin(Mode::Full).unwrap();
-    let decision = lifecycle::decline(
+    let decision = lifecycle::end(
         world.agent.clone(),
         world.last_session().clone(),
-        "NO, not today.".into(),
+        SessionEnding::Declined("NO, not today.".into()),
         &Actor::agent("wren"),
         world.now,
     );
@@ -234,13 +234,14 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
         let mut world = World::session(&["tea", "wool"]);
         world.delete(2);
         let (agent, session) = (world.agent.clone(), world.last_session().clone());
-        let decision = match state {
-            State::Failed => {
-                let message = "HTTP 402".to_owned();
-                lifecycle::fail(agent, session, FailureClass::Quota, message, world.now)
-            }
-            _ => lifecycle::abandon(agent, session, why, &admin(), world.now),
+        let (ending, actor) = match state {
+            State::Failed => (
+                SessionEnding::Failed(FailureClass::Quota, "HTTP 402".to_owned()),
+                Actor::system(),
+            ),
+            _ => (SessionEnding::Abandoned(why), admin()),
         };
+        let decision = lifecycle::end(agent, session, ending, &actor, world.now);
         world.apply(decision);
         assert_eq!(world.core_numbers(), [1, 3]);
         let session = world.last_session();
@@ -283,8 +284,8 @@ fn spec_3_16_an_end_that_left_nothing_behind_writes_no_entry() {
         }
         let (agent, mut session) = (world.agent.clone(), world.last_session().clone());
         session.rehearsal = rehearsal;
-        let why = EndReason::Stopped;
-        let ended = lifecycle::abandon(agent, session, why, &Actor::system(), world.now);
+        let ending = SessionEnding::Abandoned(EndReason::Stopped);
+        let ended = lifecycle::end(agent, session, ending, &Actor::system(), world.now);
         assert_eq!(ended.changes, []);
     }
 }
@@ -321,8 +322,8 @@ fn spec_3_13_an_ended_session_states_the_threshold_that_held() {
         World::roll_back,
         |world| {
             let (agent, session) = (world.agent.clone(), world.last_session().clone());
-            let why = EndReason::Cancelled;
-            let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
+            let ending = SessionEnding::Abandoned(EndReason::Cancelled);
+            let decision = lifecycle::end(agent, session, ending, &admin(), world.now);
             world.apply(decision);
         },
     ];

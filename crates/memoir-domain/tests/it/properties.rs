@@ -6,7 +6,7 @@ use memoir_domain::{
     Timestamp,
     agent::{Field, LossGuard},
     audit::{Action, Change, Patch, Record, Setting},
-    lifecycle,
+    lifecycle::{self, SessionEnding},
     memory::{Kind, Memory, NewMemory, Number},
     origin::Origin,
     session::{EDIT_CAP, EndReason, Mode, State},
@@ -486,8 +486,8 @@ pub(crate) fn finish(world: &mut World, end: u8) {
         0 => world.roll_back(),
         1 => {
             let (agent, session) = (world.agent.clone(), world.last_session().clone());
-            let why = EndReason::TurnLimit;
-            let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
+            let ending = SessionEnding::Abandoned(EndReason::TurnLimit);
+            let decision = lifecycle::end(agent, session, ending, &admin(), world.now);
             world.apply(decision);
         }
         _ => {

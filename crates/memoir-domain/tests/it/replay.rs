@@ -4,7 +4,7 @@ use memoir_domain::{
     agent::{Agent, Field, Threshold},
     audit::{Action, Change, Record},
     draft::Draft,
-    lifecycle,
+    lifecycle::{self, SessionEnding},
     memory::{Memory, Number, Place},
     replay::{MemoryComparison, Replay, ReplayMismatch},
     session::{EndReason, Mode, Session, State},
@@ -403,8 +403,8 @@ fn spec_3_17_of_a_rehearsal_there_is_at_most_the_end() {
     assert_eq!(replay.check_sessions(&[kept]), Ok(()));
     // Its worker died.
     let (agent, session) = (world.agent.clone(), world.last_session().clone());
-    let why = EndReason::LeaseExpired;
-    let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
+    let ending = SessionEnding::Abandoned(EndReason::LeaseExpired);
+    let decision = lifecycle::end(agent, session, ending, &admin(), world.now);
     world.apply(decision);
     world.check_replay();
     world.sessions[0].state = State::Failed;

@@ -4,7 +4,8 @@ use jiff::{civil, tz::TimeZone};
 use memoir_domain::{
     SessionId, Timestamp,
     agent::{self, Agent, Attempt, Field},
-    lifecycle::{self, Start},
+    audit::Actor,
+    lifecycle::{self, SessionEnding, Start},
     schedule::{SkipReason, WeeklySlot, due, left_alone, next, prospect},
     session::{Driver, FailureClass, Mode, Session, Trigger},
 };
@@ -318,8 +319,8 @@ fn fail(world: &mut World, trigger: Trigger) {
 }
 
 fn failed(world: &World, agent: Agent, session: Session) -> Agent {
-    let (failure, message) = (FailureClass::Unreachable, "down".to_owned());
-    lifecycle::fail(agent, session, failure, message, world.now).agent
+    let ending = SessionEnding::Failed(FailureClass::Unreachable, "down".to_owned());
+    lifecycle::end(agent, session, ending, &Actor::system(), world.now).agent
 }
 
 fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {
@@ -331,7 +332,7 @@ fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {
         rehearsal: false,
         model: None,
         lease: None,
-        started_by: memoir_domain::audit::Actor::administrator("Petra"),
+        started_by: Actor::administrator("Petra"),
     };
     let begun = lifecycle::begin(world.agent.clone(), None, start, None, world.now).unwrap();
     (begun.agent, begun.sessions[0].clone())

@@ -3,7 +3,7 @@
 use memoir_domain::{
     agent::Field,
     audit::{Action, ActorKind},
-    lifecycle,
+    lifecycle::{self, SessionEnding},
     memory::Number,
     rollback,
     schedule::{WeeklySlot, due},
@@ -201,8 +201,8 @@ fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
             false => drop(world.complete()),
             true => {
                 let (agent, last) = (world.agent.clone(), world.last_session().clone());
-                let why = EndReason::TimeLimit;
-                let decision = lifecycle::abandon(agent, last, why, &admin(), world.now);
+                let ending = SessionEnding::Abandoned(EndReason::TimeLimit);
+                let decision = lifecycle::end(agent, last, ending, &admin(), world.now);
                 world.apply(decision);
             }
         }

@@ -5,6 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use memoir_domain::{
     PrivateText,
+    lifecycle::SessionEnding,
     memory::tokens,
     prompt::{self, Prompt},
     session::{EndReason, FailureClass, Usage},
@@ -12,9 +13,12 @@ use memoir_domain::{
 use memoir_model::{Finish, ModelError, ModelMessage, ModelRequest, OfferedTool, Reply, ToolCall};
 
 use super::{Progress, reminder, typed::typed_call, within};
-use crate::core::{
-    cut_off::{CutOff, fitting},
-    settings::{Price, SessionLimits},
+use crate::{
+    core::{
+        cut_off::{CutOff, fitting},
+        settings::{Price, SessionLimits},
+    },
+    sessions::bounded,
 };
 
 /// Most calls of one response that are carried out; the others get an error.
@@ -31,6 +35,8 @@ const PROMPT_TOKENS: u64 = 6_000;
 // One of our tokens is 4 characters, so these are 2 real tokens for each character. A provider that reports more must
 // not raise the token limit by that.
 const MOST_REAL_TOKENS: u64 = 8;
+/// The most stored characters of a refusal.
+const REFUSAL_LIMIT: usize = 2_000;
 
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
@@ -76,10 +82,7 @@ pub(crate) enum SessionAction {
     /// Give the session tools.
     Open,
     RunTool(ToolCall),
-    Decline(PrivateText),
-    Abandon(EndReason),
-    /// End it as failed, with a message for people.
-    Fail(FailureClass, String),
+    End(SessionEnding),
     /// A tool has ended it.
     Finish,
 }
@@ -177,7 +180,7 @@ impl Machine {
                 act(SessionAction::Call(request))
             }
             (Stage::Consent | Stage::Open(_), Event::DeadlinePassed) => {
-                act(SessionAction::Abandon(EndReason::TimeLimit))
+                abandon(EndReason::TimeLimit)
             }
             // No action of these stages returns them.
             (Stage::Consent, Event::ToolAnswered { .. })
@@ -250,18 +253,17 @@ impl Machine {
         }
         self.reminded = false;
         if !is_consent {
+            let stored = bounded(reply.text.clone(), REFUSAL_LIMIT, REFUSAL_LIMIT);
             return vec![
-                SessionEffect::Note(Progress::Declined {
-                    words: reply.text.clone(),
-                }),
-                SessionEffect::Act(SessionAction::Decline(reply.text)),
+                SessionEffect::Note(Progress::Declined { words: reply.text }),
+                SessionEffect::Act(SessionAction::End(SessionEnding::Declined(stored))),
             ];
         }
         let mut effects = vec![SessionEffect::Note(Progress::Agreed)];
         // Only the time is checked here: the other limits are checked before the first turn.
         effects.extend(match within(self.limits.time, at) {
             Ok(()) => act(SessionAction::Open),
-            Err(why) => act(SessionAction::Abandon(why)),
+            Err(why) => abandon(why),
         });
         effects
     }
@@ -303,13 +305,10 @@ impl Machine {
                 times => format!(", {times} times in a row"),
             };
             let message = format!("{cut}{times}; {}", cut.hint());
-            return act(SessionAction::Fail(
-                FailureClass::UnreadableResponse,
-                message,
-            ));
+            return fail(FailureClass::UnreadableResponse, message);
         };
         if let Err(why) = self.within_limits(at) {
-            return act(SessionAction::Abandon(why));
+            return abandon(why);
         }
         // Of the next turns too, each within what the context then has left.
         self.answer_tokens = self.answer_tokens.max(more);
@@ -352,7 +351,7 @@ impl Machine {
         at: Duration,
     ) -> Vec<SessionEffect> {
         if self.reminded {
-            return act(SessionAction::Abandon(why));
+            return abandon(why);
         }
         // Once a session, not once a response: a model that never calls a tool would be reminded up to its last turn.
         self.reminded = true;
@@ -367,7 +366,7 @@ impl Machine {
     fn next_tool(&mut self, at: Duration) -> Vec<SessionEffect> {
         // Only the time limit can be reached here: the calls of one response are no turns, and use no tokens.
         if let Err(why) = within(self.limits.time, at) {
-            return act(SessionAction::Abandon(why));
+            return abandon(why);
         }
         let next = match &mut self.stage {
             Stage::Open(conversation) => conversation.next_call(),
@@ -382,7 +381,7 @@ impl Machine {
     /// Calls the model for its next response, unless a limit is reached.
     fn next_turn(&mut self, at: Duration) -> Vec<SessionEffect> {
         if let Err(why) = self.within_limits(at) {
-            return act(SessionAction::Abandon(why));
+            return abandon(why);
         }
         let Stage::Open(conversation) = &self.stage else {
             return Vec::new();
@@ -430,16 +429,16 @@ impl Machine {
             0 => error.to_string(),
             _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
         };
-        let fail = |message: String| {
+        let fail_with = |message: String| {
             let advice = error.hint().map(|hint| format!("; {hint}"));
             let message = message + &advice.unwrap_or_default();
-            act(SessionAction::Fail(error.class(), message))
+            fail(error.class(), message)
         };
         // A server that responded before is waited for: it may be starting again.
         let is_worth_waiting = self.usage.calls > 0 || !error.is_not_running();
         let wait = self.limits.wait_after(self.failures, error);
         let Some(wait) = wait.filter(|_| is_worth_waiting) else {
-            return fail(match error.is_retryable() && is_worth_waiting {
+            return fail_with(match error.is_retryable() && is_worth_waiting {
                 true if self.failures > 1 => {
                     format!("{message}; it was asked {} times", self.failures)
                 }
@@ -450,7 +449,7 @@ impl Machine {
         // Ended as failed now and not as out of time later: the cause is the provider, and the schedule retries.
         if at + wait >= self.limits.time {
             let left = self.limits.time.saturating_sub(at).as_secs();
-            return fail(format!(
+            return fail_with(format!(
                 "{message}; the session has only {left} s left to wait"
             ));
         }
@@ -512,4 +511,12 @@ fn ask_at_once(request: Box<ModelRequest>, problem: String) -> Vec<SessionEffect
 
 fn act(action: SessionAction) -> Vec<SessionEffect> {
     vec![SessionEffect::Act(action)]
+}
+
+fn abandon(why: EndReason) -> Vec<SessionEffect> {
+    act(SessionAction::End(SessionEnding::Abandoned(why)))
+}
+
+fn fail(class: FailureClass, message: String) -> Vec<SessionEffect> {
+    act(SessionAction::End(SessionEnding::Failed(class, message)))
 }

@@ -14,6 +14,7 @@ use memoir_domain::{
     PrivateText, SessionId,
     agent::Agent,
     audit::Actor,
+    lifecycle::SessionEnding,
     session::{Driven, EndReason, Session, Usage},
     tools::{RefusalCode, ToolRequest},
 };
@@ -263,13 +264,13 @@ impl<'a> Drive<'a> {
                 return Ok(tools_given(opened.await?, observer).into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
-            SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
-            SessionAction::Abandon(why) => {
-                let (sessions, system) = (agent.sessions(), Actor::system());
-                sessions.abandon(id, why, &system, Some(usage)).await?
-            }
-            SessionAction::Fail(failure, message) => {
-                agent.sessions().fail(id, failure, &message, usage).await?
+            SessionAction::End(ending) => {
+                let actor = match ending {
+                    SessionEnding::Declined(_) => agent.as_actor(),
+                    SessionEnding::Abandoned(_) | SessionEnding::Failed(..) => Actor::system(),
+                };
+                let sessions = agent.sessions();
+                sessions.end(id, ending, &actor, Some(usage)).await?
             }
             SessionAction::Finish => agent.views().session(id).await?,
         };
