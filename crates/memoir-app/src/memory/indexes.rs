@@ -396,6 +396,8 @@ pub(super) fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Seek as _};
+
     use super::*;
     use crate::tests::{memoir, scope};
 
@@ -441,52 +443,23 @@ mod tests {
         assert!(has(4));
     }
 
-    /// The sizes that are logged of indexes over the limit.
-    #[derive(Clone, Default)]
-    struct LoggedSizes(Arc<Mutex<Vec<u64>>>);
-
-    impl tracing::field::Visit for LoggedSizes {
-        fn record_u64(&mut self, field: &tracing::field::Field, value: u64) {
-            if field.name() == "takes_mb" {
-                self.0.lock().push(value);
-            }
-        }
-
-        fn record_debug(&mut self, _: &tracing::field::Field, _: &dyn std::fmt::Debug) {}
-    }
-
-    impl tracing::Subscriber for LoggedSizes {
-        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-            true
-        }
-
-        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-            tracing::span::Id::from_u64(1)
-        }
-
-        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-        fn event(&self, event: &tracing::Event<'_>) {
-            event.record(&mut self.clone());
-        }
-
-        fn enter(&self, _: &tracing::span::Id) {}
-
-        fn exit(&self, _: &tracing::span::Id) {}
-    }
-
     #[test]
     fn spec_5_1_the_log_states_the_size_of_an_index_by_the_length_of_its_memories() {
         let memoir = memoir();
         let indexes: &Indexes = memoir.state();
         let indexed = kept(indexes, 1, 5);
-        let logged = LoggedSizes::default();
-        tracing::subscriber::with_default(logged.clone(), || {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        let log = tracing_subscriber::fmt().with_ansi(false);
+        let log = log.with_writer(file.clone()).finish();
+        tracing::subscriber::with_default(log, || {
             indexes.note(scope(1), &indexed, Some((5, 90 << 20, 70 << 20)));
         });
-        assert_eq!(*logged.0.lock(), [70]);
+        let mut logged = String::new();
+        file.as_ref().rewind().unwrap();
+        file.as_ref().read_to_string(&mut logged).unwrap();
+        let sizes = logged.split_whitespace();
+        let sizes = sizes.filter_map(|word| word.strip_prefix("takes_mb="));
+        assert_eq!(sizes.collect::<Vec<_>>(), ["70"], "{logged}");
     }
 
     #[test]
