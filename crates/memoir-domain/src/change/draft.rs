@@ -7,7 +7,7 @@
 
 use crate::{
     access::AccessRequest,
-    agent::{Agent, LedgerPosition},
+    agent::Agent,
     log::audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, STARTED_BY},
     memory::{Memory, NewMemory, Number},
     session::Session,
@@ -90,16 +90,6 @@ impl Draft {
         self.session = Some(session);
     }
 
-    /// Writes further sessions, to which no record of this decision belongs.
-    pub(crate) fn put_other_sessions(&mut self, sessions: Vec<Session>) {
-        self.decision.sessions = sessions;
-    }
-
-    /// Removes the text of earlier records (SPEC 4.4).
-    pub(crate) fn redact(&mut self, redactions: Vec<Redaction>) {
-        self.decision.redactions = redactions;
-    }
-
     pub(crate) fn put_access(&mut self, requests: Vec<AccessRequest>) {
         self.decision.access = requests;
     }
@@ -118,21 +108,6 @@ impl Draft {
         if let Some(attempt) = &mut agent.last_attempt {
             attempt.core_tokens = attempt.core_tokens.saturating_add(returned);
         }
-    }
-
-    /// Finds the immutable ones among the agent's core memories, where they are not known.
-    pub(crate) fn find_immutable<'a>(&mut self, core: impl IntoIterator<Item = &'a Memory>) {
-        self.decision.agent.find_immutable(core);
-    }
-
-    /// Sets where the next session's ledger begins; `None` at the oldest row.
-    pub(crate) fn set_ledger_position(&mut self, position: Option<LedgerPosition>) {
-        self.decision.agent.ledger_position = position;
-    }
-
-    /// Sets since when journal entries wait for a reflection; `None` where none does.
-    pub(crate) fn set_unreflected_since(&mut self, since: Option<Timestamp>) {
-        self.decision.agent.unreflected_since = since;
     }
 
     /// The time of the decision.
@@ -255,11 +230,6 @@ impl Draft {
             session.first_seq = Some(seq);
         }
         facts.actor(STARTED_BY, actor)
-    }
-
-    /// Whether no memory and no session beside its own changes.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.decision.changes.is_empty() && self.decision.sessions.is_empty()
     }
 
     /// The records drafted so far.

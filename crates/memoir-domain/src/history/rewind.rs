@@ -230,8 +230,10 @@ pub fn rewind(
         facts = facts.count("unprotected", unprotected);
     }
     draft.record(actor, Action::AgentRewound, None, facts, changes);
-    draft.put_other_sessions(sessions_changed(sessions, log, draft.records()));
-    Ok((!draft.is_idle() || actor.kind.is_in_charge()).then(|| draft.finish()))
+    let mut decision = draft.finish();
+    decision.sessions = sessions_changed(sessions, log, &decision.records);
+    let is_idle = decision.changes.is_empty() && decision.sessions.is_empty();
+    Ok((!is_idle || actor.kind.is_in_charge()).then_some(decision))
 }
 
 /// The expected result of [`rewind`] to the end of `then`, if no session is running. `now` is the whole log, `then` a

@@ -78,9 +78,10 @@ pub fn shred(
         empty(draft, memories, memory, &gone, redacted, reason, actor);
     }
     let reports = reports_of(&gone, rehearsals, history);
-    draft.redact(redactions(&gone, &reports, history));
-    draft.put_other_sessions(without_reports(&reports, sessions));
-    Ok(draft.finish())
+    let mut decision = draft.finish();
+    decision.redactions = redactions(&gone, &reports, history);
+    decision.sessions = without_reports(&reports, sessions);
+    Ok(decision)
 }
 
 /// Empties a memory, one of those that are `gone` after the decision, and records it.

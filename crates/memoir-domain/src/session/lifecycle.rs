@@ -341,7 +341,6 @@ pub fn open(
     let mut tags = draft.agent().settings.immutable_tag_set();
     tags.extend(asked.into_iter().flat_map(Settings::immutable_tag_set));
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester, how, &tags);
-    draft.find_immutable(memories.core());
     // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
     let settings = asked.unwrap_or(&draft.agent().settings);
     // As the cleanup left it: its record is then the session's first one, and names who began it.
@@ -359,10 +358,12 @@ pub fn open(
         duplicates_removed,
         ..resume(draft.agent(), &session, &memories, position, room)
     };
-    draft.set_ledger_position(opened.ledger.next_position);
     draft.put_session(session);
+    let mut decision = draft.finish();
+    decision.agent.find_immutable(memories.core());
+    decision.agent.ledger_position = opened.ledger.next_position;
     SessionOpening {
-        decision: draft.finish(),
+        decision,
         opened,
         memories,
     }

@@ -370,7 +370,6 @@ pub fn undo(
         Some(session) => Draft::for_session(agent, session, now),
         None => Draft::for_agent(agent, now),
     };
-    draft.put_other_sessions(sessions.collect());
     let is_planned = |record: &&Record| plan.records.contains(&record.seq);
     let records: Vec<&Record> = log.iter().filter(is_planned).collect();
     let core_tokens_before = draft.core_tokens();
@@ -397,5 +396,7 @@ pub fn undo(
         .count("sessions", plan.sessions.len() as u64)
         .places(UNDONE, plan.records.iter().copied());
     draft.record(actor, Action::SessionUndone, Some(number), facts, changes);
-    draft.finish()
+    let mut decision = draft.finish();
+    decision.sessions.extend(sessions);
+    decision
 }

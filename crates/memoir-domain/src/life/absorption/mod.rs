@@ -370,11 +370,7 @@ pub fn noted(
     let core = core.iter().map(|entry| match entry {
         CoreNote::Text(text) => note(Kind::Core, text, Vec::new()),
         CoreNote::Replacing { content, replaces } => {
-            let numbers = match replaces {
-                Value::Null => Some(Vec::new()),
-                replaces => read_numbers(replaces),
-            };
-            let numbers = numbers.ok_or_else(|| {
+            let numbers = read_numbers(replaces).ok_or_else(|| {
                 Unreadable::new(
                     "bad_entry",
                     "`replaces` must be a list of numbers such as 17",

@@ -192,10 +192,7 @@ pub fn read(
             Promoted::Alone(number) => (number_of(number)?, Vec::new()),
             Promoted::Replacing { number, replaces } => (
                 number_of(number)?,
-                match replaces {
-                    Value::Null => Vec::new(),
-                    replaces => read_numbers(replaces).ok_or_else(wrong)?,
-                },
+                read_numbers(replaces).ok_or_else(wrong)?,
             ),
         };
         // An error: a model that names entries outside of the list has not read it.
@@ -241,25 +238,23 @@ pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
 /// replacements. `replacing` has the entries' present states: those that are not active journal entries are skipped.
 /// `seen` says which entries the model was shown: later ones wait for the next reflection.
 pub fn promote(
-    agent: Agent,
+    mut agent: Agent,
     promotions: &Promotions,
     replacing: &mut Replacing,
     seen: &ReflectionSeen,
     now: Timestamp,
 ) -> (Decision, Replacements) {
     let actor = Actor::agent(agent.name.clone());
-    let mut draft = Draft::for_agent(agent, now);
-    if draft
-        .agent()
+    let waited = agent
         .unreflected_since
-        .is_some_and(|since| since <= seen.at)
-        // Where some did not fit, the rest waits for the next day as if nothing had been shown.
-        && !seen.is_partial
-    {
+        .is_some_and(|since| since <= seen.at);
+    // Where some did not fit, the rest waits for the next day as if nothing had been shown.
+    if waited && !seen.is_partial {
         // Entries saved while the model was running are shown tomorrow.
-        let is_newer = draft.agent().next_number > seen.next_number;
-        draft.set_unreflected_since(is_newer.then_some(now));
+        let is_newer = agent.next_number > seen.next_number;
+        agent.unreflected_since = is_newer.then_some(now);
     }
+    let mut draft = Draft::for_agent(agent, now);
     let mut promoted = 0_u64;
     let mut done = Replacements::default();
     for (number, replaces) in promotions {

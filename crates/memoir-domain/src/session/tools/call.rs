@@ -375,11 +375,12 @@ fn hashtags(text: &str) -> Option<impl Iterator<Item = &str>> {
     are_all.then(|| words().map(|word| word.trim_matches(['#', ','])))
 }
 
-/// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8). A blank
-/// text is an empty list.
+/// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8). Null and a
+/// blank text are empty lists.
 pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
     match (read_list(value), value) {
         (Some(items), _) => items.iter().map(read_number).collect(),
+        (None, Value::Null) => Some(Vec::new()),
         (None, Value::String(text)) => parts(text)?.map(read_number_text).collect(),
         (None, other) => Some(vec![read_number(other)?]),
     }
