@@ -97,7 +97,7 @@ impl Sessions<'_> {
         self.end(id, ending, actor, None).await
     }
 
-    /// Ends a running session so. `usage` is that of its model; `None` for a caller from outside, which does not know it.
+    /// Ends a running session so. `usage` is its model's; `None` for a caller from outside, which does not know it.
     pub(crate) async fn end(
         self,
         id: SessionId,
