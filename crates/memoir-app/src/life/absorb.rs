@@ -208,19 +208,11 @@ enum ChunkOutcome {
     },
     /// Another reader was faster.
     Lost,
-    /// The response was unusable, or the provider refused the chunk.
-    Failed {
-        code: &'static str,
-        problem: String,
-    },
     /// It holds one message, which is larger than the model's context.
     TooLarge {
         problem: String,
     },
-    ModelFailed(String),
-    /// The provider would refuse every chunk: the key or the address is wrong.
-    ModelDenied(String),
-    Stopped,
+    NotAnswered(NotAnswered),
 }
 
 struct AbsorptionUnderWay<'a> {
@@ -544,7 +536,33 @@ impl Life<'_> {
                     absorbed.chunks += 1;
                 }
                 ChunkOutcome::Lost => {}
-                ChunkOutcome::Failed { code, problem } => {
+                ChunkOutcome::TooLarge { problem } => {
+                    absorbed.failure = Some(problem);
+                    self.give_up(&chunk.places, "too_large").await?;
+                }
+                ChunkOutcome::NotAnswered(why) => {
+                    let (code, problem) = match why {
+                        NotAnswered::Unreadable(Unreadable { code, problem }) => (code, problem),
+                        // As an unusable response: another provider's filter may refuse one message, which smaller
+                        // chunks isolate.
+                        NotAnswered::Model(ModelFailure::Refused(problem)) => ("refused", problem),
+                        // Not counted against the chunk: a provider that is down does not depend on its contents.
+                        NotAnswered::Model(ModelFailure::Failed(problem)) => {
+                            absorbed.failure = Some(problem);
+                            return Ok(self.after(reading.failures));
+                        }
+                        // Nor is this, but until the configuration is another one each attempt ends the same way.
+                        NotAnswered::Model(ModelFailure::Denied(problem)) => {
+                            absorbed.failure = Some(problem);
+                            self.note_failure(&chunk, "denied").await?;
+                            return Ok(self.memoir.now().plus(LONGEST_WAIT));
+                        }
+                        NotAnswered::Stopped => {
+                            absorbed.is_interrupted = true;
+                            // Immediately: a reader after a restart need not wait.
+                            return Ok(self.memoir.now());
+                        }
+                    };
                     absorbed.failure = Some(problem);
                     reading.failures += 1;
                     reading.shrunk = reading.shrunk.max(reading.failures);
@@ -555,26 +573,6 @@ impl Life<'_> {
                     // Later chunks stay small: the next large one may be too much for the model, too.
                     self.give_up(&chunk.places, "given_up").await?;
                     reading.failures = 0;
-                }
-                ChunkOutcome::TooLarge { problem } => {
-                    absorbed.failure = Some(problem);
-                    self.give_up(&chunk.places, "too_large").await?;
-                }
-                // Not counted against the chunk: a provider that is down does not depend on its contents.
-                ChunkOutcome::ModelFailed(problem) => {
-                    absorbed.failure = Some(problem);
-                    return Ok(self.after(reading.failures));
-                }
-                // Nor is this, but until the configuration is another one each attempt ends the same way.
-                ChunkOutcome::ModelDenied(problem) => {
-                    absorbed.failure = Some(problem);
-                    self.note_failure(&chunk, "denied").await?;
-                    return Ok(self.memoir.now().plus(LONGEST_WAIT));
-                }
-                ChunkOutcome::Stopped => {
-                    absorbed.is_interrupted = true;
-                    // Immediately: a reader after a restart need not wait.
-                    return Ok(self.memoir.now());
                 }
             }
             reading.absorbed.pending = store.transcript(self.scope).await?.pending;
@@ -672,23 +670,7 @@ impl Life<'_> {
         let answer = self.memoir.question(model, question, read, stop).await;
         let notes: Vec<Saving> = match answer {
             Ok(notes) => notes,
-            Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
-                return Ok(ChunkOutcome::Failed { code, problem });
-            }
-            // As an unusable response: another provider's filter may refuse one message, which smaller chunks isolate.
-            Err(NotAnswered::Model(ModelFailure::Refused(problem))) => {
-                return Ok(ChunkOutcome::Failed {
-                    code: "refused",
-                    problem,
-                });
-            }
-            Err(NotAnswered::Model(ModelFailure::Failed(problem))) => {
-                return Ok(ChunkOutcome::ModelFailed(problem));
-            }
-            Err(NotAnswered::Model(ModelFailure::Denied(problem))) => {
-                return Ok(ChunkOutcome::ModelDenied(problem));
-            }
-            Err(NotAnswered::Stopped) => return Ok(ChunkOutcome::Stopped),
+            Err(why) => return Ok(ChunkOutcome::NotAnswered(why)),
         };
         let count = chunk.messages.len();
         let absorb = |agent, replacing: &mut Replacing, now| {
