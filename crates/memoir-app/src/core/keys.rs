@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memoir_domain::{AgentScope, Timestamp};
-use memoir_vault::{AgentKey, Closing, KeyStore};
+use memoir_vault::{AgentKey, KeyStore};
 
 use crate::core::{Error, Result};
 
@@ -39,23 +39,8 @@ impl InstallationKeys {
         self.ask(move |keys| keys.present(&scopes)).await
     }
 
-    /// Whether the installation is closed; `None` while neither was set.
-    pub(crate) async fn closing(&self) -> Result<Option<Closing>> {
-        self.ask(KeyStore::closing).await
-    }
-
-    /// Closes the installation, or opens it. It is on the disk when this returns.
-    pub(crate) async fn set_closing(&self, closing: Closing) -> Result<()> {
-        self.ask(move |keys| keys.set_closing(closing)).await
-    }
-
     pub(crate) async fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
         self.ask(move |keys| keys.destroyed_at(scope)).await
-    }
-
-    /// The key that signs the log over all heads, and the name of that log.
-    pub(crate) async fn log(&self, now: Timestamp) -> Result<memoir_vault::log::LogKey> {
-        self.ask(move |keys| keys.log(now)).await
     }
 
     /// Runs on a thread that may block: another process may lock the file.

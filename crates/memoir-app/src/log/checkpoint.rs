@@ -90,7 +90,7 @@ impl Memoir {
         };
         let now = self.now();
         // The key is loaded first, so that no entries are added to the log where there is no key to sign it with.
-        let key = self.keys.log(now).await?;
+        let key = self.keys.ask(move |keys| keys.log(now)).await?;
         // Before signing, and separately: entries that a crash leaves unsigned are signed by the next checkpoint.
         // Concurrent entries of another process are in this one too, since the log only grows.
         self.store.append_leaves(now, of).await?;
@@ -118,7 +118,8 @@ impl Memoir {
         let verifier = match key {
             Some(key) => key,
             None => {
-                own = self.keys.log(self.now()).await?;
+                let now = self.now();
+                own = self.keys.ask(move |keys| keys.log(now)).await?;
                 own.verifier()
             }
         };

@@ -20,7 +20,7 @@ use memoir_domain::{
     audit::{Action, Actor, Facts},
 };
 use memoir_store::{AccountRow, AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
-use memoir_vault::Closing;
+use memoir_vault::{Closing, KeyStore};
 use parking_lot::Mutex;
 
 use crate::{
@@ -190,14 +190,15 @@ impl Account {
             is_closed,
             changed_at: self.memoir.now(),
         };
+        let set = move |keys: &KeyStore| keys.set_closing(closing);
         // Both orders leave it closed if only one step is done, and `Memoir::finish` adds the record. Nothing is opened
         // without a record.
         if is_closed {
-            self.memoir.keys.set_closing(closing).await?;
+            self.memoir.keys.ask(set).await?;
             return self.record(&note, &[]).await;
         }
         self.record(&note, &[]).await?;
-        self.memoir.keys.set_closing(closing).await
+        self.memoir.keys.ask(set).await
     }
 }
 
@@ -222,7 +223,7 @@ impl Memoir {
     pub(crate) async fn finish_closing(&self) -> Result<()> {
         /// Who closes or opens it now has done either by then.
         const SECONDS_BETWEEN: i64 = 60;
-        let closing = match self.keys.closing().await? {
+        let closing = match self.keys.ask(KeyStore::closing).await? {
             None => return self.close_where_unsaid().await,
             Some(closing) if !closing.is_closed => return Ok(()),
             Some(closing) => closing,
@@ -263,7 +264,7 @@ impl Memoir {
 
     /// Marks the installation as closed, where it ever had an administrator and is not marked yet.
     pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
-        if self.keys.closing().await?.is_some() || !self.ever_had_users().await? {
+        if self.keys.ask(KeyStore::closing).await?.is_some() || !self.ever_had_users().await? {
             return Ok(());
         }
         let account = self.account(DEFAULT_ACCOUNT).await?;
