@@ -90,8 +90,8 @@ pub use people::connections::{
 };
 pub use people::owner::{OwnerEntry, OwnerLink, OwnerSession};
 pub use people::sign_in::{
-    HalfSignedIn, PasswordProof, Proof, RecoveryCodes, SecondFactorOffer, SignIn, SignInView,
-    VerifiedUser,
+    HalfSignedIn, PasswordProof, Proof, RecoveryCodes, SecondFactorOffer, SignIn, SignInSecret,
+    SignInView, VerifiedUser,
 };
 pub use people::users::{UserView, new_password};
 pub use people::{AgentSettings, Grants};

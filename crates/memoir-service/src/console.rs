@@ -13,8 +13,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Connecting, HalfSignedIn, Memoir, OwnerLink, SignedInUser, TokenWithSecret,
-    VerifiedUser,
+    AgentHandle, Connecting, HalfSignedIn, Memoir, OwnerLink, SignInSecret, SignedInUser,
+    TokenWithSecret, VerifiedUser,
 };
 use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
@@ -23,10 +23,7 @@ use memoir_vault::password::Password;
 use crate::{
     Problem, Service,
     limits::Party,
-    routes::{
-        live,
-        sign_in::{self, SignInSecret},
-    },
+    routes::{live, sign_in},
     streams::Listener,
 };
 

@@ -47,6 +47,16 @@ const PASSAGE_SECONDS: i64 = 5 * 60;
 // Longer than for a code: an app may have to be installed first.
 const OFFER_SECONDS: i64 = 15 * 60;
 
+/// The secret that a sign-in gives.
+#[derive(Debug, Clone, Copy)]
+pub enum SignInSecret<'a> {
+    /// A token of REST, with the code where one was sent.
+    Token(Option<&'a PrivateText>),
+    /// The cookie of a browser, which asks for the code on a page of its own. It is no token, and only
+    /// [`Memoir::enter_with_browser`] takes it.
+    Cookie,
+}
+
 /// The outcome of an attempt to sign in.
 #[derive(Debug)]
 pub enum SignIn {
@@ -132,7 +142,7 @@ pub struct SignInView {
 }
 
 impl Memoir {
-    /// A token for the administrator of that name and password, of the named account or else the default one. Refused
+    /// A secret for the administrator of that name and password, of the named account or else the default one. Refused
     /// where there is no such account, name or password, after the same time.
     ///
     /// # Errors
@@ -142,38 +152,24 @@ impl Memoir {
         account: Option<&str>,
         name: &str,
         password: Password,
-        code: Option<&PrivateText>,
+        secret: SignInSecret<'_>,
         expires_at: Timestamp,
     ) -> Result<SignIn> {
         let Some((account, user)) = self.find_user(account, name, password).await? else {
             return Ok(SignIn::Refused);
+        };
+        let (code, by_browser) = match secret {
+            SignInSecret::Token(code) => (code, false),
+            SignInSecret::Cookie => (None, true),
         };
         // A code is ignored where the user has no second factor, since the password is enough then.
         let Some(code) = code.filter(|_| user.sealed.second_factor.is_some()) else {
-            return account.enter(user, false, expires_at).await;
+            return account.enter(user, by_browser, expires_at).await;
         };
         let (user, generation) = (user.id, user.open.generation);
         account
-            .enter_with_code(user, generation, code, false, expires_at)
+            .enter_with_code(user, generation, code, by_browser, expires_at)
             .await
-    }
-
-    /// As [`Memoir::sign_in`], for the cookie of a browser: the secret is no token, and only
-    /// [`Memoir::enter_with_browser`] takes it. The code comes later.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn sign_in_with_browser(
-        &self,
-        account: Option<&str>,
-        name: &str,
-        password: Password,
-        expires_at: Timestamp,
-    ) -> Result<SignIn> {
-        let Some((account, user)) = self.find_user(account, name, password).await? else {
-            return Ok(SignIn::Refused);
-        };
-        account.enter(user, true, expires_at).await
     }
 
     /// The user who entered the password a moment ago and holds that proof; `None` where it has expired or is none.

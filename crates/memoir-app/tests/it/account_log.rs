@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use memoir_app::{Account, Memoir, Proof, RecordFilter, Severity, SignIn};
+use memoir_app::{Account, Memoir, Proof, RecordFilter, Severity, SignIn, SignInSecret};
 use memoir_domain::audit::Action;
 use memoir_store_sqlite::{CommitFault, SqliteStore};
 use memoir_testkit::{
@@ -48,7 +48,7 @@ impl AccountLog {
         let ends = self.folder.now().plus_seconds(3_600);
         let attempt = self
             .memoir
-            .sign_in(None, "Ada", password(with), None, ends)
+            .sign_in(None, "Ada", password(with), SignInSecret::Token(None), ends)
             .await;
         matches!(attempt.unwrap(), SignIn::In(_))
     }
@@ -347,7 +347,7 @@ async fn spec_5_5_wrong_passwords_of_a_signed_in_user_count_as_failed_sign_ins()
     let ends = log.folder.now().plus_seconds(3_600);
     let attempt = log
         .memoir
-        .sign_in_with_browser(None, "Ada", password(PASSWORD), ends);
+        .sign_in(None, "Ada", password(PASSWORD), SignInSecret::Cookie, ends);
     let SignIn::In(made) = attempt.await.unwrap() else {
         panic!("no code is needed");
     };

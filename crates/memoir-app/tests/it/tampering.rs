@@ -1317,7 +1317,8 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_signs_no_user_in() {
     let password = memoir_vault::password::Password::from_text("correct horse battery").unwrap();
     let ends = wren.memoir.now().plus_seconds(3_600);
     let memoir = &wren.memoir;
-    let signed_in = memoir.sign_in_with_browser(None, "Ada", password, ends);
+    let cookie = memoir_app::SignInSecret::Cookie;
+    let signed_in = memoir.sign_in(None, "Ada", password, cookie, ends);
     let memoir_app::SignIn::In(made) = signed_in.await.unwrap() else {
         panic!("no code is needed");
     };

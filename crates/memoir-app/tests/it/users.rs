@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use data_encoding::BASE32_NOPAD;
 use memoir_app::{
-    Account, Error, Memoir, Proof, Provision, SignIn, SignedInUser, TokenWithSecret, VerifiedUser,
+    Account, Error, Memoir, Proof, Provision, SignIn, SignInSecret, SignedInUser, TokenWithSecret,
+    VerifiedUser,
 };
 use memoir_domain::{
     PrivateText, Timestamp,
@@ -92,16 +93,21 @@ impl Site {
     }
 
     async fn by_browser(&self, name: &str, with: &str) -> SignIn {
-        let attempt = self
-            .memoir
-            .sign_in_with_browser(None, name, password(with), self.ends());
+        let attempt = self.memoir.sign_in(
+            None,
+            name,
+            password(with),
+            SignInSecret::Cookie,
+            self.ends(),
+        );
         attempt.await.unwrap()
     }
 
     async fn by_rest(&self, name: &str, with: &str, code: Option<&PrivateText>) -> SignIn {
+        let secret = SignInSecret::Token(code);
         let attempt = self
             .memoir
-            .sign_in(None, name, password(with), code, self.ends());
+            .sign_in(None, name, password(with), secret, self.ends());
         attempt.await.unwrap()
     }
 
@@ -180,7 +186,8 @@ async fn sign_in_together(site: &Site, code: &PrivateText) -> u32 {
     let attempts = [&site.memoir, &other, &site.memoir, &other].map(|memoir| {
         let (memoir, code, ends) = (memoir.clone(), code.clone(), site.ends());
         tokio::spawn(async move {
-            let attempt = memoir.sign_in(None, "Ada", password(PASSWORD), Some(&code), ends);
+            let secret = SignInSecret::Token(Some(&code));
+            let attempt = memoir.sign_in(None, "Ada", password(PASSWORD), secret, ends);
             is_in(&attempt.await.unwrap())
         })
     });
@@ -242,7 +249,8 @@ async fn guessing_codes_is_slowed_down_for_good_and_a_recovery_code_helps() {
     // In another process, which has no count of its own.
     let other = site.folder.open().memoir;
     let right = device.code(site.folder.now());
-    let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), site.ends());
+    let secret = SignInSecret::Token(Some(&right));
+    let attempt = other.sign_in(None, "Ada", password(PASSWORD), secret, site.ends());
     let waits = attempt.await.unwrap();
     assert!(matches!(waits, SignIn::Wait { seconds: 870 }), "{waits:?}");
     let code: PrivateText = device.recovery[0].as_str().into();

@@ -15,7 +15,9 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, Proof, SignIn, TokenWithSecret, VerifiedUser};
+use memoir_app::{
+    DEFAULT_ACCOUNT, HalfSignedIn, Proof, SignIn, SignInSecret, TokenWithSecret, VerifiedUser,
+};
 use memoir_console::{Admission, TypedCredentials};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
@@ -107,14 +109,6 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         expires_at: made.view.expires_at,
     };
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum SignInSecret<'a> {
-    /// A token of REST, with the code where one was sent.
-    Token(Option<&'a PrivateText>),
-    /// The cookie of a browser, which asks for the code on a page of its own.
-    Cookie,
 }
 
 /// Signs in the user with the right password, for so many seconds, and counts the attempt, for all interfaces.
@@ -272,13 +266,8 @@ async fn admission(
     let memoir = &service.memoir;
     let (account, name) = (Some(account_of(typed)), typed.name.as_str());
     let ends = memoir.now().plus_seconds(seconds);
-    Ok(match secret {
-        SignInSecret::Token(code) => memoir.sign_in(account, name, password, code, ends).await?,
-        SignInSecret::Cookie => {
-            let made = memoir.sign_in_with_browser(account, name, password, ends);
-            made.await?
-        }
-    })
+    let made = memoir.sign_in(account, name, password, secret, ends);
+    Ok(made.await?)
 }
 
 /// The same for a wrong name and a wrong password.
