@@ -31,7 +31,7 @@ use zeroize::Zeroizing;
 pub use memoir_vault::second_factor::RecoveryCodes;
 
 use crate::{
-    core::{Account, Error, Memoir, Result, again},
+    core::{Account, Error, Memoir, Result, accounts::DEFAULT_ACCOUNT, again},
     people::{
         access::{
             HeldToken, SignedInUser, TokenSignIn, TokenWithSecret, UnwrittenToken, time_bytes,
@@ -155,7 +155,16 @@ impl Memoir {
         secret: SignInSecret<'_>,
         expires_at: Timestamp,
     ) -> Result<SignIn> {
-        let Some((account, user)) = self.find_user(account, name, password).await? else {
+        let account = match self.account(account.unwrap_or(DEFAULT_ACCOUNT)).await {
+            Ok(account) => account,
+            Err(Error::NoAccount(_)) => {
+                // As much work as for an existing user, so that the response time shows no existing names.
+                users::fits(password, None).await?;
+                return Ok(SignIn::Refused);
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(user) = account.find_user(name, password).await? else {
             return Ok(SignIn::Refused);
         };
         let (code, by_browser) = match secret {
@@ -236,28 +245,6 @@ impl Memoir {
         };
         let account = self.account_at(token.account);
         account.user_of(sign_in.user, sign_in.generation).await
-    }
-
-    /// The administrator of that name and password, and the named account or else the default one; `None` where there
-    /// is no such account, name or password, after the same time.
-    async fn find_user(
-        &self,
-        account: Option<&str>,
-        name: &str,
-        password: Password,
-    ) -> Result<Option<(Account, User)>> {
-        let account = account.unwrap_or(crate::core::accounts::DEFAULT_ACCOUNT);
-        let account = match self.account(account).await {
-            Ok(account) => account,
-            Err(Error::NoAccount(_)) => {
-                // As much work as for an existing user, so that the response time shows no existing names.
-                users::fits(password, None).await?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let user = account.find_user(name, password).await?;
-        Ok(user.map(|user| (account, user)))
     }
 
     /// The account of that identifier, named by it.
