@@ -6,8 +6,10 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     agent::{self, Agent},
     audit::Actor,
+    lifecycle::{self, NothingToRefine},
+    memories::AllMemories,
     memory::{Kind, Memory, Number},
-    session::Session,
+    session::{Mode, Session},
     text::Digester,
 };
 use memoir_store::{
@@ -636,6 +638,12 @@ impl Loaded {
 
     pub(crate) fn newest_seq(&self) -> u64 {
         self.agent.next_seq.saturating_sub(1)
+    }
+
+    /// Why nothing could be done in a session of that mode; the active core memories were read.
+    pub(crate) fn nothing_to_refine(&self, mode: Mode) -> Option<NothingToRefine> {
+        let memories = AllMemories::new(self.memories.shared());
+        lifecycle::nothing_to_refine(&self.agent, mode, &memories, &self.digester())
     }
 
     pub(crate) fn take_session(&mut self, id: SessionId) -> Result<Session> {

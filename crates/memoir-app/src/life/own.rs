@@ -9,13 +9,12 @@ use memoir_domain::{
     memory::{Invalid, Number},
     replace::Unreplaced,
 };
-use memoir_model::ModelName;
 use memoir_store::{AgentQuery, MessageRow, Selection};
 use serde::Serialize;
 
 use super::absorb::{MessagePlace, opened, outcomes};
 use crate::{
-    core::{Error, Loaded, Result, check_messages, codec::Writing, tuned::RULES_ONLY},
+    core::{Error, Loaded, Result, check_messages, codec::Writing},
     life::Life,
     memory::replacing::query_to_replace,
     shown::OwnAgent,
@@ -63,13 +62,9 @@ impl Life<'_> {
     /// The agent is gone; the store fails.
     pub async fn unread(self) -> Result<u64> {
         let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
-        let model = self.memoir.effective_model(&loaded.agent.settings);
-        let reads = model
-            .and_then(|name| name.parse::<ModelName>().ok())
-            .is_some_and(|name| name.provider() != RULES_ONLY);
-        match reads {
-            true => Ok(0),
-            false => Ok(loaded.transcript.pending),
+        match self.memoir.speaking_model(&loaded.agent) {
+            Ok(Some(_)) => Ok(0),
+            Ok(None) | Err(_) => Ok(loaded.transcript.pending),
         }
     }
 }

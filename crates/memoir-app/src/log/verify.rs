@@ -398,7 +398,12 @@ impl AgentLog<'_> {
     async fn compare(self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
         let store = &self.memoir.store;
         let judge = Arc::new(judge);
-        let mut comparison = Comparison::new(snapshot.agent.document.version);
+        let version = snapshot.agent.document.version;
+        let mut comparison = Comparison {
+            version,
+            latest: version,
+            ..Comparison::default()
+        };
         comparison.tokens(&judge, &store.agent_tokens(self.scope).await?);
         if let Some(key) = &judge.key {
             let agent = codec::agent(key, &snapshot.agent, snapshot.prompts.as_ref());
@@ -788,6 +793,7 @@ fn note(mismatches: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: im
     }
 }
 
+#[derive(Default)]
 struct Comparison {
     /// The version of the agent's row, and the latest under which another row was written.
     version: u64,
@@ -795,26 +801,13 @@ struct Comparison {
     memories: MemoryComparison,
     sessions: SessionComparison,
     access: Vec<AccessRequest>,
-    /// Whether all rows of a kind could be opened: otherwise unreadable ones would count as missing.
-    has_all: [bool; 3],
+    /// Whether a row of a kind could not be opened: unreadable ones would count as missing.
+    has_unreadable: [bool; 3],
     originals: Option<Originals>,
     mismatches: Vec<Mismatch>,
 }
 
 impl Comparison {
-    fn new(version: u64) -> Self {
-        Self {
-            version,
-            latest: version,
-            memories: MemoryComparison::default(),
-            sessions: SessionComparison::default(),
-            access: Vec::new(),
-            has_all: [true; 3],
-            originals: None,
-            mismatches: Vec::new(),
-        }
-    }
-
     fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
         note(&mut self.mismatches, seq, problem);
     }
@@ -855,7 +848,7 @@ impl Comparison {
     /// A row of that kind, if it could be opened; notes why not.
     fn opened<T>(&mut self, kind: usize, row: Result<T>) -> Option<T> {
         row.inspect_err(|problem| {
-            self.has_all[kind] = false;
+            self.has_unreadable[kind] = true;
             self.note(None, problem);
         })
         .ok()
@@ -896,14 +889,14 @@ impl Comparison {
         let (originals, differing) = mem::take(&mut self.memories).finish(replay);
         // An original whose row cannot be opened counts as lost, and the problem of the row is named.
         self.originals = Some(originals);
-        if let Some(mismatch) = differing.filter(|_| self.has_all[0]) {
+        if let Some(mismatch) = differing.filter(|_| !self.has_unreadable[0]) {
             self.note(mismatch.seq, mismatch.problem);
         }
         let sessions = mem::take(&mut self.sessions).finish(replay);
-        if self.has_all[1] {
+        if !self.has_unreadable[1] {
             self.note_outcome(sessions);
         }
-        if self.has_all[2] {
+        if !self.has_unreadable[2] {
             let checked = replay.check_access(&self.access);
             self.note_outcome(checked);
         }

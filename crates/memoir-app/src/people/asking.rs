@@ -232,7 +232,7 @@ fn reason(answer: &PrivateText) -> Option<PrivateText> {
 
 impl Memoir {
     /// The model that can decide for an agent, where it has one.
-    fn speaking_model(&self, agent: &Agent) -> Result<Option<ModelName>> {
+    pub(crate) fn speaking_model(&self, agent: &Agent) -> Result<Option<ModelName>> {
         let Some(name) = self.effective_model(&agent.settings) else {
             return Ok(None);
         };

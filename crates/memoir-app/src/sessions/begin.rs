@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::Actor,
     context,
     ledger::LedgerRoom,
-    lifecycle::{self, NothingToRefine, OpenedSession, Start, StartRefusal},
+    lifecycle::{self, OpenedSession, Start, StartRefusal},
     memories::AllMemories,
     memory::tokens,
     origin::Side,
@@ -101,7 +101,7 @@ impl Sessions<'_> {
                 lease,
                 started_by: options.started_by.clone().unwrap_or_else(Actor::system),
             };
-            let nothing = nothing_to_refine(&loaded, possible_mode(start.mode, model));
+            let nothing = loaded.nothing_to_refine(possible_mode(start.mode, model));
             let running = loaded.running_session;
             let decision = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
             let session = decision.sessions.first().cloned();
@@ -154,10 +154,10 @@ impl Sessions<'_> {
             .decide(&query, |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
                 let mode = options.mode_for(trigger, &loaded.agent);
-                let found = nothing_to_refine(&loaded, possible_mode(mode, model));
+                let found = loaded.nothing_to_refine(possible_mode(mode, model));
                 let decision = found.map(|_| {
                     // No record shows that the installation has another default model, which may be able to do more.
-                    let for_any_model = nothing_to_refine(&loaded, mode).is_some();
+                    let for_any_model = loaded.nothing_to_refine(mode).is_some();
                     lifecycle::pass_over(loaded.agent, for_any_model, now)
                 });
                 Ok((decision, found))
@@ -298,12 +298,6 @@ pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
         session: Some(id),
         ..AgentQuery::of_memories(Selection::All).with_prompts()
     }
-}
-
-/// Why nothing could be done in a session of that mode; `loaded` has the active core memories.
-pub(super) fn nothing_to_refine(loaded: &Loaded, mode: Mode) -> Option<NothingToRefine> {
-    let memories = AllMemories::new(loaded.memories.shared());
-    lifecycle::nothing_to_refine(&loaded.agent, mode, &memories, &loaded.digester())
 }
 
 /// The mode in which a model can do anything. A model that only follows rules removes duplicates, and would refuse a

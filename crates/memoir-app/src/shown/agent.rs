@@ -7,8 +7,7 @@ use memoir_domain::{
     access::{AccessScope, ShownAmount},
     agent::{self, Agent, DuplicateMatch, Field, LossGuard, Settings},
     audit::Actor,
-    authoring, lifecycle,
-    memories::AllMemories,
+    authoring,
     memory::{Tally, tokens},
     schedule::{self, RefinementSchedule, SkipReason},
     session::{Health, Mode, State},
@@ -199,10 +198,8 @@ impl ShowsWords for ShownAgent {
 impl AgentFacts {
     /// Says that no session will come where one could do nothing (SPEC 3.5). `loaded` has the active core memories.
     fn note_nothing(&mut self, loaded: &Loaded) {
-        let (agent, memories) = (&loaded.agent, AllMemories::new(loaded.memories.shared()));
-        let mode = agent.settings.effective_refinement_mode();
-        let nothing = lifecycle::nothing_to_refine(agent, mode, &memories, &loaded.digester());
-        if nothing.is_some() && self.next_refinement_reason.is_none() {
+        let mode = loaded.agent.settings.effective_refinement_mode();
+        if loaded.nothing_to_refine(mode).is_some() && self.next_refinement_reason.is_none() {
             self.next_refinement_at = None;
             self.next_refinement_reason = Some(SkipReason::NothingToRefine);
         }
