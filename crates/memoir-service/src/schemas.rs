@@ -7,6 +7,7 @@
 )]
 
 pub(crate) use memoir_app::schemas::*;
+use memoir_domain::Timestamp;
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
@@ -55,8 +56,7 @@ impl ToSchema for Code {}
 pub(crate) struct Obstacle {
     /// The record's place in the agent's log.
     seq: u64,
-    #[schema(format = DateTime)]
-    recorded_at: String,
+    recorded_at: Timestamp,
     action: Action,
     #[schema(required, format = Uuid)]
     session_id: Option<String>,
@@ -69,8 +69,7 @@ pub(crate) struct Obstacle {
 pub(crate) struct Version {
     /// The place in the agent's log of the record that set it.
     seq: u64,
-    #[schema(format = DateTime)]
-    at: String,
+    at: Timestamp,
     actor: Actor,
     /// Null for the default.
     value: TextOrNumber,
@@ -80,8 +79,7 @@ pub(crate) struct Version {
 #[derive(ToSchema)]
 pub(crate) struct Rewound {
     /// The time returned to.
-    #[schema(format = DateTime)]
-    to: String,
+    to: Timestamp,
     /// The last effective record; 0 where there was none yet.
     to_seq: u64,
     /// The record of the rewind; null where nothing changed.
@@ -184,8 +182,7 @@ pub(crate) struct SearchHit {
     number: u64,
     kind: Kind,
     content: String,
-    #[schema(format = DateTime)]
-    created_at: String,
+    created_at: Timestamp,
     tokens: u64,
     constitutional: bool,
     tags: Vec<String>,

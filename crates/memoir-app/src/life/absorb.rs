@@ -78,7 +78,6 @@ pub struct HandedMessage {
     pub id: PrivateText,
     /// When it was sent.
     #[serde(default, deserialize_with = "crate::optional")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub at: Option<Timestamp>,
     /// Its author.
     #[schema(value_type = String, min_length = 1, max_length = 200, example = "Ann")]
@@ -111,7 +110,7 @@ view! {
     /// Messages that failed permanently after several attempts.
     pub failed: u64 = row.failed,
     /// From when on those that wait are read; null where none waits.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     // A reader has a lease until a moment after the last message.
     pub due_at: Option<Timestamp> = row.due_at.filter(|_| row.pending > 0),
 }

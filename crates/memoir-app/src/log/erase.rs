@@ -22,7 +22,6 @@ view! {
     pub id: AgentId = agent.id,
     /// Its name, which is free again.
     pub name: String = agent.name.clone(),
-    #[schema(value_type = String, format = DateTime)]
     pub erased_at: Timestamp = at,
     #[serde(flatten)]
     #[schema(inline)]

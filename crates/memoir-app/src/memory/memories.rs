@@ -68,7 +68,7 @@ pub struct MemoryInput {
     /// The origin date; now where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "optional")]
-    #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
+    #[schema(example = "2026-03-04T12:00:00Z")]
     pub created_at: Option<Timestamp>,
     /// Whether no session can delete, consolidate or archive it: for an administrator to set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -58,7 +58,7 @@ pub struct StoredTranscript {
     /// Absorbed messages.
     pub absorbed: u64,
     /// When the last stored text of absorbed ones expires; `None` where there is none.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub absorbed_until: Option<Timestamp>,
 }
 

@@ -55,7 +55,7 @@ view! {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub derived: bool = matches!(request.kind, AccessKind::Shred { derived: true, .. }),
     /// The expiry of the requested token.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub token_expires_at: Option<Timestamp> = match request.kind {
         AccessKind::Token { expires_at } => expires_at,
         _ => None,
@@ -70,16 +70,14 @@ view! {
     #[schema(value_type = schemas::AccessState)]
     pub state: AccessState = request.state,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp = request.requested_at,
     /// How long it waits for its response; once granted, how long it can be used.
-    #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp = request.expires_at,
     /// When it was answered; null where it was not.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub answered_at: Option<Timestamp> = request.answered_at,
     /// When it ended, for any reason.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub ended_at: Option<Timestamp> = request.ended_at,
     /// How often text was read under it.
     pub reads: u64 = request.reads,

@@ -85,10 +85,10 @@ view! {
     #[schema(required)]
     pub refinement_due: Option<RefinementDue> = memoir.refinement_due(agent),
     /// When its last session ended; null where there was none.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub last_refinement_at: Option<Timestamp> = agent.last_refinement_at,
     /// When the schedule asks it next: now where the agent is due; null where it is never asked.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub next_refinement_at: Option<Timestamp> = match memoir.left_alone(agent) {
         Some(_) => None,
         None => schedule::next(agent, &memoir.settings.weekly_slot, memoir.now()),
@@ -97,7 +97,6 @@ view! {
     #[schema(required, value_type = Option<schemas::LeftAlone>)]
     pub next_refinement_reason: Option<SkipReason> = memoir.left_alone(agent),
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp = agent.created_at,
 }
 

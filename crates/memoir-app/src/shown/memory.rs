@@ -53,23 +53,20 @@ view! {
     #[schema(value_type = schemas::Origin)]
     pub origin: Origin = memory.origin(),
     /// The origin date.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp = memory.created_at,
     /// When it was changed last.
-    #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp = memory.updated_at,
     /// When a journal entry expires from the prompt, or has expired; null for other kinds.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub fades_at: Option<Timestamp> = memory.fades_at(),
     /// When it became archival; null for other kinds.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub archived_at: Option<Timestamp> = memory.place.archived().map(|archived| archived.at),
     /// When it was discarded; null for an active one.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub discarded_at: Option<Timestamp> = memory.discarded_at,
     /// When its text was shredded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub shredded_at: Option<Timestamp> = memory.shredded_at,
 }
 

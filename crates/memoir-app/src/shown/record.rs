@@ -31,7 +31,6 @@ view! {
     /// Its place in the agent's log, from 1.
     pub seq: u64 = record.seq,
     /// When it was written.
-    #[schema(value_type = String, format = DateTime)]
     pub recorded_at: Timestamp = record.recorded_at,
     /// The agent's name.
     pub agent: String = agent.to_owned(),

@@ -7,6 +7,7 @@
 )]
 
 use memoir_domain::{
+    Timestamp,
     access::{AccessKindName, AccessScopeName},
     audit::Action as RecordedAction,
     session::Trigger as SessionTrigger,
@@ -110,8 +111,7 @@ pub struct NotReplaced {
 #[derive(ToSchema)]
 pub struct Replaced {
     /// The origin date of the memory that replaced it.
-    #[schema(format = DateTime)]
-    until: Option<String>,
+    until: Option<Timestamp>,
     /// The number of the core memory with the current state.
     now: Option<u64>,
 }

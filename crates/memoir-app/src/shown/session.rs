@@ -83,16 +83,15 @@ view! {
     #[schema(required, value_type = Option<schemas::FailureClass>)]
     pub failure: Option<FailureClass> = session.failure,
     /// When it was begun.
-    #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp = session.started_at,
     /// The actor that began it; null of sessions of versions that did not record it.
     #[schema(value_type = Option<schemas::Actor>, required)]
     pub started_by: Option<Actor> = session.started_by.clone(),
     /// When it ended; null while it runs.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub ended_at: Option<Timestamp> = session.ended_at,
     /// When it was undone; null where it was not.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     pub undone_at: Option<Timestamp> = session.undone_at,
     /// The usage of its model calls.
     #[schema(value_type = schemas::Usage)]

@@ -51,7 +51,6 @@ pub(crate) struct NewAccessRequest {
     /// A token: the end of its validity; none where it is left out.
     // A blank one is refused: it would never expire.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
 

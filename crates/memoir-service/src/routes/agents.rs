@@ -201,7 +201,7 @@ pub(crate) async fn erase(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RewindTo {
-    #[schema(value_type = String, format = DateTime, example = "2026-03-04T12:00:00Z")]
+    #[schema(example = "2026-03-04T12:00:00Z")]
     to: Timestamp,
 }
 

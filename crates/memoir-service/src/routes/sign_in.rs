@@ -67,7 +67,6 @@ pub(crate) struct SignedIn {
     /// The secret.
     token: String,
     /// The end of its validity.
-    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct NewToken {
     /// a later time than that is refused.
     // A blank one is refused: it would never expire.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = DateTime, example = "2027-03-04T12:00:00Z")]
+    #[schema(example = "2027-03-04T12:00:00Z")]
     expires_at: Option<Timestamp>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct MadeToken {
     token: String,
     #[schema(value_type = String, format = Uuid)]
     id: memoir_domain::TokenId,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
+    #[schema(required)]
     expires_at: Option<Timestamp>,
 }
 
