@@ -420,7 +420,6 @@ impl AgentHandle {
         }
     }
 
-    /// Waits for room for a page of memories, and reads them.
     pub(crate) async fn rows_with_room(
         &self,
         page: &MemoryPage,

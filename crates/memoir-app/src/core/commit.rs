@@ -35,7 +35,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What to do once a decision is written; dropped where it is not.
 pub(crate) type AfterCommit = Box<dyn FnOnce(&Committed<'_>) + Send>;
 
-/// A decision that was written.
 pub(crate) struct Committed<'a> {
     pub(crate) scope: AgentScope,
     /// What it was decided on.
@@ -141,7 +140,6 @@ impl RecordCounts {
 }
 
 impl CommitCounts {
-    /// Adds another one that is written with it.
     pub(crate) fn add(&mut self, other: Self) {
         self.records.extend(other.records);
         self.ended.extend(other.ended);
@@ -200,7 +198,6 @@ impl Memoir {
         Ok(written?)
     }
 
-    /// Reports the end of a transaction to the listeners.
     pub(crate) fn report(
         &self,
         written: &memoir_store::Result<()>,

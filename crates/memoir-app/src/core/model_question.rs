@@ -42,7 +42,6 @@ impl ModelFailure {
     }
 }
 
-/// Why there is no usable response.
 #[derive(Debug, derive_more::From)]
 pub(crate) enum NotAnswered {
     /// The response was unusable, twice.

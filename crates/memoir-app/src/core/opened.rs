@@ -89,7 +89,6 @@ impl MemoryList {
         self.iter().next()
     }
 
-    /// Removes those that do not match.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
         self.memories.retain(|memory| is_kept(memory));
     }
@@ -236,7 +235,6 @@ impl OpenedMemories {
         }
     }
 
-    /// Wipes the cached memories of the agent.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let gone = self.0.lock().take(scope);
         // Outside of the lock, and before returning: callers may rely on removed text being wiped.

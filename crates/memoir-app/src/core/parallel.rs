@@ -36,7 +36,6 @@ pub(crate) struct Turn {
 }
 
 impl ConcurrencyLimit {
-    /// Allows so many pieces in parallel.
     pub(crate) fn new(at_once: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(at_once)),
@@ -68,7 +67,6 @@ impl ConcurrencyLimit {
 const BEAT: Duration = Duration::from_millis(250);
 const STARVED: Duration = Duration::from_secs(1);
 
-/// The runtime for long work of this process.
 static LONG_WORK: OnceLock<(Handle, Pulse)> = OnceLock::new();
 
 /// When a thread of the priority of long work last ran: a thread of the lowest one waits for minutes while threads of a

@@ -61,7 +61,6 @@ impl Touched {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RehearsedEdit {
     pub(crate) call: ToolCall,
-    /// The memory that it made.
     pub(crate) created: Option<Number>,
 }
 
@@ -177,7 +176,6 @@ impl RehearsedEdit {
         call
     }
 
-    /// Removes its text.
     fn empty(&mut self) {
         match &mut self.call {
             ToolCall::Consolidate { content, .. } | ToolCall::Update { content, .. } => {
@@ -205,7 +203,6 @@ pub(crate) struct RehearsalCopy {
     pub(crate) history: Vec<Record>,
     /// The calls that made them, with protections, oldest first.
     edits: Vec<RehearsedEdit>,
-    /// The memories touched so far, by number.
     touched: BTreeMap<Number, Touched>,
 }
 
@@ -222,7 +219,6 @@ impl RehearsalCopy {
         Writing::rehearsed(decision, id, Rehearsal::running(copy))
     }
 
-    /// An empty one, over the current agent.
     fn over(agent: &Agent) -> Self {
         Self {
             tally: agent.tally,

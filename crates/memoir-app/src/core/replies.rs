@@ -385,7 +385,6 @@ struct KeptResponse {
     request_digest: [u8; 32],
     /// The attempt that wrote it, so that no two of them write the same.
     attempt: String,
-    /// The changes; `None` where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     done: Option<RequestOutcome>,
 }

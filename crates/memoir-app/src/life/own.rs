@@ -172,7 +172,6 @@ impl OwnAgent {
     }
 }
 
-/// Makes sure that the agent is in service.
 pub(super) fn check_in_service(loaded: &Loaded) -> Result<()> {
     match loaded.agent.settings.inactive {
         true => Err(Error::Start(StartRefusal::Inactive)),

@@ -46,7 +46,6 @@ pub struct Reflected {
     pub is_interrupted: bool,
 }
 
-/// Why an agent reflects on its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReflectionCause {
     Asked,

@@ -70,7 +70,6 @@ impl OwnAgent {
     }
 }
 
-/// A session's place in the log.
 struct Span<'a> {
     session: &'a Session,
     first_seq: u64,

@@ -394,7 +394,6 @@ impl AgentLog<'_> {
         self.rows_with_room(&page).await
     }
 
-    /// Compares the stored rows with the records that `judge` has followed.
     async fn compare(self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
         let store = &self.memoir.store;
         let judge = Arc::new(judge);

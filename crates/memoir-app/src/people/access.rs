@@ -602,7 +602,6 @@ impl Account {
         self.write_token(new.await?).await
     }
 
-    /// Writes a token of the account with its record.
     pub(crate) async fn write_token(&self, new: UnwrittenToken<'_>) -> Result<TokenWithSecret> {
         self.record(&new.note, &[new.row]).await?;
         Ok(new.made)
@@ -712,7 +711,6 @@ impl Grants<'_> {
         self.memoir.token_views(rows)
     }
 
-    /// Makes sure that the agent may have one more token.
     pub(crate) async fn check_new_token(self) -> Result<()> {
         let now = self.memoir.now();
         let quotas = &self.memoir.settings.quotas;
@@ -780,7 +778,6 @@ impl Grants<'_> {
         .await
     }
 
-    /// A token to be written with the decision about it.
     fn with_token(
         self,
         base: &Base,

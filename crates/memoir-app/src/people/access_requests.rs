@@ -619,7 +619,6 @@ fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()>
 pub(crate) struct TokenLeave {
     /// The latest expiry of the token; `None` for never.
     pub(crate) expires_at: Option<Timestamp>,
-    /// The decision that uses it up.
     pub(crate) decision: Decision,
 }
 
@@ -695,7 +694,6 @@ impl Memoir {
         Ok(ended)
     }
 
-    /// Ends a request where it has expired. Returns whether it did.
     async fn end_if_expired(&self, open: &OpenAccess) -> Result<bool> {
         let standing = &self.state::<GrantsInUse>().standing;
         let is_asked = open.state == AccessState::Asked;

@@ -328,7 +328,6 @@ impl ConnectionDocument {
     }
 }
 
-/// The row of a presented code or token.
 struct FoundConnection {
     row: TokenRow,
     name: Option<String>,

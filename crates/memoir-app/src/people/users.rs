@@ -52,7 +52,6 @@ impl UserView {
     }
 }
 
-/// The target of a user's row.
 #[derive(Clone, Copy)]
 enum UserPlace {
     New,
@@ -63,7 +62,6 @@ enum UserPlace {
 }
 
 impl UserPlace {
-    /// The version that it replaces.
     fn read_at(self) -> Option<u64> {
         match self {
             Self::New | Self::First => None,
@@ -165,7 +163,6 @@ impl User {
         self.view().actor()
     }
 
-    /// Whether it was not removed.
     pub(crate) fn may_sign_in(&self) -> bool {
         self.open.removed_at.is_none()
     }

@@ -527,7 +527,6 @@ pub(crate) fn chained(row: &AuditRow) -> chain::ChainRecord<'_> {
     }
 }
 
-/// Chains the records onto `head`, and returns the new head.
 fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRow]) -> RecordHash {
     for row in records {
         // A store fills this in as it reads; it is set here too, so that a record that was just written is equal.
@@ -659,7 +658,6 @@ pub(crate) struct Base {
     scope: AgentScope,
     /// `None` where the agent is being made.
     version: Option<u64>,
-    /// The place of the log's next record.
     next_seq: u64,
     key: AgentKey,
     /// Whether the agent was read with its prompts. Without them none can be written: the existing ones would be lost.
@@ -682,7 +680,6 @@ impl Base {
         }
     }
 
-    /// The version that the next commit on this one writes.
     fn next_version(&self) -> u64 {
         self.version.map_or(FIRST_VERSION, |version| version + 1)
     }
@@ -704,7 +701,6 @@ impl Base {
         self.has_prompts = false;
     }
 
-    /// The hash that the agent's log ends with.
     pub(crate) fn head(&self) -> [u8; 32] {
         self.head.0
     }
@@ -724,7 +720,6 @@ pub(crate) type Rehearsals = BTreeMap<SessionId, Rehearsal>;
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) decision: Decision,
-    /// The states of the rehearsals among its sessions.
     pub(crate) rehearsals: Rehearsals,
     /// The records that it redacts, as they are now.
     pub(crate) read: BTreeMap<u64, AuditRow>,

@@ -33,7 +33,6 @@ pub(crate) struct Sealer<'a> {
 }
 
 impl Sealer<'_> {
-    /// `version` is that of the row.
     pub(super) fn seal(
         &self,
         row: SealedRow,
