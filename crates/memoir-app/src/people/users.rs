@@ -61,15 +61,6 @@ enum UserPlace {
     Over(u64),
 }
 
-impl UserPlace {
-    fn read_at(self) -> Option<u64> {
-        match self {
-            Self::New | Self::First => None,
-            Self::Over(version) => Some(version),
-        }
-    }
-}
-
 /// The action that is recorded with a change of a user, its actor, and the user's sign-in that begins with it.
 pub(crate) type UserAct<'a> = (Action, &'a Actor, Option<&'a UnwrittenToken<'a>>);
 
@@ -294,7 +285,7 @@ impl Account {
         actor: &Actor,
     ) -> Result<UserView> {
         let user = self.new_user(name, password).await?;
-        let made = self.make_user(user, false, Some(actor)).await?;
+        let made = self.make_user(user, UserPlace::New, Some(actor)).await?;
         // Only one that is to be the first may be refused.
         made.ok_or(Error::Contended)
     }
@@ -314,7 +305,7 @@ impl Account {
             return Ok(None);
         }
         let user = self.new_user(name, password).await?;
-        self.make_user(user, true, None).await
+        self.make_user(user, UserPlace::First, None).await
     }
 
     /// Writes a new user, with its record, and closes the installation with the first one. `None` where it was to be
@@ -322,7 +313,7 @@ impl Account {
     async fn make_user(
         &self,
         mut user: User,
-        only_first: bool,
+        place: UserPlace,
         actor: Option<&Actor>,
     ) -> Result<Option<UserView>> {
         let (view, own) = (user.view(), user.actor());
@@ -330,10 +321,6 @@ impl Account {
         let note = Note {
             name: Some(&view.name),
             ..Note::of_user(Action::UserCreated, user.id, user.version, actor)
-        };
-        let place = match only_first {
-            true => UserPlace::First,
-            false => UserPlace::New,
         };
         let made = self.write_with_record(&mut user, place, &note, None).await;
         let is_made = made.map_err(|error| match error {
@@ -580,6 +567,10 @@ impl Account {
         sign_in: Option<&UnwrittenToken<'_>>,
     ) -> Result<bool> {
         let store = &self.memoir.store;
+        let read_at = match place {
+            UserPlace::New | UserPlace::First => None,
+            UserPlace::Over(version) => Some(version),
+        };
         // Not by `again`: a conflict is retried only where it came from the log. After a change of the user's row the
         // decision is outdated, and the caller must decide anew.
         for _ in 0..crate::core::ATTEMPTS {
@@ -594,7 +585,7 @@ impl Account {
             match written {
                 Err(memoir_store::Error::Conflict) => {
                     let found = store.user(self.id, user.id).await?;
-                    if found.map(|found| found.document.version) != place.read_at() {
+                    if found.map(|found| found.document.version) != read_at {
                         return Err(CONFLICT);
                     }
                 }
