@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AgentScope, Timestamp};
 use memoir_vault::{AgentKey, KeyStore};
 
-use crate::core::{Error, Result};
+use crate::core::{Result, parallel::run_beside};
 
 #[derive(Debug, Clone)]
 pub(crate) struct InstallationKeys(pub(crate) Arc<KeyStore>);
@@ -49,13 +49,6 @@ impl InstallationKeys {
         work: impl FnOnce(&KeyStore) -> memoir_vault::Result<T> + Send + 'static,
     ) -> Result<T> {
         let keys = self.0.clone();
-        match tokio::task::spawn_blocking(move || work(&keys)).await {
-            Ok(done) => Ok(done?),
-            // A panic in there is a fault of this program, and must not look like a failure of the key store.
-            Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
-            Err(_) => Err(Error::Inconsistent(
-                "the key store was asked while the process was ending".to_owned(),
-            )),
-        }
+        Ok(run_beside(move || work(&keys)).await??)
     }
 }

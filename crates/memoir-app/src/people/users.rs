@@ -27,6 +27,7 @@ use crate::{
     core::{
         Account, CONFLICT, Error, Memoir, Result, again,
         codec::{Sealer, document},
+        parallel::run_beside,
     },
     people::access::UnwrittenToken,
 };
@@ -185,14 +186,12 @@ pub fn new_password(text: &PrivateText) -> Result<Password> {
 
 /// The hash of a password, which is slow.
 pub(crate) async fn hash_of(password: Password) -> Result<String> {
-    let hash = tokio::task::spawn_blocking(move || password.hash());
-    Ok(hash.await.map_err(|_| Error::Random)??)
+    Ok(run_beside(move || password.hash()).await??)
 }
 
 /// Whether the password matches the hash; `None` takes as long.
 pub(crate) async fn fits(password: Password, hash: Option<String>) -> Result<bool> {
-    let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
-    fits.await.map_err(|_| Error::Random)
+    run_beside(move || password.fits(hash.as_deref())).await
 }
 
 impl Memoir {
