@@ -629,9 +629,8 @@ impl Judge {
             Action::TokenRevoked => true,
             _ => return,
         };
-        let facts = codec::facts(row).ok();
-        let id = facts.as_ref().and_then(|facts| facts.as_map().get("token"));
-        if let Some(id) = id.and_then(serde_json::Value::as_str) {
+        let Ok(facts) = codec::facts(row) else { return };
+        if let Some(id) = facts.code_of("token") {
             self.tokens.insert(id.to_owned(), (is_revoked, row.seq));
         }
     }

@@ -54,9 +54,8 @@ impl Memoir {
         let begun = Instant::now();
         let load = self.store.load().await;
         let counts = FRESH.max(begun.elapsed() * REST);
-        let microseconds = i64::try_from(counts.as_micros()).unwrap_or(i64::MAX);
         // The time is noted even without a response, so that not every reader queries a database that is down.
-        *fresh = Some((now, now.plus_microseconds(microseconds)));
+        *fresh = Some((now, now.plus(counts)));
         // The other gauges keep their values: 0 agents would read as an emptied installation.
         metrics.table.database_up.set(i64::from(load.is_ok()));
         match load {

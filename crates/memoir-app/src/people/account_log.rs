@@ -446,6 +446,5 @@ impl Account {
 /// A fact that is a text; `None` where there is none of that name.
 fn fact(row: &AuditRow, name: &str) -> Option<String> {
     let facts = codec::facts(row).ok()?;
-    let value = facts.as_map().get(name)?.as_str()?;
-    Some(value.to_owned())
+    facts.code_of(name).map(str::to_owned)
 }

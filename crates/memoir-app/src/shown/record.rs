@@ -114,8 +114,7 @@ impl RecordFacts {
     /// The core size afterwards; `None` where the record does not measure it.
     pub fn core_size_after(&self) -> Option<u64> {
         let facts = ["post_session_tokens", "core_tokens_after"];
-        let counts = self.counts.as_map();
-        facts.iter().find_map(|fact| counts.get(*fact)?.as_u64())
+        facts.iter().find_map(|fact| self.counts.count_of(fact))
     }
 }
 
