@@ -4,7 +4,6 @@
 use memoir_domain::{
     Timestamp,
     agent::{self, Agent},
-    breaker::Gauge,
     session::{FailureClass, Health, Session},
     tools::session_gauge,
 };
@@ -111,7 +110,9 @@ impl Memoir {
         let agent = codec::listed_agent(&row.agent)?;
         let last = row.last_session.as_ref();
         let last = last.map(codec::listed_session).transpose()?;
-        let gauge = gauge(&agent, last.as_ref());
+        // A rehearsal's counts are of a copy: the agent's core size does not follow them.
+        let is_counted = |last: &&Session| last.state.is_running() && !last.rehearsal;
+        let gauge = session_gauge(&agent, last.as_ref().filter(is_counted));
         let state = last.as_ref().map(|last| last.state);
         Ok(ListedAgent {
             core_sizes: self.core_sizes(&agent, &row.sessions)?,
@@ -139,11 +140,4 @@ impl Memoir {
         sizes.push((self.now(), agent.tally.core_tokens));
         Ok(sizes)
     }
-}
-
-/// The figures of the breaker in the running session, or in one that begins now.
-fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
-    // A rehearsal's counts are of a copy: the agent's core size does not follow them.
-    let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    session_gauge(agent, running)
 }
