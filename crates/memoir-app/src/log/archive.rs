@@ -45,7 +45,7 @@ impl OwnAgent {
             let loaded = self
                 .load(&AgentQuery::of_memories(Selection::All).with_prompts())
                 .await?;
-            let rows = self.log().whole_log(&loaded).await?;
+            let rows = self.log().log_from(1, &loaded).await?;
             let store = &self.memoir.store;
             let sessions = store.session_page(self.scope, None, u32::MAX).await?;
             let key = Some(loaded.base.key());

@@ -45,18 +45,9 @@ impl AgentLog<'_> {
         .await
     }
 
-    /// The agent's whole log, which must end where the agent's sealed row says: no decision may be based on a part.
-    ///
-    /// # Errors
-    /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
-    /// [`Error::Inconsistent`] where records are missing.
-    pub(crate) async fn whole_log(self, loaded: &Loaded) -> Result<Vec<AuditRow>> {
-        self.log_from(1, loaded).await
-    }
-
-    /// As [`AgentLog::whole_log`], opened.
+    /// The agent's whole log, opened; as for [`AgentLog::log_from`].
     pub(crate) async fn read_whole_log(self, loaded: &Loaded) -> Result<Vec<Record>> {
-        let rows = self.whole_log(loaded).await?;
+        let rows = self.log_from(1, loaded).await?;
         codec::records(Some(loaded.base.key()), rows)
     }
 
@@ -114,7 +105,12 @@ impl AgentLog<'_> {
         })
     }
 
-    /// The agent's log from the record at `first` on, without a gap up to its end, in the room of [`Self::room_from`].
+    /// The agent's log from the record at `first` on, in the room of [`Self::room_from`]: without a gap up to the end that
+    /// the agent's sealed row names, since no decision may be based on a part.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded; [`Error::Inconsistent`] where
+    /// records are missing.
     pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter::from_record(first);
         let rows = self.memoir.store.records(self.scope, &filter).await?;

@@ -188,7 +188,7 @@ impl Memories<'_> {
         let transcript = StoredTranscript::of(loaded.transcript);
         let store = &self.memoir.store;
         // Every record, since the text may be in any: in the before of an edit, in the after of an undo.
-        let rows = self.log().whole_log(&loaded).await?;
+        let rows = self.log().log_from(1, &loaded).await?;
         let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
         let history = codec::records(key, rows)?;
