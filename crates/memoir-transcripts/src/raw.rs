@@ -254,30 +254,55 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is no object, or is truncated.
-    pub fn entries(self) -> Result<Entries<'a>, BrokenJson> {
-        self.open(self.is_object()).map(Entries)
+    pub fn entries(
+        self,
+    ) -> Result<impl Iterator<Item = Result<(Raw<'a>, Raw<'a>), BrokenJson>>, BrokenJson> {
+        self.parts(self.is_object(), |cursor| {
+            let key = cursor.value()?;
+            if !key.is_string() || cursor.peek() != Some(b':') {
+                return Err(BrokenJson(cursor.at));
+            }
+            cursor.advance(1);
+            Ok((key, cursor.value()?))
+        })
     }
 
     /// The elements of an array, in their order.
     ///
     /// # Errors
     /// It is no array, or is truncated.
-    pub fn elements(self) -> Result<Elements<'a>, BrokenJson> {
-        self.open(self.is_array()).map(Elements)
+    pub fn elements(self) -> Result<impl Iterator<Item = Result<Raw<'a>, BrokenJson>>, BrokenJson> {
+        self.parts(self.is_array(), Cursor::value)
     }
 
-    fn open(self, is_such: bool) -> Result<Parts<'a>, BrokenJson> {
+    /// The parts, each as `read` takes it; a broken one is the last.
+    fn parts<T>(
+        self,
+        is_such: bool,
+        read: impl Fn(&mut Cursor<'a>) -> Result<T, BrokenJson>,
+    ) -> Result<impl Iterator<Item = Result<T, BrokenJson>>, BrokenJson> {
         if !is_such {
             return Err(BrokenJson(self.at));
         }
         let closed = self.closed()?;
-        Ok(Parts {
-            cursor: Cursor {
-                bytes: closed.inside(),
-                at: closed.at + 1,
-            },
-            state: KeyState::First,
-        })
+        let mut cursor = Cursor {
+            bytes: closed.inside(),
+            at: closed.at + 1,
+        };
+        let (mut is_first, mut is_over) = (true, false);
+        Ok(std::iter::from_fn(move || {
+            let next = cursor.peek().filter(|_| !is_over)?;
+            let is_behind_comma = !std::mem::take(&mut is_first);
+            let part = if is_behind_comma && next != b',' {
+                Err(BrokenJson(cursor.at))
+            } else {
+                // Behind a comma there must be a part: a list that ends with one is broken.
+                cursor.advance(usize::from(is_behind_comma));
+                read(&mut cursor)
+            };
+            is_over = part.is_err();
+            Some(part)
+        }))
     }
 }
 
@@ -365,77 +390,5 @@ impl<'a> Cursor<'a> {
         };
         self.advance(length);
         Ok(raw)
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum KeyState {
-    First,
-    Later,
-    Over,
-}
-
-#[derive(Debug)]
-struct Parts<'a> {
-    cursor: Cursor<'a>,
-    state: KeyState,
-}
-
-impl<'a> Parts<'a> {
-    /// `read` reads one part; a broken one is the last.
-    fn next<T>(
-        &mut self,
-        read: impl FnOnce(&mut Cursor<'a>) -> Result<T, BrokenJson>,
-    ) -> Option<Result<T, BrokenJson>> {
-        let first = self.cursor.peek();
-        if self.state == KeyState::Over || first.is_none() {
-            return None;
-        }
-        if self.state == KeyState::Later {
-            if first != Some(b',') {
-                self.state = KeyState::Over;
-                return Some(Err(BrokenJson(self.cursor.at)));
-            }
-            self.cursor.advance(1);
-        }
-        // Behind a comma there must be a part: a list that ends with one is broken.
-        let part = read(&mut self.cursor);
-        self.state = if part.is_ok() {
-            KeyState::Later
-        } else {
-            KeyState::Over
-        };
-        Some(part)
-    }
-}
-
-/// See [`Raw::entries`].
-#[derive(Debug)]
-pub struct Entries<'a>(Parts<'a>);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<(Raw<'a>, Raw<'a>), BrokenJson>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next(|cursor| {
-            let key = cursor.value()?;
-            if !key.is_string() || cursor.peek() != Some(b':') {
-                return Err(BrokenJson(cursor.at));
-            }
-            cursor.advance(1);
-            Ok((key, cursor.value()?))
-        })
-    }
-}
-
-/// See [`Raw::elements`].
-#[derive(Debug)]
-pub struct Elements<'a>(Parts<'a>);
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = Result<Raw<'a>, BrokenJson>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next(Cursor::value)
     }
 }
