@@ -13,8 +13,8 @@ use memoir_domain::Timestamp;
 use crate::{
     NoMessageReason,
     gather::{
-        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, since_1970,
-        string, up_to_break,
+        ConversationBreak, ExportedConversation, FoundMessage, Gathered, needed, optional,
+        since_1970, string, up_to_break,
     },
     raw::Raw,
     tree::{NodeStatus, Parent, path},
@@ -40,8 +40,7 @@ pub(crate) fn read(
     if forget.is_some_and(Raw::is_true) {
         return Err((raw.at, NoMessageReason::NotToRemember));
     }
-    let mapping = mapping.filter(|mapping| !mapping.is_null());
-    let mapping = mapping.ok_or((raw.at, NoMessageReason::MissingField("mapping")))?;
+    let mapping = needed(mapping, "mapping").map_err(|reason| (raw.at, reason))?;
     let (entries, end) = up_to_break(mapping.entries()?);
     let nodes: Vec<_> = entries.into_iter().map(node).collect();
     give(element, gathered, &nodes, current);
@@ -144,9 +143,7 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
     let message = node.message.ok_or(NoMessageReason::NoMessage)?;
     let fields = ["id", "author", "content", "metadata", "recipient", "weight"];
     let [id, author, content, metadata, recipient, weight] = message.fields(fields)?;
-    let [role] = author
-        .ok_or(NoMessageReason::MissingField("author"))?
-        .fields(["role"])?;
+    let [role] = needed(author, "author")?.fields(["role"])?;
     let role = string(role, "role")?;
     match role.as_str() {
         "system" => return Err(NoMessageReason::System),
@@ -157,9 +154,7 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
     if weightless || is_hidden(metadata) {
         return Err(NoMessageReason::Hidden);
     }
-    let content = content
-        .filter(|content| !content.is_null())
-        .ok_or(NoMessageReason::MissingField("content"))?;
+    let content = needed(content, "content")?;
     let [content_type, parts, text] = content.fields(["content_type", "parts", "text"])?;
     let (text, left_out) = match optional(content_type).as_str() {
         "thoughts" | "reasoning_recap" => return Err(NoMessageReason::Thinking),
@@ -174,9 +169,7 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
         | "citable_code_output" => return Err(NoMessageReason::Tool),
         _ if is_call(&role, recipient) => return Err(NoMessageReason::Tool),
         "code" => (string(text, "text")?, 0),
-        "text" | "multimodal_text" | "" => {
-            join(parts.ok_or(NoMessageReason::MissingField("parts"))?)?
-        }
+        "text" | "multimodal_text" | "" => join(needed(parts, "parts")?)?,
         _ => return Err(NoMessageReason::NotText),
     };
     Ok(FoundMessage {

@@ -12,8 +12,8 @@ use memoir_domain::Timestamp;
 use crate::{
     FilePosition, NoMessageReason,
     gather::{
-        ConversationBreak, ExportedConversation, FoundMessage, Gathered, optional, string, time,
-        up_to_break,
+        ConversationBreak, ExportedConversation, FoundMessage, Gathered, needed, optional, string,
+        time, up_to_break,
     },
     raw::Raw,
     tree::{NodeStatus, Parent, path},
@@ -37,8 +37,7 @@ pub(crate) fn read(
 ) -> Result<(), ConversationBreak> {
     let raw = Raw::whole(element.bytes)?;
     let [messages, current] = raw.fields(["chat_messages", "current_leaf_message_uuid"])?;
-    let messages = messages.filter(|messages| !messages.is_null());
-    let messages = messages.ok_or((raw.at, NoMessageReason::MissingField("chat_messages")))?;
+    let messages = needed(messages, "chat_messages").map_err(|reason| (raw.at, reason))?;
     let (messages, end) = up_to_break(messages.elements()?);
     let entries = messages.into_iter().map(|message| entry(element, message));
     give(gathered, entries.collect(), current.and_then(Raw::id));

@@ -9,7 +9,7 @@
 use crate::{
     NoMessageReason,
     claude::Blocks,
-    gather::{FoundMessage, optional, string, time},
+    gather::{FoundMessage, needed, optional, string, time},
     raw::Raw,
 };
 
@@ -40,10 +40,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let blocks = match kind.as_str() {
         "user" | "assistant" => {
             shown(line)?;
-            let message = message
-                .filter(|message| !message.is_null())
-                .ok_or(NoMessageReason::MissingField("message"))?;
-            let [content, model] = message.fields(["content", "model"])?;
+            let [content, model] = needed(message, "message")?.fields(["content", "model"])?;
             // The program writes these itself, in the assistant's name.
             if optional(model) == "<synthetic>" {
                 return Err(NoMessageReason::System);
@@ -111,7 +108,7 @@ pub(crate) fn content_of(
 
 /// Text that the user typed while the assistant worked.
 fn queued(attachment: Option<Raw<'_>>) -> Result<Blocks, NoMessageReason> {
-    let attachment = attachment.ok_or(NoMessageReason::MissingField("attachment"))?;
+    let attachment = needed(attachment, "attachment")?;
     let [kind, mode, prompt] = attachment.fields(["type", "commandMode", "prompt"])?;
     let mode = optional(mode);
     if optional(kind) != "queued_command" || !(mode.is_empty() || mode == "prompt") {

@@ -7,7 +7,7 @@
 
 use crate::{
     NoMessageReason,
-    gather::{FoundMessage, identifier_of, optional, string, time},
+    gather::{FoundMessage, identifier_of, needed, optional, string, time},
     raw::Raw,
 };
 
@@ -19,13 +19,13 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
         "response_item" => return Err(NoMessageReason::System),
         _ => return Err(NoMessageReason::Bookkeeping),
     }
-    let payload = payload.ok_or(NoMessageReason::MissingField("payload"))?;
+    let payload = needed(payload, "payload")?;
     let [kind, message, item] = payload.fields(["type", "message", "item"])?;
     let (speaker, text, left_out) = match string(kind, "type")?.as_str() {
         "user_message" => ("user", string(message, "message")?, 0),
         "agent_message" => ("assistant", string(message, "message")?, 0),
         "agent_reasoning" | "agent_reasoning_raw_content" => return Err(NoMessageReason::Thinking),
-        "item_completed" => completed(item.ok_or(NoMessageReason::MissingField("item"))?)?,
+        "item_completed" => completed(needed(item, "item")?)?,
         _ => return Err(NoMessageReason::Bookkeeping),
     };
     let text = text.trim().to_owned();
@@ -50,9 +50,8 @@ fn completed(item: Raw<'_>) -> Result<(&'static str, String, u32), NoMessageReas
         "Reasoning" => return Err(NoMessageReason::Thinking),
         _ => return Err(NoMessageReason::Tool),
     };
-    let content = content.ok_or(NoMessageReason::MissingField("content"))?;
     let (mut texts, mut left_out) = (Vec::new(), 0);
-    for piece in content.elements()? {
+    for piece in needed(content, "content")?.elements()? {
         let [kind, text] = piece?.fields(["type", "text"])?;
         match optional(kind).eq_ignore_ascii_case("text") {
             true => texts.push(string(text, "text")?),

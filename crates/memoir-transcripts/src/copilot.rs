@@ -3,7 +3,7 @@
 
 use crate::{
     NoMessageReason,
-    gather::{FoundMessage, optional, string, time},
+    gather::{FoundMessage, needed, optional, string, time},
     raw::Raw,
 };
 
@@ -19,8 +19,8 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
         kind if kind.starts_with("system.") => return Err(NoMessageReason::System),
         _ => return Err(NoMessageReason::Bookkeeping),
     };
-    let data = data.ok_or(NoMessageReason::MissingField("data"))?;
-    let [content, source, call] = data.fields(["content", "source", "parentToolCallId"])?;
+    let names = ["content", "source", "parentToolCallId"];
+    let [content, source, call] = needed(data, "data")?.fields(names)?;
     if !optional(helper).is_empty() || !optional(call).is_empty() {
         return Err(NoMessageReason::Sidechain);
     }

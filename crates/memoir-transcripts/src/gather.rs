@@ -31,7 +31,7 @@ pub(crate) struct FoundMessage {
 /// The items that were found and not returned yet.
 #[derive(derive_more::Debug)]
 pub(crate) struct Gathered {
-    limits: TranscriptLimits,
+    pub(crate) limits: TranscriptLimits,
     items: VecDeque<Item>,
     /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes that they take.
     #[debug(skip)]
@@ -53,10 +53,6 @@ impl Gathered {
             seen: HashSet::new(),
             nameless: 0,
         }
-    }
-
-    pub(crate) fn limits(&self) -> TranscriptLimits {
-        self.limits
     }
 
     pub(crate) fn next(&mut self) -> Option<Item> {
@@ -213,13 +209,21 @@ pub(crate) fn hex(parts: &[&str]) -> String {
     format!("{:032x}", digest(parts))
 }
 
+/// A field that must be there.
+pub(crate) fn needed<'a>(
+    value: Option<Raw<'a>>,
+    name: &'static str,
+) -> Result<Raw<'a>, NoMessageReason> {
+    // Programs write `null` for a missing value.
+    let value = value.filter(|value| !value.is_null());
+    value.ok_or(NoMessageReason::MissingField(name))
+}
+
 pub(crate) fn string(
     value: Option<Raw<'_>>,
     name: &'static str,
 ) -> Result<String, NoMessageReason> {
-    // Programs write `null` for a missing value.
-    let value = value.filter(|value| !value.is_null());
-    match value.ok_or(NoMessageReason::MissingField(name))?.string() {
+    match needed(value, name)?.string() {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(NoMessageReason::InvalidField(name)),
         Err(broken) => Err(broken.into()),

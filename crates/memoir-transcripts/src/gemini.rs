@@ -6,7 +6,7 @@
 
 use crate::{
     NoMessageReason,
-    gather::{FoundMessage, optional, string, time},
+    gather::{FoundMessage, needed, optional, string, time},
     raw::Raw,
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
         "" => return Err(NoMessageReason::Bookkeeping),
         _ => return Err(NoMessageReason::System),
     };
-    let content = content.ok_or(NoMessageReason::MissingField("content"))?;
+    let content = needed(content, "content")?;
     let (text, left_out) = match content.is_array() {
         true => parts(content)?,
         false => (string(Some(content), "content")?, 0),

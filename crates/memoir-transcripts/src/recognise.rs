@@ -1,7 +1,7 @@
 //! Recognises the format of a file by its first bytes.
 
 use crate::{
-    Error, FilePosition, TranscriptFormat,
+    Error, TranscriptFormat,
     kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, skip_space},
     transcript::TranscriptState,
@@ -122,16 +122,6 @@ impl<'a> Begin<'a> {
             Some(TranscriptFormat::Messages)
         } else {
             None
-        }
-    }
-}
-
-impl FilePosition {
-    /// The same position, in the conversation of this number.
-    pub(crate) fn within(self, conversation: u64) -> Self {
-        Self {
-            conversation: Some(conversation),
-            ..self
         }
     }
 }

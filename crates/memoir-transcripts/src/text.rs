@@ -62,7 +62,7 @@ impl PlainText {
         gathered: &mut Gathered,
     ) -> Result<bool, Error> {
         let place = source.place();
-        let limit = gathered.limits().message_bytes;
+        let limit = gathered.limits.message_bytes;
         let taken = source.take_line(limit);
         let line = match taken {
             Ok(PieceRead::Whole) => Ok(mend::text(&source.piece)),

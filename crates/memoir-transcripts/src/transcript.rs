@@ -128,7 +128,7 @@ impl<R: Read> TranscriptReader<R> {
         let place = self.source.place();
         match self
             .source
-            .take_line(self.gathered.limits().conversation_bytes)?
+            .take_line(self.gathered.limits.conversation_bytes)?
         {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
             // A blank line is no loss, so that it is not reported.
@@ -208,11 +208,11 @@ impl<R: Read> TranscriptReader<R> {
         if is_export {
             // Counted whether it is readable or not: the number is that of the conversation in the file.
             self.conversations += 1;
-            place = place.within(self.conversations);
+            place.conversation = Some(self.conversations);
         }
         match self
             .source
-            .take_value(self.gathered.limits().conversation_bytes)?
+            .take_value(self.gathered.limits.conversation_bytes)?
         {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
             PieceRead::Whole if is_export => self.conversation(place),
