@@ -265,19 +265,11 @@ impl ServerHandler for AgentTools {
     }
 }
 
-/// Serves the agent over standard input and output until the client leaves.
+/// Serves the agent over two ends, such as standard input and output, until the client leaves: a message a line. One that
+/// is too long or unreadable gets an error.
 ///
 /// # Errors
 /// The client does not begin as the protocol says, or the connection breaks.
-pub async fn serve_stdio(agent: OwnAgent) -> Result<(), String> {
-    let (input, output) = rmcp::transport::stdio();
-    serve_lines(agent, input, output).await
-}
-
-/// As [`serve_stdio`], over any two ends: a message a line. One that is too long or unreadable gets an error.
-///
-/// # Errors
-/// As for [`serve_stdio`].
 pub async fn serve_lines(
     agent: OwnAgent,
     input: impl AsyncRead + Send + Unpin + 'static,

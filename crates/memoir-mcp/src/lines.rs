@@ -267,55 +267,36 @@ fn too_long(line: &[u8], end: &[u8]) -> Vec<Received> {
     let head = &line[..END_BYTES.min(line.len())];
     let problem = format!("the message is over the limit of {LINE_BYTES} bytes; send it in parts");
     let error = ErrorData::invalid_request(problem, None);
-    let id = id_ahead(head).found().or_else(|| id_behind(end));
+    let id = id_ahead(head).unwrap_or_default();
+    let id = id.or_else(|| id_behind(end));
     let refused = id.map(|id| Received::Refused(refusal(Some(id), &error)));
     refused.into_iter().collect()
 }
 
 /// The identifier of a message that is broken somewhere.
 fn id_of(json: &[u8]) -> Option<Value> {
-    match id_ahead(json) {
-        IdSearch::Found(id) => Some(id),
-        IdSearch::NotFound => None,
-        IdSearch::Lost => id_behind(&json[json.len().saturating_sub(END_BYTES)..]),
-    }
+    let end = &json[json.len().saturating_sub(END_BYTES)..];
+    id_ahead(json).unwrap_or_else(|UnendedString| id_behind(end))
 }
 
 const ID: &[u8] = b"\"id\"";
 
-/// The outcome of the search for an identifier from the beginning of a message on.
-enum IdSearch {
-    Found(Value),
-    /// The fields could be followed to the end.
-    NotFound,
-    /// A string does not end.
-    Lost,
-}
-
-impl IdSearch {
-    fn found(self) -> Option<Value> {
-        match self {
-            Self::Found(id) => Some(id),
-            Self::NotFound | Self::Lost => None,
-        }
-    }
-}
+/// A string that does not end: the fields behind its beginning cannot be followed.
+struct UnendedString;
 
 /// Looks for the identifier among the fields at the beginning of a message, as far as it can be parsed. Those of nested
 /// objects belong to words or arguments.
-fn id_ahead(json: &[u8]) -> IdSearch {
+fn id_ahead(json: &[u8]) -> Result<Option<Value>, UnendedString> {
     let (mut at, mut depth) = (0, 0_u64);
     while let Some(byte) = json.get(at) {
         match byte {
             b'"' => {
-                let Some(length) = string_length(&json[at..]) else {
-                    return IdSearch::Lost;
-                };
+                let length = string_length(&json[at..]).ok_or(UnendedString)?;
                 if depth == 1
                     && json[at..at + length] == *ID
                     && let Some((id, _)) = value_after(&json[at + length..])
                 {
-                    return IdSearch::Found(id);
+                    return Ok(Some(id));
                 }
                 at += length;
                 continue;
@@ -326,7 +307,7 @@ fn id_ahead(json: &[u8]) -> IdSearch {
         }
         at += 1;
     }
-    IdSearch::NotFound
+    Ok(None)
 }
 
 /// How long the string at the beginning is, with its quotation marks; `None` where it does not end.

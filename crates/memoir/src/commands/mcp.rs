@@ -54,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own_for_program(&agent).await?;
     calls::note_agent(client, &installation.place, agent.name());
     let memoir = installation.memoir.clone();
-    let serving = memoir_mcp::serve_stdio(agent);
+    let serving = memoir_mcp::serve_lines(agent, tokio::io::stdin(), tokio::io::stdout());
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
