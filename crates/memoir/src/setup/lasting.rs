@@ -41,10 +41,7 @@ impl Passing {
         let names: Vec<&str> = names.collect();
         // The file's own name is no folder.
         let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
-        if folders.iter().any(|name| is_cache(name))
-            || has_pair(folders, CACHES)
-            || is_in_named_cache(path)
-        {
+        if is_cache(folders) || is_in_named_cache(path) {
             return Some(Self::Cache);
         }
         // A snap's folder has its revision (`/snap/NAME/12`), and the store of Nix or Guix has a path for each build.
@@ -58,35 +55,32 @@ impl Passing {
     }
 }
 
-/// Whether a folder of that name is a cache: those of npm, pnpm, Yarn, Bun, Deno, uv and pipx, and those of the user.
-fn is_cache(name: &str) -> bool {
-    const NAMES: &str = "_npx _cacache npm-cache .cache Caches dlx archive-v0 .pnpm-store";
-    let is_named = NAMES.split(' ').any(|known| known == name);
-    is_named || name.starts_with("dlx-") || name.starts_with("bunx-")
+/// Whether one of the folders is a cache: those of npm, pnpm, Yarn, Bun, Deno, uv and pipx, and those of the user.
+fn is_cache(folders: &[&str]) -> bool {
+    const NAMES: &str = "_npx _cacache npm-cache .cache Caches dlx archive-v0 .pnpm-store pnpm/store Yarn/Cache \
+        .yarn/cache .yarn/unplugged berry/cache install/cache uv/cache deno/npm";
+    let is_run = |name: &&str| name.starts_with("dlx-") || name.starts_with("bunx-");
+    has_one(folders, NAMES) || folders.iter().any(is_run)
 }
 
-/// Caches in a folder with a common name.
-const CACHES: &str =
-    "pnpm/store Yarn/Cache .yarn/cache .yarn/unplugged berry/cache install/cache uv/cache deno/npm";
-
-/// Folders of packages that are installed for a user or the whole system.
-const GLOBAL: &str =
-    "lib/node_modules npm/node_modules global/node_modules uv/tools pipx/venvs pnpm/global";
-
-fn has_pair(folders: &[&str], pairs: &str) -> bool {
-    let mut found = folders.windows(2).map(|pair| pair.join("/"));
-    found.any(|found| pairs.split(' ').any(|pair| pair == found))
+/// Whether one of these is among the folders: a name, or two of which one is in the other.
+fn has_one(folders: &[&str], names: &str) -> bool {
+    let pairs = folders.windows(2).map(|pair| pair.join("/"));
+    let mut found = pairs.chain(folders.iter().map(|name| (*name).to_owned()));
+    found.any(|found| names.split(' ').any(|name| name == found))
 }
 
 /// Whether it is in `node_modules` or the virtual environment of one project.
 fn is_of_project(path: &Path, folders: &[&str]) -> bool {
     const NAMES: &str = "node_modules .venv venv .virtualenvs virtualenvs .tox .nox";
+    /// Of packages that are installed for a user or the whole system.
+    const GLOBAL: &str =
+        "lib/node_modules npm/node_modules global/node_modules uv/tools pipx/venvs pnpm/global";
     let is_environment = || {
         let mut above = path.ancestors().skip(1).take(3);
         above.any(|folder| folder.join("pyvenv.cfg").is_file())
     };
-    !has_pair(folders, GLOBAL)
-        && (NAMES.split(' ').any(|name| folders.contains(&name)) || is_environment())
+    !has_one(folders, GLOBAL) && (has_one(folders, NAMES) || is_environment())
 }
 
 /// Whether the path is in a cache that the environment names, or in the folder for temporary files.
