@@ -184,23 +184,6 @@ mod tests {
     };
 
     #[test]
-    fn spec_2_3_a_sessions_line_says_how_many_are_shown() {
-        let context = |left_out: &[u64]| HookContext {
-            text: PrivateText::from(
-                "# Your memory\n\n## Core memories\n### 2026-05-03\n#1 \"# 2 x\"\n#41 \"y\"\n",
-            ),
-            left_out: left_out.iter().copied().collect(),
-            refinement_due: None,
-        };
-        let start = put(context(&[7, 9, 12]), &Waiting::default());
-        let end = "\n#41 \"y\"\n(shown 2, left out 3, recall finds them)\n";
-        assert!(start.text.ends_with(end), "{}", start.text);
-        let start = put(context(&[]), &Waiting::default());
-        assert!(!start.text.contains("shown"), "{}", start.text);
-        assert_eq!(start.counts(), "shown 2");
-    }
-
-    #[test]
     fn spec_2_3_a_report_counts_as_shown_where_all_of_it_stands_in_the_text() {
         let text = "# Your memory\n\n## Core memories\n### 2026-05-03\n#1 \"x\"\n\n## Reports by Memoir\n#3 2026-05-03 \
                     \"I let Ada read.\"\n#4 2026-05-03 \"I merged…\"\n#5 2026-05-03 \"The session ended.\"\n";
