@@ -105,7 +105,7 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     let project = Project::of(&folder, prefix.as_deref().unwrap_or_default());
     let before = project.known(&place)?.map(|entry| entry.agent);
     project::adopt(&project, &place, &agent, id)?;
-    let root = project.root().display().to_string();
+    let root = project.root.display().to_string();
     if global.json {
         return output::document(&json!({"folder": root, "agent": agent, "before": before}));
     }

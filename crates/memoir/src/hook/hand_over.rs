@@ -109,7 +109,7 @@ pub(super) async fn run(
     let program = arguments.client.name();
     let keys = keys(memory.as_ref().ok(), &program, means, &chosen).await;
     let mut locked = LockedTranscript::lock(&payload, &keys)?;
-    let kept = locked.kept();
+    let kept = &mut locked.state.kept;
     let (handed_over, last_handed_over) = (kept.handed_over, kept.last_handed_over);
     let handed = async {
         config?;

@@ -68,7 +68,7 @@ impl ChosenAgent {
 /// A project, and the prefix of its agent's name.
 #[derive(Debug, Clone)]
 pub(crate) struct Project {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     prefix: String,
 }
 
@@ -111,10 +111,6 @@ impl Project {
             root: root(folder),
             prefix: prefix.to_owned(),
         }
-    }
-
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
     }
 
     /// The project of that root, with the same prefix.

@@ -171,7 +171,7 @@ pub(super) fn chosen(whose: &AgentChoice, payload: &Payload) -> Result<ChosenAge
     if let Some(root) = kept.project.as_deref().filter(|root| root.is_dir()) {
         return Ok(ChosenAgent::OfProject(project.at(root)));
     }
-    kept.project = Some(project.root().to_owned());
+    kept.project = Some(project.root.clone());
     session.keep()?;
     Ok(chosen)
 }
@@ -181,7 +181,7 @@ impl LockedSession {
     /// neither has one whose file cannot be created or read: a memory that is shown twice is better than none.
     pub(super) fn lock(payload: &Payload) -> Self {
         let (Some(session), Some(folder)) = (&payload.session, state::folder()) else {
-            return Self(LockedState::nowhere());
+            return Self(LockedState::default());
         };
         let locked = LockedState::lock(&folder.join(SESSIONS).join(file_name(session, None)));
         Self(locked.unwrap_or_else(|failure| {
@@ -191,7 +191,7 @@ impl LockedSession {
                     failure.one_line()
                 ));
             }
-            LockedState::nowhere()
+            LockedState::default()
         }))
     }
 

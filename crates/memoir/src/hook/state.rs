@@ -31,7 +31,8 @@ impl AgentKey {
     }
 }
 
-/// A file's content, locked against other processes. Without a file, it is kept nowhere.
+/// A file's content, locked against other processes. Without a file, as by default, it is kept nowhere.
+#[derive(Default)]
 pub(super) struct LockedState<T> {
     file: Option<File>,
     length: usize,
@@ -57,15 +58,6 @@ impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
             // A truncated file starts the session anew: at worst a memory is shown twice.
             kept: serde_json::from_slice(&text).unwrap_or_default(),
         })
-    }
-
-    /// The state of a session without a name, which is not kept.
-    pub(super) fn nowhere() -> Self {
-        Self {
-            file: None,
-            length: 0,
-            kept: T::default(),
-        }
     }
 
     /// Writes the file, and releases it.

@@ -74,8 +74,9 @@ impl MarkFile {
 }
 
 /// A transcript's file, locked against other processes.
+#[derive(Default)]
 pub(super) struct LockedTranscript {
-    state: LockedState<KeptTranscript>,
+    pub(super) state: LockedState<KeptTranscript>,
     /// Its marks, one for each key of the agent; none for a session without a name.
     marks: Vec<MarkFile>,
 }
@@ -84,10 +85,7 @@ impl LockedTranscript {
     /// Opens the file of a session's transcript under the first key of its agent, once other processes have released it.
     pub(super) fn lock(payload: &Payload, agent: &[AgentKey]) -> Result<Self, Failure> {
         let (Some(session), Some(folder)) = (&payload.session, state::folder()) else {
-            return Ok(Self {
-                state: LockedState::nowhere(),
-                marks: Vec::new(),
-            });
+            return Ok(Self::default());
         };
         let name = file_name(session, agent.first());
         let mut state: LockedState<KeptTranscript> =
@@ -103,10 +101,6 @@ impl LockedTranscript {
             marks: marks.collect(),
             state,
         })
-    }
-
-    pub(super) fn kept(&mut self) -> &mut KeptTranscript {
-        &mut self.state.kept
     }
 
     /// Writes the file, and releases it. Its mark remains where more messages may be pending, or a turn goes on.

@@ -78,7 +78,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
         }
     };
     let is_set_up = changes.iter().any(super::FileChange::is_one) || !parts(&edits).is_empty();
-    let finding = match (is_set_up, record.call()) {
+    let finding = match (is_set_up, &record.call) {
         (true, _) => Some(examined(global, program, folders, &record)),
         // It was set up, and its files were replaced since.
         (false, Some(_)) => Some(warning(
@@ -245,7 +245,7 @@ fn unknown(foreign: Option<String>, again: &str) -> Examination {
 /// The finding for a program whose memory is reached: whether it calls.
 fn called(program: Program, record: &ProgramRecord, memory: &str) -> Examination {
     let ProgramCalls { hooks, tools, .. } = calls::read(&program.name());
-    let since = record.call().map_or_else(String::new, |written| {
+    let since = record.call.as_ref().map_or_else(String::new, |written| {
         format!(" since it was set up on {}", moment(written.set_up_at))
     });
     let last = |times: calls::CallTimes| {
@@ -279,7 +279,7 @@ fn called(program: Program, record: &ProgramRecord, memory: &str) -> Examination
 
 /// The commands in the program's files, also where setup did not write them.
 fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Configured {
-    let written = record.call().map(|written| written.call.clone());
+    let written = record.call.as_ref().map(|written| written.call.clone());
     let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
     let mut server = None;
     let (mut hooks, mut lacks) = (Vec::new(), None);

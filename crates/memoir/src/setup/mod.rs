@@ -182,7 +182,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             }
             let place = database::place_or(global, arguments.url.as_deref())?;
             let is_changed = changes.iter().any(FileChange::is_one);
-            if is_changed || record.call().is_none_or(|known| known.call != call) {
+            if is_changed || record.call.as_ref().is_none_or(|known| known.call != call) {
                 // The program's earlier calls do not show that its new command works.
                 calls::forget(&program.name());
                 let written = WrittenCall {

@@ -44,7 +44,7 @@ pub(super) struct ProgramRecord {
     path: PathBuf,
     written: WrittenSetup,
     /// The last written command line; `None` before the first setup.
-    call: Option<WrittenCall>,
+    pub(super) call: Option<WrittenCall>,
 }
 
 const FOLDER: &str = "setup";
@@ -67,11 +67,6 @@ impl ProgramRecord {
             )?,
             path,
         })
-    }
-
-    /// The last written command line; `None` where there is no record.
-    pub(super) fn call(&self) -> Option<&WrittenCall> {
-        self.call.as_ref()
     }
 
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
