@@ -6,7 +6,7 @@ use memoir_domain::{PrivateText, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
+    Error, FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
     raw::{BrokenJson, Raw},
 };
 
@@ -28,11 +28,11 @@ pub(crate) struct FoundMessage {
     pub(crate) left_out: u32,
 }
 
-/// The items that were found and not returned yet.
+/// The items that were found and not returned yet, and behind them why the file cannot be read on.
 #[derive(derive_more::Debug)]
 pub(crate) struct Gathered {
     pub(crate) limits: TranscriptLimits,
-    items: VecDeque<Item>,
+    pub(crate) items: VecDeque<Result<Item, Error>>,
     /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes that they take.
     #[debug(skip)]
     held: Vec<(FoundMessage, FilePosition)>,
@@ -55,12 +55,8 @@ impl Gathered {
         }
     }
 
-    pub(crate) fn next(&mut self) -> Option<Item> {
-        self.items.pop_front()
-    }
-
     pub(crate) fn skip(&mut self, place: FilePosition, reason: NoMessageReason) {
-        self.items.push_back(Item::Skipped { place, reason });
+        self.items.push_back(Ok(Item::Skipped { place, reason }));
     }
 
     /// Holds the messages of an entry, or reports why it has none.
@@ -99,7 +95,7 @@ impl Gathered {
         place: FilePosition,
     ) {
         match said.and_then(|said| self.message(said, &place)) {
-            Ok(message) => self.items.push_back(Item::Message(message)),
+            Ok(message) => self.items.push_back(Ok(Item::Message(message))),
             Err(reason) => self.skip(place, reason),
         }
     }

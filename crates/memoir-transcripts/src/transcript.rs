@@ -26,8 +26,6 @@ pub struct TranscriptReader<R> {
     gathered: Gathered,
     text: PlainText,
     conversations: u64,
-    /// Returned after the gathered items.
-    failure: Option<Error>,
 }
 
 /// The next expected part.
@@ -93,7 +91,6 @@ impl<R: Read> TranscriptReader<R> {
             gathered: Gathered::new(limits),
             text: PlainText::default(),
             conversations: 0,
-            failure: None,
         })
     }
 
@@ -270,22 +267,20 @@ impl<R: Read> Iterator for TranscriptReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(item) = self.gathered.next() {
-                return Some(Ok(item));
-            }
-            if let Some(failure) = self.failure.take() {
-                return Some(Err(failure));
+            if let Some(item) = self.gathered.items.pop_front() {
+                return Some(item);
             }
             if self.state == TranscriptState::Over {
                 return None;
             }
-            if let Err(failure) = self.advance() {
+            let failure = self.advance().err();
+            if failure.is_some() {
                 self.state = TranscriptState::Over;
-                self.failure = Some(failure);
             }
             if self.state == TranscriptState::Over {
                 self.gathered.release();
             }
+            self.gathered.items.extend(failure.map(Err));
         }
     }
 }
