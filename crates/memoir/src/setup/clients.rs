@@ -326,7 +326,7 @@ impl OwnedPart {
     /// The file without the part. Foreign parts stay, and the part's previous value is restored. Enclosing objects stay
     /// too, if they existed before; without a record, empty ones go, and only what is certainly of setup.
     pub(super) fn removed(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
-        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        if members::is_blank(text) {
             return Ok(text.to_owned());
         }
         let before = known.before;

@@ -85,9 +85,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
                     .fold(value.clone(), |value, name| {
                         Value::Object([((*name).to_owned(), value)].into_iter().collect())
                     });
-                let written =
-                    |indent: &Indent| format!("{}: {}", Value::from(*name), pretty(&value, indent));
-                return Ok(insert(text, &root, node, written));
+                return Ok(insert(text, &root, node, Some(name), &value));
             }
         }
     }
@@ -99,11 +97,8 @@ fn replaced(text: &str, root: &JsonNode<'_>, node: &JsonNode<'_>, value: &Value)
     if value_of(node) == *value {
         return text.to_owned();
     }
-    let indent = Indent {
-        line: indent_at(text, node.start()).to_owned(),
-        step: step(text, root),
-    };
-    spliced(text, place(node), &pretty(value, &indent))
+    let line = indent_at(text, node.start());
+    spliced(text, place(node), &pretty(value, line, step(text, root)))
 }
 
 /// Adds a hook after the last one of a list, or replaces the first one that `is_own`. An element of the list is a hook,
@@ -124,7 +119,7 @@ pub(super) fn put_hook(
         return Err(not_the_form(path, "a list"));
     };
     let Some(OwnHook { hook, in_group, .. }) = own_hook(&list.elements, is_own) else {
-        return Ok(insert(text, &root, node, |indent| pretty(value, indent)));
+        return Ok(insert(text, &root, node, None, value));
     };
     let alone = in_group.and_then(|_| value.pointer("/hooks/0"));
     Ok(replaced(text, &root, hook, alone.unwrap_or(value)))
@@ -244,7 +239,7 @@ pub(super) fn take_hooks(
 }
 
 /// Whether a file has nothing in it but white space, or a mark of the byte order.
-fn is_blank(text: &str) -> bool {
+pub(super) fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
 }
 
@@ -276,12 +271,6 @@ fn spliced(text: &str, place: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..place.start], &text[place.end..])
 }
 
-/// The indentation of a line, and the additional one of a deeper line.
-struct Indent {
-    line: String,
-    step: String,
-}
-
 /// The white space at the beginning of the line.
 fn indent_at(text: &str, at: usize) -> &str {
     let begin = text[..at].rfind('\n').map_or(0, |line| line + 1);
@@ -290,30 +279,29 @@ fn indent_at(text: &str, at: usize) -> &str {
 }
 
 /// The additional indentation of the file's first member; two spaces where it is on the same line.
-fn step(text: &str, root: &JsonNode<'_>) -> String {
+fn step<'a>(text: &'a str, root: &JsonNode<'_>) -> &'a str {
     let first = parts(root).first().map(|part| indent_at(text, part.start));
-    match first {
-        Some(step) if !step.is_empty() => step.to_owned(),
-        _ => "  ".to_owned(),
-    }
+    first.filter(|step| !step.is_empty()).unwrap_or("  ")
 }
 
-fn pretty(value: &Value, indent: &Indent) -> String {
+/// The value with the indentation of a line, and the additional one of a deeper line.
+fn pretty(value: &Value, line: &str, step: &str) -> String {
     let mut written = Vec::new();
-    let form = serde_json::ser::PrettyFormatter::with_indent(indent.step.as_bytes());
+    let form = serde_json::ser::PrettyFormatter::with_indent(step.as_bytes());
     let mut serializer = serde_json::Serializer::with_formatter(&mut written, form);
     // A value of JSON can always be written.
     let _ = value.serialize(&mut serializer);
     let written = String::from_utf8_lossy(&written);
-    written.replace('\n', &format!("\n{}", indent.line))
+    written.replace('\n', &format!("\n{line}"))
 }
 
-/// Adds a part after the last one.
+/// Adds a part after the last one: a member of that name, or an element.
 fn insert(
     text: &str,
     root: &JsonNode<'_>,
     into: &JsonNode<'_>,
-    written: impl Fn(&Indent) -> String,
+    name: Option<&str>,
+    value: &Value,
 ) -> String {
     let (last, outer) = (parts(into).pop(), indent_at(text, into.start()));
     let step = step(text, root);
@@ -321,8 +309,8 @@ fn insert(
         Some(last) => indent_at(text, last.start).to_owned(),
         None => format!("{outer}{step}"),
     };
-    let indent = Indent { line, step };
-    let (part, line) = (written(&indent), indent.line);
+    let name = name.map_or_else(String::new, |name| format!("{}: ", Value::from(name)));
+    let part = name + &pretty(value, &line, step);
     match last {
         Some(last) => {
             let is_on_own_line = text[into.start()..last.start].contains('\n');
