@@ -278,21 +278,13 @@ impl<R: Read> FileSource<R> {
     /// # Errors
     /// Reading fails.
     pub fn take_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
-        let taken = self.take_whole_line(limit)?;
-        if self.piece.starts_with(MARK) {
-            self.piece.drain(..MARK.len());
-        }
-        Ok(taken)
-    }
-
-    fn take_whole_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
         let mut limit = limit;
         let mut taken = PieceRead::Nothing;
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
-                return Ok(taken);
+                break;
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let count = end.unwrap_or(bytes.len());
@@ -308,8 +300,12 @@ impl<R: Read> FileSource<R> {
             };
             if end.is_some() {
                 self.consume(1);
-                return Ok(taken);
+                break;
             }
         }
+        if self.piece.starts_with(MARK) {
+            self.piece.drain(..MARK.len());
+        }
+        Ok(taken)
     }
 }

@@ -64,27 +64,18 @@ impl PlainText {
         let place = source.place();
         let limit = gathered.limits.message_bytes;
         let taken = source.take_line(limit);
-        let line = match taken {
-            Ok(PieceRead::Whole) => Ok(mend::text(&source.piece)),
-            Ok(PieceRead::TooLarge) => Err(NoMessageReason::TooLarge),
-            Ok(PieceRead::Nothing | PieceRead::Truncated) => {
-                self.finish(gathered);
-                return Ok(false);
-            }
-            Err(error) => {
-                self.finish(gathered);
-                return Err(error);
-            }
-        };
-        match line {
-            Ok(line) => self.line(line.trim_end(), place, limit, gathered),
-            // The readable part of the message is returned first, so that the items are in the file's order.
-            Err(reason) => {
-                self.finish(gathered);
-                gathered.skip(place, reason);
-            }
+        if taken == Ok(PieceRead::Whole) {
+            let line = mend::text(&source.piece);
+            self.line(line.trim_end(), place, limit, gathered);
+            return Ok(true);
         }
-        Ok(true)
+        // The readable part of the message is returned first, so that the items are in the file's order.
+        self.finish(gathered);
+        let is_too_large = taken? == PieceRead::TooLarge;
+        if is_too_large {
+            gathered.skip(place, NoMessageReason::TooLarge);
+        }
+        Ok(is_too_large)
     }
 
     fn line(&mut self, line: &str, place: FilePosition, limit: usize, gathered: &mut Gathered) {
