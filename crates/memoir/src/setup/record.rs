@@ -28,7 +28,7 @@ struct WrittenSetup {
     files: BTreeMap<PathBuf, WrittenFile>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct WrittenFile {
     /// `None` where there was none.
     before: Option<String>,
@@ -91,20 +91,15 @@ impl ProgramRecord {
         new_hooks: impl Iterator<Item = String>,
     ) -> Result<(), Failure> {
         let earlier = self.written.files.remove(&change.path);
-        let (before, folders, mut hooks) = match earlier {
-            Some(earlier) if earlier.after == change.before => {
-                (earlier.before, earlier.folders, earlier.hooks)
-            }
-            Some(earlier) => (cleaned, earlier.folders, earlier.hooks),
-            None => (cleaned, self.made_folders(&change.path), BTreeSet::new()),
-        };
-        hooks.extend(new_hooks);
-        let written = WrittenFile {
-            before,
-            after: change.after.clone(),
-            folders,
-            hooks,
-        };
+        let mut written = earlier.unwrap_or_else(|| WrittenFile {
+            folders: self.made_folders(&change.path),
+            ..WrittenFile::default()
+        });
+        if written.after != change.before {
+            written.before = cleaned;
+        }
+        written.after.clone_from(&change.after);
+        written.hooks.extend(new_hooks);
         self.written.files.insert(change.path.clone(), written);
         private_file::write_json(&self.path, serde_json::to_vec(&self.written))
     }
