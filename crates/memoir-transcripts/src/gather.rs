@@ -18,7 +18,7 @@ const SPEAKER_BYTES: usize = 400;
 const HELD_BYTES: usize = 256;
 
 /// A message as a format's reader found it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct FoundMessage {
     /// The file's own identifier.
     pub(crate) id: Option<String>,

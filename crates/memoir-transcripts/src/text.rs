@@ -44,14 +44,8 @@ const ROLES: [&str; 6] = ["user", "assistant", "human", "system", "me", "you"];
 #[derive(Debug, Default)]
 pub(crate) struct PlainText {
     message: Option<(FilePosition, FoundMessage)>,
-    /// The header of the last line that began a message.
-    header: Option<MessageHeader>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct MessageHeader {
-    speaker: String,
-    at: Option<Timestamp>,
+    /// The header of the last line that began a message: that message without its text.
+    header: Option<FoundMessage>,
 }
 
 impl PlainText {
@@ -90,7 +84,7 @@ impl PlainText {
         }
         if let Some((header, rest)) = header(line) {
             self.finish(gathered);
-            self.begin(&header, rest, place);
+            self.begin(header.clone(), rest, place);
             self.header = Some(header);
             return;
         }
@@ -105,17 +99,12 @@ impl PlainText {
         self.finish(gathered);
         // The last speaker continues, where a message was ended for its length.
         let header = self.header.clone().unwrap_or_default();
-        self.begin(&header, line, place);
+        self.begin(header, line, place);
     }
 
-    fn begin(&mut self, header: &MessageHeader, text: &str, place: FilePosition) {
-        let said = FoundMessage {
-            speaker: header.speaker.clone(),
-            at: header.at,
-            text: text.to_owned(),
-            ..FoundMessage::default()
-        };
-        self.message = Some((place, said));
+    fn begin(&mut self, header: FoundMessage, text: &str, place: FilePosition) {
+        let text = text.to_owned();
+        self.message = Some((place, FoundMessage { text, ..header }));
     }
 
     fn finish(&mut self, gathered: &mut Gathered) {
@@ -126,14 +115,14 @@ impl PlainText {
 }
 
 /// The header of a message if `line` begins one, and the rest of the line.
-fn header(line: &str) -> Option<(MessageHeader, &str)> {
+fn header(line: &str) -> Option<(FoundMessage, &str)> {
     // Chats that were written from left and from right have marks of their direction before a time and a name.
     let line = line.trim_start_matches(['\u{200E}', '\u{200F}', '\u{FEFF}']);
     let (before, rest) = bracketed(line).unwrap_or((None, line));
     let Some((name, rest)) = name(rest) else {
-        let header = MessageHeader {
-            speaker: String::new(),
+        let header = FoundMessage {
             at: before,
+            ..FoundMessage::default()
         };
         // A time alone begins a message, of an unnamed speaker.
         return before.map(|_| (header, rest));
@@ -145,9 +134,10 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
         ),
         None => (name, None),
     };
-    let header = MessageHeader {
+    let header = FoundMessage {
         speaker: speaker.to_owned(),
         at: before.or(behind),
+        ..FoundMessage::default()
     };
     Some((header, rest))
 }
