@@ -203,11 +203,11 @@ impl ReachedMemory {
         })
     }
 
-    /// A context that may not be the last one of a start.
+    /// A context that may not be the last one of a start. A service notes it where `is_noted`.
     pub(super) async fn tried_context(
         &self,
         max_tokens: u64,
-        is_first: bool,
+        is_noted: bool,
     ) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => {
@@ -216,8 +216,8 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let size = max_tokens.to_string();
-                // A service notes none that it explains. The first one is mostly the last, and is noted at once.
-                let is_explained = if is_first { "false" } else { "true" };
+                // A service notes none that it explains.
+                let is_explained = if is_noted { "false" } else { "true" };
                 let request = [
                     ("max_tokens", &*size),
                     ("hard", "true"),
@@ -235,10 +235,8 @@ impl ReachedMemory {
             (Self::Here { agent, .. }, [.., last]) => {
                 let _ = agent.note_context(&request(*last)).await;
             }
-            (Self::Away(remote), [_, .., last]) => {
-                let size = last.to_string();
-                let request = [("max_tokens", &*size), ("hard", "true")];
-                let noting = remote.get::<HookContext>("context", &request);
+            (Self::Away(_), [_, .., last]) => {
+                let noting = self.tried_context(*last, true);
                 // The program waits for the text.
                 let _ = tokio::time::timeout_at(until.into(), noting).await;
             }
@@ -255,18 +253,6 @@ impl ReachedMemory {
     }
 
     pub(super) async fn waiting(&self, chosen: &ChosenAgent) -> Result<Waiting, Failure> {
-        let mut waiting = self.waiting_for_agent().await?;
-        if let ChosenAgent::OfProject(project) = chosen {
-            if let Self::Away(remote) = self {
-                // A service creates no agent for a project, so that its folder is recorded here.
-                project.note(self.place(), remote.agent())?;
-            }
-            waiting.offered = project.offered(self.place())?;
-        }
-        Ok(waiting)
-    }
-
-    async fn waiting_for_agent(&self) -> Result<Waiting, Failure> {
         let (requests, messages): (Vec<HookAccessRequest>, u64) = match self {
             Self::Here { agent, .. } => {
                 // First: it notes the counts of the agent's rows, which the other then need not read.
@@ -289,10 +275,18 @@ impl ReachedMemory {
             }
         };
         let open_requests = requests.iter().filter(|request| request.state == "asked");
+        let mut offered = Vec::new();
+        if let ChosenAgent::OfProject(project) = chosen {
+            if let Self::Away(remote) = self {
+                // A service creates no agent for a project, so that its folder is recorded here.
+                project.note(self.place(), remote.agent())?;
+            }
+            offered = project.offered(self.place())?;
+        }
         Ok(Waiting {
             requests: open_requests.count() as u64,
             messages,
-            offered: Vec::new(),
+            offered,
         })
     }
 

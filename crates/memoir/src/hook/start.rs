@@ -52,6 +52,7 @@ pub(super) async fn start(
     let mut tries = Vec::new();
     let start = fitted(&waiting, limit, max_tokens, async |asked| {
         tries.push(asked);
+        // The first one is mostly the last, and is noted at once.
         memory.tried_context(asked, tries.len() == 1).await
     });
     let start = start.await?;
