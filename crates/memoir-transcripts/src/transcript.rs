@@ -42,10 +42,9 @@ pub(crate) enum TranscriptState {
         first: bool,
         in_object: bool,
     },
-    /// A key of the object around the array, or `}`.
+    /// A key of the object around the array, or `}`; where `first` is set, the `{` before it.
     Key {
         first: bool,
-        found: bool,
     },
     End,
     Over,
@@ -57,11 +56,8 @@ impl TranscriptState {
         first: true,
         in_object: false,
     };
-    /// The beginning of an object with one array of pieces, under `messages`.
-    pub(crate) const OBJECT: Self = Self::Key {
-        first: true,
-        found: false,
-    };
+    /// The beginning of an object with one array of pieces, under `messages`, a key that `recognise` has found.
+    pub(crate) const OBJECT: Self = Self::Key { first: true };
 }
 
 impl<R: Read> TranscriptReader<R> {
@@ -110,7 +106,7 @@ impl<R: Read> TranscriptReader<R> {
             TranscriptState::Line => self.line()?,
             TranscriptState::Value => self.value()?,
             TranscriptState::Element { first, in_object } => self.element(first, in_object)?,
-            TranscriptState::Key { first, found } => self.key(first, found)?,
+            TranscriptState::Key { first } => self.key(first)?,
             TranscriptState::End => match self.source.peek()? {
                 None => self.state = TranscriptState::Over,
                 // Text behind the end is an error, so that it is not lost: a second array, or half of one.
@@ -147,10 +143,7 @@ impl<R: Read> TranscriptReader<R> {
     fn element(&mut self, first: bool, in_object: bool) -> Result<(), Error> {
         if !self.source.next_element(first)? {
             self.state = match in_object {
-                true => TranscriptState::Key {
-                    first: false,
-                    found: true,
-                },
+                true => TranscriptState::Key { first: false },
                 false => TranscriptState::End,
             };
             return Ok(());
@@ -162,20 +155,13 @@ impl<R: Read> TranscriptReader<R> {
         self.piece()
     }
 
-    fn key(&mut self, first: bool, found: bool) -> Result<(), Error> {
+    fn key(&mut self, first: bool) -> Result<(), Error> {
         if !self.source.next_field(first)? {
-            if !found {
-                let reason = NoMessageReason::MissingField("messages");
-                self.gathered.skip(self.source.place(), reason);
-            }
             self.state = TranscriptState::End;
             return Ok(());
         }
         let is_messages = self.source.piece == b"\"messages\"";
-        self.state = TranscriptState::Key {
-            first: false,
-            found: found || is_messages,
-        };
+        self.state = TranscriptState::Key { first: false };
         match self.source.peek()? {
             Some(b'[') if is_messages => {
                 self.state = TranscriptState::Element {
