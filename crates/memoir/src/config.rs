@@ -21,67 +21,52 @@ use memoir_model::{
     BUILTIN_EMBEDDINGS, ModelName, ModelNameError, ProviderSettings, builtin_embeddings,
 };
 use memoir_service::Programs;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::{
     failure::Failure,
     webhooks::{self, WebhookSection},
 };
 
-/// The values of the configuration file, over the defaults.
-#[derive(Debug, Clone)]
-pub(crate) struct Config {
-    pub(crate) settings: InstallationSettings,
-    pub(crate) providers: BTreeMap<String, ProviderSettings>,
-    /// What recall finds by meaning with; `None`: the built-in model, where its file is there.
-    pub(crate) embeddings: Option<EmbeddingsSetting>,
-    /// The file of the built-in model of embeddings; `None` for the one in the user's data directory.
-    pub(crate) model_file: Option<PathBuf>,
-    /// The path of the master key; `None` for the default beside the database.
-    pub(crate) master_key_file: Option<PathBuf>,
-    /// The database of PostgreSQL in which the key store is; `None` for a file beside the database.
-    pub(crate) keys_url: Option<KeysUrl>,
-    /// Whether only an agent's token shows its texts on this machine, whatever the key store says. The configuration
-    /// closes an installation, and opens none (SPEC 5.5).
-    pub(crate) closed: bool,
-    /// Whether programs' hooks store their conversations for the agent to read.
-    pub(crate) conversations: bool,
-    /// The collector of the traces, without the path; `None` leaves that to the environment.
-    pub(crate) otlp_endpoint: Option<String>,
-    /// The webhooks that are notified when a session ends.
-    pub(crate) webhooks: Vec<WebhookSection>,
-    /// Which programs can be connected by OAuth; `None` where that is off.
-    pub(crate) programs: Option<Programs>,
-    /// The file that was read; `None` where there is none.
-    pub(crate) path: Option<PathBuf>,
-}
-
-#[derive(Debug, Default, Deserialize)]
+/// The values of the configuration file. What it leaves out has its default in `settings`.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct ConfigFile {
+pub(crate) struct Config {
     model: Option<ModelName>,
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
-    master_key_file: Option<PathBuf>,
-    closed: Option<bool>,
-    keys: KeysSection,
+    /// The path of the master key; `None` for the default beside the database.
+    pub(crate) master_key_file: Option<PathBuf>,
+    /// Whether only an agent's token shows its texts on this machine, whatever the key store says. The configuration
+    /// closes an installation, and opens none (SPEC 5.5).
+    #[serde(deserialize_with = "closed")]
+    pub(crate) closed: bool,
+    pub(crate) keys: KeysSection,
     schedule: ScheduleSection,
     limits: LimitsSection,
-    recall: RecallSection,
+    pub(crate) recall: RecallSection,
     /// By their keys; 0 for no limit.
     quotas: BTreeMap<String, u64>,
-    hooks: HooksSection,
-    telemetry: TelemetrySection,
+    pub(crate) hooks: HooksSection,
+    pub(crate) telemetry: TelemetrySection,
     oauth: OauthSection,
     prices: BTreeMap<ModelName, Price>,
-    providers: BTreeMap<String, ProviderSettings>,
-    webhooks: Vec<WebhookSection>,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// The webhooks that are notified when a session ends.
+    pub(crate) webhooks: Vec<WebhookSection>,
+    /// What the installation runs with: the values above, over the defaults.
+    #[serde(skip)]
+    pub(crate) settings: InstallationSettings,
+    /// The file that was read; `None` where there is none.
+    #[serde(skip)]
+    pub(crate) path: Option<PathBuf>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct KeysSection {
-    url: Option<KeysUrl>,
+pub(crate) struct KeysSection {
+    /// The database of PostgreSQL in which the key store is; `None` for a file beside the database.
+    pub(crate) url: Option<KeysUrl>,
 }
 
 /// The URL of a key store in PostgreSQL. It may hold a password: `Debug` prints its type's name only.
@@ -91,9 +76,9 @@ pub(crate) struct KeysUrl(pub(crate) String);
 
 impl KeysUrl {
     /// Checks that it is a URL. `origin` names where it was given; the value is not repeated.
-    pub(crate) fn checked(self, origin: &str) -> Result<Self, String> {
+    pub(crate) fn check(&self, origin: &str) -> Result<(), String> {
         match crate::database::postgres(Some(&self.0)) {
-            Some(_) => Ok(self),
+            Some(_) => Ok(()),
             None => Err(format!(
                 "{origin} must be the URL of a database of PostgreSQL, such as `postgres://USER@HOST/DATABASE`; \
                  omit it for a key store in a file"
@@ -102,7 +87,7 @@ impl KeysUrl {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ScheduleSection {
     enabled: Option<bool>,
@@ -111,18 +96,20 @@ struct ScheduleSection {
     time_zone: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct RecallSection {
+pub(crate) struct RecallSection {
     index_mb: Option<u32>,
-    embeddings: Option<EmbeddingsSetting>,
-    model_file: Option<PathBuf>,
+    /// What recall finds by meaning with; `None`: the built-in model, where its file is there.
+    pub(crate) embeddings: Option<EmbeddingsSetting>,
+    /// The file of the built-in model of embeddings; `None` for the one in the user's data directory.
+    pub(crate) model_file: Option<PathBuf>,
     before_questions: Option<String>,
     before_memories: Option<String>,
     question_seconds: Option<f64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct LimitsSection {
     turns: Option<u32>,
@@ -136,20 +123,22 @@ struct LimitsSection {
     longest_wait_seconds: Option<f64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct HooksSection {
-    conversations: Option<bool>,
+pub(crate) struct HooksSection {
+    /// Whether programs' hooks store their conversations for the agent to read; `None`: they do.
+    pub(crate) conversations: Option<bool>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct TelemetrySection {
-    otlp_endpoint: Option<String>,
+pub(crate) struct TelemetrySection {
+    /// The collector of the traces, without the path; `None` leaves that to the environment.
+    pub(crate) otlp_endpoint: Option<String>,
 }
 
 /// Programs that are connected to agents by OAuth.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct OauthSection {
     enabled: Option<bool>,
@@ -158,36 +147,12 @@ struct OauthSection {
     clients: Vec<ClientSection>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClientSection {
     id: String,
     name: String,
     redirect_uris: Vec<String>,
-}
-
-/// The values of an empty file.
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            settings: InstallationSettings::default(),
-            providers: BTreeMap::new(),
-            embeddings: None,
-            model_file: None,
-            master_key_file: None,
-            keys_url: None,
-            closed: false,
-            conversations: true,
-            otlp_endpoint: None,
-            webhooks: Vec::new(),
-            programs: Some(Programs {
-                address: None,
-                clients: Vec::new(),
-                takes_registrations: true,
-            }),
-            path: None,
-        }
-    }
 }
 
 impl Config {
@@ -211,14 +176,11 @@ impl Config {
             }
             Err(error) => return Err(Failure::file("read the configuration", &path, &error)),
         };
-        Self::parse(&text)
-            .map(|config| Self {
-                path: Some(path.clone()),
-                ..config
-            })
-            .map_err(|problem| {
-                Failure::new(format!("the configuration `{}`: {problem}", path.display()))
-            })
+        let mut config = Self::parse(&text).map_err(|problem| {
+            Failure::new(format!("the configuration `{}`: {problem}", path.display()))
+        })?;
+        config.path = Some(path);
+        Ok(config)
     }
 
     /// The file's name in messages.
@@ -233,44 +195,47 @@ impl Config {
         // The numbers first: the parser of the types names none of their limits.
         let table: toml::Table = toml::from_str(text).map_err(|error| located(&error, text))?;
         check_numbers("", &table)?;
-        let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
+        let mut config: Self = toml::from_str(text).map_err(|error| located(&error, text))?;
+        config.settings = config.settings()?;
+        check_absolute("recall.model_file", config.recall.model_file.as_deref())?;
+        check_absolute("master_key_file", config.master_key_file.as_deref())?;
+        if let Some(url) = &config.keys.url {
+            url.check("`keys.url`")?;
+        }
+        webhooks::check(&config.webhooks)?;
+        config.programs()?;
+        if let Some(address) = &config.telemetry.otlp_endpoint {
+            check_endpoint(address)?;
+        }
+        Ok(config)
+    }
+
+    fn settings(&self) -> Result<InstallationSettings, String> {
         let defaults = InstallationSettings::default();
-        let weekly_slot = weekly_slot(&file)?;
-        let settings = InstallationSettings {
-            // The URL of the database determines that.
-            is_shared: false,
-            schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
-            daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
+        let weekly_slot = weekly_slot(&self.schedule)?;
+        Ok(InstallationSettings {
+            schedule: self.schedule.enabled.unwrap_or(defaults.schedule),
+            daily_slot: daily_slot(&self.schedule, &weekly_slot.time_zone)?,
             weekly_slot,
-            limits: limits(&file.limits)?,
-            recall: recall(&file.recall)?,
-            quotas: quotas(&file.quotas)?,
-            prices: file.prices,
-            default_model: file.model,
-            context_tokens: file.context_tokens.unwrap_or(defaults.context_tokens),
-            lease: file
+            limits: limits(&self.limits)?,
+            recall: recall(&self.recall)?,
+            quotas: quotas(&self.quotas)?,
+            prices: self.prices.clone(),
+            default_model: self.model.clone(),
+            context_tokens: self.context_tokens.unwrap_or(defaults.context_tokens),
+            lease: self
                 .lease_seconds
                 .map_or(defaults.lease, Duration::from_secs),
-            idle: defaults.idle,
-        };
-        Ok(Self {
-            settings,
-            providers: file.providers,
-            embeddings: file.recall.embeddings,
-            model_file: absolute("recall.model_file", file.recall.model_file)?,
-            master_key_file: absolute("master_key_file", file.master_key_file)?,
-            keys_url: file
-                .keys
-                .url
-                .map(|url| url.checked("`keys.url`"))
-                .transpose()?,
-            closed: closed(file.closed)?,
-            conversations: file.hooks.conversations.unwrap_or(true),
-            webhooks: webhooks::checked(file.webhooks)?,
-            programs: programs(file.oauth)?,
-            otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,
-            path: None,
+            ..defaults
         })
+    }
+
+    /// Which programs can be connected by OAuth; `None` where that is off.
+    ///
+    /// # Errors
+    /// The address or a client is wrong, which reading the file reports.
+    pub(crate) fn programs(&self) -> Result<Option<Programs>, String> {
+        programs(self.oauth.clone())
     }
 }
 
@@ -335,16 +300,16 @@ fn check_numbers(section: &str, table: &toml::Table) -> Result<(), String> {
     Ok(())
 }
 
-fn weekly_slot(file: &ConfigFile) -> Result<WeeklySlot, String> {
+fn weekly_slot(section: &ScheduleSection) -> Result<WeeklySlot, String> {
     let mut slot = WeeklySlot::default();
-    if let Some(weekly) = &file.schedule.weekly {
+    if let Some(weekly) = &section.weekly {
         (slot.weekday, slot.time) = weekday_and_time(weekly).ok_or_else(|| {
             format!(
                 "`schedule.weekly` is `{weekly}`; it must be a weekday and a time of day, such as `Mon 04:00`"
             )
         })?;
     }
-    if let Some(name) = &file.schedule.time_zone {
+    if let Some(name) = &section.time_zone {
         slot.time_zone = TimeZone::get(name).map_err(|_| {
             format!("`time_zone` is `{name}`; it must be a name of the IANA database, such as `Europe/Berlin`")
         })?;
@@ -352,12 +317,12 @@ fn weekly_slot(file: &ConfigFile) -> Result<WeeklySlot, String> {
     Ok(slot)
 }
 
-fn daily_slot(file: &ConfigFile, time_zone: &TimeZone) -> Result<DailySlot, String> {
+fn daily_slot(section: &ScheduleSection, time_zone: &TimeZone) -> Result<DailySlot, String> {
     let mut slot = DailySlot {
         time_zone: time_zone.clone(),
         ..DailySlot::default()
     };
-    if let Some(daily) = &file.schedule.daily {
+    if let Some(daily) = &section.daily {
         slot.time = time_of_day(daily).ok_or_else(|| {
             format!("`schedule.daily` is `{daily}`; it must be a time of day, such as `03:00`")
         })?;
@@ -526,40 +491,34 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
 }
 
 /// `false` is refused: any user of the command line can write the configuration.
-fn closed(given: Option<bool>) -> Result<bool, String> {
-    match given {
-        None => Ok(false),
-        Some(true) => Ok(true),
-        Some(false) => Err(
-            "`closed` can only be true: a configuration closes an installation and opens none; omit it"
-                .to_owned(),
-        ),
+fn closed<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    match bool::deserialize(value)? {
+        true => Ok(true),
+        false => Err(D::Error::custom(
+            "`closed` can only be true: a configuration closes an installation and opens none; omit it",
+        )),
     }
 }
 
 /// The value is not repeated: an address may hold a password.
-fn endpoint(address: String) -> Result<String, String> {
+fn check_endpoint(address: &str) -> Result<(), String> {
     let is_address = ["http://", "https://"]
         .iter()
         .any(|scheme| address.len() > scheme.len() && address.starts_with(scheme));
     if is_address && !address.contains(char::is_whitespace) {
-        Ok(address)
-    } else {
-        Err(
-            "`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`"
-                .to_owned(),
-        )
+        return Ok(());
     }
+    Err("`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`".to_owned())
 }
 
 /// A relative path would mean another file in each folder that a command is started from.
-fn absolute(key: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
+fn check_absolute(key: &str, path: Option<&Path>) -> Result<(), String> {
     match path {
         Some(path) if !path.is_absolute() => Err(format!(
             "`{key}` is `{}`; give an absolute path",
             path.display()
         )),
-        path => Ok(path),
+        _ => Ok(()),
     }
 }
 
@@ -636,11 +595,11 @@ mod tests {
             "#,
         )
         .unwrap();
-        let settings = config.settings;
+        let settings = &config.settings;
         assert_eq!(settings.weekly_slot.weekday, jiff::civil::Weekday::Sunday);
         let weekly_zone = settings.weekly_slot.time_zone.iana_name();
         assert_eq!(weekly_zone, Some("Europe/Berlin"));
-        let daily = settings.daily_slot;
+        let daily = &settings.daily_slot;
         assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
         assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
         let recall = &settings.recall;
@@ -656,16 +615,17 @@ mod tests {
         assert_eq!(settings.prices.len(), 1);
         assert!(!settings.schedule);
         assert_eq!(config.providers["lab"].concurrency, Some(2));
-        let endpoint = config.otlp_endpoint.as_deref();
+        let endpoint = config.telemetry.otlp_endpoint.as_deref();
         assert_eq!(endpoint, Some("http://localhost:4318"));
-        let programs = config.programs.unwrap();
+        let programs = config.programs().unwrap().unwrap();
         let address = programs.address.as_deref();
         assert_eq!(address, Some("https://memory.example.org:8443"));
         assert_eq!(programs.clients.len(), 1);
         assert!(!programs.takes_registrations);
         let none = Config::parse("[oauth]\nenabled = false").unwrap();
-        assert!(none.programs.is_none());
-        assert!(Config::default().programs.unwrap().takes_registrations);
+        assert!(none.programs().unwrap().is_none());
+        let programs = Config::default().programs().unwrap().unwrap();
+        assert!(programs.takes_registrations);
         let defaults = InstallationSettings::default();
         assert_eq!(Config::parse("").unwrap().settings, defaults);
     }
@@ -676,7 +636,7 @@ mod tests {
             let config = Config::parse(&format!("[recall]\nembeddings = '{value}'")).unwrap();
             let model = config.settings.recall.embeddings;
             let model = model.map(|name| name.to_string());
-            (config.embeddings.unwrap(), model)
+            (config.recall.embeddings.unwrap(), model)
         };
         let lab: ModelName = "lab:small".parse().unwrap();
         let built_in = builtin_embeddings().as_str().to_owned();
@@ -686,7 +646,7 @@ mod tests {
         let other = (EmbeddingsSetting::Model(lab), Some("lab:small".to_owned()));
         assert_eq!(read("lab:small"), other);
         let unset = Config::parse("").unwrap();
-        let embeddings = (unset.embeddings, unset.settings.recall.embeddings);
+        let embeddings = (unset.recall.embeddings, unset.settings.recall.embeddings);
         assert_eq!(embeddings, (None, None));
     }
 

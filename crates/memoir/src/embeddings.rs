@@ -22,7 +22,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
 /// Where the file is looked for; `None` where no data directory is known and none is configured.
 pub(crate) fn path(config: &Config) -> Option<PathBuf> {
     let own = || folder().map(|folder| folder.join(KNOWN_FILES[0].file_name));
-    config.model_file.clone().or_else(own)
+    config.recall.model_file.clone().or_else(own)
 }
 
 fn is_there(config: &Config) -> bool {
@@ -32,7 +32,7 @@ fn is_there(config: &Config) -> bool {
 /// The model that recall uses: the configured one, or else the built-in one where its file is there.
 pub(crate) fn model(config: &Config) -> Option<ModelName> {
     let configured = &config.settings.recall.embeddings;
-    match config.embeddings {
+    match config.recall.embeddings {
         None if is_there(config) => Some(builtin_embeddings()),
         _ => configured.clone(),
     }
@@ -40,7 +40,8 @@ pub(crate) fn model(config: &Config) -> Option<ModelName> {
 
 /// Whether the built-in model would be used if its file were there.
 pub(crate) fn lacks_file(config: &Config) -> bool {
-    let is_wanted = matches!(config.embeddings, None | Some(EmbeddingsSetting::Builtin));
+    let configured = &config.recall.embeddings;
+    let is_wanted = matches!(configured, None | Some(EmbeddingsSetting::Builtin));
     is_wanted && !is_there(config)
 }
 

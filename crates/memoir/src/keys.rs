@@ -77,11 +77,12 @@ pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
 fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
     match std::env::var_os(URL).filter(|url| !url.is_empty()) {
         // A value that is not UTF-8 is refused as an empty URL, so that no message shows it.
-        Some(url) => KeysUrl(url.into_string().unwrap_or_default())
-            .checked(URL)
-            .map(Some)
-            .map_err(Failure::new),
-        None => Ok(config.keys_url.clone()),
+        Some(url) => {
+            let url = KeysUrl(url.into_string().unwrap_or_default());
+            url.check(URL).map_err(Failure::new)?;
+            Ok(Some(url))
+        }
+        None => Ok(config.keys.url.clone()),
     }
 }
 

@@ -43,7 +43,7 @@ impl Traces {
         }
         // The command reads the file too, and reports an error of it.
         let configured = Config::read(global.config.as_deref()).ok();
-        let configured = configured.and_then(|config| config.otlp_endpoint);
+        let configured = configured.and_then(|config| config.telemetry.otlp_endpoint);
         let has_endpoint = endpoint_variable().is_some();
         if configured.is_none() && !has_endpoint {
             return None;

@@ -70,7 +70,7 @@ impl WebhookSection {
 ///
 /// # Errors
 /// Names the webhook by its place in the file, and the key.
-pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSection>, String> {
+pub(crate) fn check(sections: &[WebhookSection]) -> Result<(), String> {
     if sections.len() > MOST {
         return Err(format!(
             "there are {} `webhooks`; there may be {MOST}",
@@ -87,7 +87,7 @@ pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSectio
             return Err(name("`url` is that of another one".to_owned()));
         }
     }
-    Ok(sections)
+    Ok(())
 }
 
 /// The configured webhooks, ready for delivery. `origin` names the configuration.

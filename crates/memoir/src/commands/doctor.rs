@@ -197,7 +197,7 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
 
 /// That recall has no meaning, where nothing is configured; what is configured is examined with the rest.
 fn by_words(config: &Config) -> Option<Examination> {
-    let is_unset = config.embeddings.is_none() && embeddings::lacks_file(config);
+    let is_unset = config.recall.embeddings.is_none() && embeddings::lacks_file(config);
     let finding = "memories are found by words alone";
     is_unset
         .then(|| Examination::advised(Severity::Ok, "embeddings", finding, embeddings::SUGGESTION))

@@ -77,7 +77,8 @@ fn install_file(global: &Global, arguments: &InstallArguments) -> Outcome {
         known.about,
         known.licence
     ))?;
-    terminal::note(match (&config.embeddings, &config.model_file) {
+    let recall = &config.recall;
+    terminal::note(match (&recall.embeddings, &recall.model_file) {
         (Some(EmbeddingsSetting::Off), _) => {
             "recall does not use it: the configuration says `[recall] embeddings = \"off\"`"
         }

@@ -188,7 +188,7 @@ fn suggest_meaning(global: &Global) -> Result<(), Failure> {
         return Ok(());
     }
     let config = Config::read(global.config.as_deref())?;
-    if config.embeddings.is_none()
+    if config.recall.embeddings.is_none()
         && embeddings::lacks_file(&config)
         && embeddings::is_first_suggestion()
     {

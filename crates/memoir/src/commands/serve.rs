@@ -71,7 +71,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     // Webhooks are checked before anything is opened or migrated, so that a wrong configuration changes nothing.
     let webhooks = webhooks::opened(&config.webhooks, &config.origin())?;
-    let programs = config.programs;
+    let programs = config.programs().map_err(Failure::new)?;
     let address = programs.as_ref().and_then(|known| known.address.as_deref());
     if !arguments.behind_proxy && address.is_some_and(|known| known.starts_with("https")) {
         return Err(Failure::new(

@@ -101,7 +101,7 @@ pub(super) async fn run(
     }
     // One that cannot be read decides nothing: the messages wait, and the failure is logged.
     let config = Config::read(means.global.config.as_deref());
-    if config.as_ref().is_ok_and(|config| !config.conversations) {
+    if matches!(&config, Ok(config) if config.hooks.conversations == Some(false)) {
         return Ok(());
     }
     let chosen = session::chosen(&means.whose, &payload)?;

@@ -251,8 +251,10 @@ fn answer_event(
         let chosen = chosen?;
         let memory = ReachedMemory::open(means, arguments, &chosen).await;
         // A mark would outlast the setting, and hand over what was said under it.
-        let is_stored =
-            || Config::read(means.global.config.as_deref()).map_or(true, |it| it.conversations);
+        let is_stored = || {
+            let config = Config::read(means.global.config.as_deref());
+            config.map_or(true, |config| config.hooks.conversations != Some(false))
+        };
         if !is_start && dialect.transcript.is_some() && is_stored() {
             let key = memory.as_ref().map(ReachedMemory::key);
             let key = key.unwrap_or_else(|_| reader.clone());

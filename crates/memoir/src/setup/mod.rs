@@ -637,7 +637,7 @@ fn report(
     }
     if !arguments.remove && is_changed {
         let config = Config::read(global.config.as_deref())?;
-        if config.embeddings.is_none() && embeddings::lacks_file(&config) {
+        if config.recall.embeddings.is_none() && embeddings::lacks_file(&config) {
             terminal::note(&format!("note: {}", embeddings::SUGGESTION));
         }
     }
