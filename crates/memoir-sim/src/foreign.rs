@@ -136,7 +136,6 @@ impl ForeignFile {
         drop(sender);
         let how = ImportRequest {
             format: "json",
-            to: None,
             live_only: false,
             dry_run,
             actor: actor.clone(),

@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::{
     core::{Error, Result, again, parallel},
-    memory::{Memories, memories::MemoryInput, take_over::kind_under},
+    memory::{Memories, memories::MemoryInput},
     shown::OwnAgent,
 };
 
@@ -243,7 +243,11 @@ fn read_line(
     input.origin = input
         .origin
         .filter(|named| named.weakness() > Origin::Import.weakness());
-    input.kind = kind_under(to, &input);
+    input.kind = match to {
+        Some(_) if input.constitutional => input.kind,
+        Some(Kind::Archival) if input.kind == Some(Kind::Journal) => input.kind,
+        to => to.or(input.kind),
+    };
     // The importing actor is entered when it is imported.
     let saved_by = SavedBy {
         origin: Origin::Import,

@@ -58,9 +58,6 @@ pub enum ForeignPart {
 pub struct ImportRequest {
     /// Their format, for the record.
     pub format: &'static str,
-    /// The kind of all that are not constitutional; with `archival`, journal entries keep their kind. `None`: their own
-    /// kinds.
-    pub to: Option<Kind>,
     /// Whether to leave out those that are no longer valid in their source.
     pub live_only: bool,
     /// Whether nothing is written.
@@ -290,14 +287,10 @@ impl Memories<'_> {
             origin: Origin::Import,
             added_by: known_texts.how.actor.kind,
         };
-        let (digester, to) = (&known_texts.digester, known_texts.how.to);
+        let digester = &known_texts.digester;
         let now = self.memoir.now();
         let checked = parallel::map(memories, |foreign| {
-            let input = MemoryInput {
-                kind: kind_under(to, &foreign.input),
-                ..foreign.input
-            };
-            let memory = input.check(saved_by, now).ok()?.memory;
+            let memory = foreign.input.check(saved_by, now).ok()?.memory;
             let source = memory.source.as_ref().map_or("", |source| source.expose());
             let of_source = short(digester, source);
             let of_text = match memory.created_at {
@@ -565,16 +558,6 @@ fn known_as(digester: &Digester, memory: &Memory) -> impl Iterator<Item = Short>
     let text = memory.content.expose();
     let dated = has_relative_time(text).then(|| short_said_on(digester, text, memory.created_at));
     std::iter::once(short_text(digester, text)).chain(dated)
-}
-
-/// The kind of an imported memory, if another one than its own is requested.
-pub(crate) fn kind_under(to: Option<Kind>, input: &MemoryInput) -> Option<Kind> {
-    match to {
-        Some(_) if input.constitutional => input.kind,
-        Some(Kind::Archival) if input.kind == Some(Kind::Journal) => input.kind,
-        Some(to) => Some(to),
-        None => input.kind,
-    }
 }
 
 /// One digest of a source and a text. Both are keyed, so that colliding texts cannot be chosen; rotated, so that a text

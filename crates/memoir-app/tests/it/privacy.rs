@@ -112,7 +112,6 @@ async fn imported_as(
     drop(sender);
     let request = ImportRequest {
         format: "list",
-        to: None,
         live_only: false,
         dry_run,
         actor: by.clone(),

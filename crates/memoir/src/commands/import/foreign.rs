@@ -156,8 +156,6 @@ pub(super) async fn run(
     };
     let how = ImportRequest {
         format: recognised.format.as_str(),
-        // Applied as the memories are shaped, beside `--core-tag`.
-        to: None,
         live_only: arguments.live_only,
         dry_run: arguments.dry_run,
         actor: installation.author(),
