@@ -19,22 +19,18 @@ const SPEAKER_LIMIT: usize = 200;
 /// The speaker, where the file names none.
 const UNKNOWN: &str = "unknown";
 
-pub(crate) trait MessageReceiver {
-    /// Passes the messages on; those that were passed before are skipped.
-    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
-}
-
 pub(crate) struct HandedFile {
     pub(crate) handed: HandedOver,
     pub(crate) report: TranscriptReport,
 }
 
-/// Reads a file of that name on a thread of its own, and passes its messages on batch by batch.
+/// Reads a file of that name on a thread of its own, and passes its messages on batch by batch. `hand_over` skips those
+/// that were passed before.
 pub(crate) async fn take(
     reader: impl Read + Send + 'static,
     format: Option<TranscriptFormat>,
     name: &Path,
-    to: &impl MessageReceiver,
+    hand_over: impl AsyncFn(Vec<HandedMessage>) -> Result<HandedOver, Failure>,
 ) -> Result<HandedFile, Failure> {
     // At most two batches wait in memory.
     let (sender, mut batches) = mpsc::channel(2);
@@ -47,7 +43,7 @@ pub(crate) async fn take(
     };
     while let Some(batch) = batches.recv().await {
         // A failure drops the receiver, which ends the reading.
-        let part = to.hand_over(batch).await?;
+        let part = hand_over(batch).await?;
         handed.received += part.received;
         handed.known += part.known;
     }

@@ -18,7 +18,7 @@ use crate::{
         draft::Draft,
     },
     log::audit::Change,
-    memory::{Memory, Number, SharedMemory},
+    memory::{Memory, Number, SharedMemory, core_above},
 };
 
 /// Distinguishes texts; equal for the same text up to case.
@@ -210,16 +210,11 @@ impl AllMemories {
 
     /// The core memory at the end of the chain of memories that took a memory's place; `None` where there is none.
     pub fn now_at(&self, memory: &Memory) -> Option<&Memory> {
-        let mut under = memory.under();
-        // A chain has no more links than there are memories, also where stored links are wrong and form a circle.
-        for _ in 0..self.by_number.len() {
-            let next = self.active(under?)?;
-            if next.is_active_core() {
-                return Some(next);
-            }
-            under = next.under();
-        }
-        None
+        let place = |number| {
+            let next = self.active(number)?;
+            Some((next.kind(), next.under()))
+        };
+        self.get(core_above(memory.under(), self.by_number.len(), place)?)
     }
 
     /// The earliest memory that makes it free to take the original out: another active core original of its side,

@@ -69,6 +69,24 @@ wire_names! {
     }
 }
 
+/// The core memory at the end of the chain of memories that took a memory's place (SPEC 1); `None` where there is none.
+/// `place` gives an active memory's kind, and the memory above it. At most `links` are followed, since stored links that
+/// are wrong may form a circle.
+pub fn core_above(
+    mut under: Option<Number>,
+    links: usize,
+    place: impl Fn(Number) -> Option<(Kind, Option<Number>)>,
+) -> Option<Number> {
+    for _ in 0..links {
+        let number = under?;
+        match place(number)? {
+            (Kind::Core, _) => return Some(number),
+            (_, next) => under = next,
+        }
+    }
+    None
+}
+
 impl std::str::FromStr for Kind {
     type Err = Invalid;
 

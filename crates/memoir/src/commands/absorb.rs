@@ -6,8 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{Absorbed, AgentHandle, HandedMessage, HandedOver};
-use memoir_domain::audit::Actor;
+use memoir_app::{Absorbed, AgentHandle, HandedMessage};
 use memoir_import::ImportLimits;
 use memoir_transcripts::{ByteStream, TranscriptFormat};
 use serde_json::json;
@@ -20,7 +19,7 @@ use crate::{
     output,
     show::counted,
     terminal,
-    transcripts::{HandedFile, MessageReceiver, take},
+    transcripts::{HandedFile, take},
 };
 
 /// Let the agent's model read conversations from files and save memories of them
@@ -52,24 +51,18 @@ fn format(name: &str) -> Result<TranscriptFormat, &'static str> {
     )
 }
 
-/// An agent of this installation, and the actor who passes the messages.
-struct LocalAgent<'a>(&'a AgentHandle, &'a Actor);
-
-impl MessageReceiver for LocalAgent<'_> {
-    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
-        // They are read once all of them are saved; otherwise a concurrent service would begin in the middle.
-        let life = self.0.life();
-        Ok(life.hand_over(messages, false, self.1.kind).await?)
-    }
-}
-
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let actor = installation.owner_or_actor(&agent).await?;
+    // They are read once all of them are saved; otherwise a concurrent service would begin in the middle.
+    let hand_over = async |messages: Vec<HandedMessage>| {
+        let life = agent.life();
+        Ok::<_, Failure>(life.hand_over(messages, false, actor.kind).await?)
+    };
     let mut taken = Vec::new();
     for path in &arguments.files {
         for file in opened(path)? {
-            let read = take(file, arguments.format, path, &LocalAgent(&agent, &actor)).await?;
+            let read = take(file, arguments.format, path, &hand_over).await?;
             if !global.json {
                 report_taken(&read);
             }

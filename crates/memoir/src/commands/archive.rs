@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memoir_app::ShownMemory;
-use memoir_domain::memory::{Kind, Number};
+use memoir_domain::memory::{Kind, Number, core_above};
 
 use crate::{
     failure::{Ending, Outcome},
@@ -55,52 +55,13 @@ fn archived(active: Vec<ShownMemory>) -> Vec<ArchivedMemory> {
         .iter()
         .map(|memory| (memory.number, (memory.kind, memory.under)))
         .collect();
+    let place = |number: Number| places.get(&number).copied();
     active
         .into_iter()
         .filter(|memory| memory.kind == Kind::Archival)
         .map(|memory| {
-            let now = core_above(&places, memory.under);
+            let now = core_above(memory.under, places.len(), place);
             ArchivedMemory { memory, now }
         })
         .collect()
-}
-
-fn core_above(
-    places: &BTreeMap<Number, (Kind, Option<Number>)>,
-    mut under: Option<Number>,
-) -> Option<Number> {
-    // A chain has at most as many links as there are memories.
-    for _ in 0..places.len() {
-        let number = under?;
-        match places.get(&number)? {
-            (Kind::Core, _) => return Some(number),
-            (_, next) => under = *next,
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spec_1_the_core_memory_at_the_end_of_a_chain_is_shown() {
-        let archival = |under: Option<u64>| (Kind::Archival, under.map(Number));
-        let places = BTreeMap::from([
-            (Number(1), archival(Some(2))),
-            (Number(2), archival(Some(3))),
-            (Number(3), (Kind::Core, None)),
-            (Number(4), archival(Some(9))),
-            (Number(5), archival(None)),
-            (Number(6), archival(Some(7))),
-            (Number(7), archival(Some(6))),
-        ]);
-        let now = |number: u64| core_above(&places, places[&Number(number)].1);
-        assert_eq!(now(1), Some(Number(3)));
-        assert_eq!(now(2), Some(Number(3)));
-        assert_eq!(now(4), None, "that one is discarded");
-        assert_eq!(now(5), None);
-        assert_eq!(now(6), None, "a circle ends");
-    }
 }

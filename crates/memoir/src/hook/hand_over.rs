@@ -114,9 +114,10 @@ pub(super) async fn run(
     let handed = async {
         config?;
         let memory = memory?;
+        let hand_over = |messages| memory.hand_over(messages);
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
-            let taken = transcripts::take(input, format, Path::new("-"), &memory).await?;
+            let taken = transcripts::take(input, format, Path::new("-"), hand_over).await?;
             return Ok::<_, Failure>((taken, 0..0, None));
         };
         let problem = |error| Failure::file("read", path, &error);
@@ -133,7 +134,7 @@ pub(super) async fn run(
         let own = arguments.client.dialect_of(&payload).transcript;
         let format = format_of(&mut file).map_err(problem)?.or(own);
         file.seek(SeekFrom::Start(begin)).map_err(problem)?;
-        let taken = transcripts::take(file.take(end - begin), format, path, &memory).await?;
+        let taken = transcripts::take(file.take(end - begin), format, path, hand_over).await?;
         Ok((taken, begin..end, Some(last)))
     }
     .await;

@@ -27,7 +27,6 @@ use crate::{
     show::counted,
     spelling::closest,
     terminal::{self, safe},
-    transcripts::MessageReceiver,
 };
 
 /// Most characters of a query that a service accepts.
@@ -203,6 +202,27 @@ impl ReachedMemory {
         })
     }
 
+    /// Passes the messages on; those that were passed before are skipped.
+    pub(super) async fn hand_over(
+        &self,
+        messages: Vec<HandedMessage>,
+    ) -> Result<HandedOver, Failure> {
+        match self {
+            Self::Here {
+                installation,
+                agent,
+            } => {
+                let actor = installation.owner_or_actor(agent).await?;
+                // The messages are not read immediately, since the conversation may go on.
+                Ok(agent.life().hand_over(messages, false, actor.kind).await?)
+            }
+            Self::Away(remote) => {
+                let body = json!({"messages": messages});
+                remote.post("transcripts", &body).await
+            }
+        }
+    }
+
     /// A context that may not be the last one of a start. A service notes it where `is_noted`.
     pub(super) async fn tried_context(
         &self,
@@ -364,25 +384,6 @@ async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
     let agent: HookAgent = remote.get("", &[]).await?;
     let model = agent.effective_model.unwrap_or_default();
     Ok(!model.is_empty() && !is_builtin(&model))
-}
-
-impl MessageReceiver for ReachedMemory {
-    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
-        match self {
-            Self::Here {
-                installation,
-                agent,
-            } => {
-                let actor = installation.owner_or_actor(agent).await?;
-                // The messages are not read immediately, since the conversation may go on.
-                Ok(agent.life().hand_over(messages, false, actor.kind).await?)
-            }
-            Self::Away(remote) => {
-                let body = json!({"messages": messages});
-                remote.post("transcripts", &body).await
-            }
-        }
-    }
 }
 
 /// The context that a program takes: it cuts what is longer than its limit (SPEC 2.3).
