@@ -34,8 +34,8 @@ pub(crate) struct ServiceAddress {
 pub(crate) struct Remote {
     client: Client,
     url: Url,
-    given_url: String,
-    agent: String,
+    pub(crate) given_url: String,
+    pub(crate) agent: String,
     token: String,
 }
 
@@ -81,14 +81,6 @@ impl Remote {
             agent: agent.to_owned(),
             token,
         })
-    }
-
-    pub(crate) fn given_url(&self) -> &str {
-        &self.given_url
-    }
-
-    pub(crate) fn agent(&self) -> &str {
-        &self.agent
     }
 
     /// Gets a resource of the agent; an empty path is the agent itself.

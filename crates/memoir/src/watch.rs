@@ -15,7 +15,8 @@ use crate::{
 pub(crate) struct ProgressPrinter {
     json: bool,
     edits: u32,
-    running: Option<SessionId>,
+    /// The running session, for the code that must cancel it.
+    pub(crate) running: Option<SessionId>,
 }
 
 impl ProgressPrinter {
@@ -25,11 +26,6 @@ impl ProgressPrinter {
             edits: 0,
             running: None,
         }
-    }
-
-    /// The running session, for the code that must cancel it.
-    pub(crate) fn running(&self) -> Option<SessionId> {
-        self.running
     }
 
     pub(crate) fn see(&mut self, progress: &Progress) {

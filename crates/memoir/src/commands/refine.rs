@@ -117,7 +117,7 @@ pub(crate) async fn drive(
             ));
         }
         Some(Err(error)) if error.code() == "busy" => {
-            let running = watcher.running();
+            let running = watcher.running;
             let hint = running.map(|id| format!("`memoir session {id}` shows what it has done"));
             // The error itself says that nothing was changed.
             return Err(Failure::from(error).with_hint(hint));
@@ -125,7 +125,7 @@ pub(crate) async fn drive(
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
     }
-    let Some(id) = watcher.running() else {
+    let Some(id) = watcher.running else {
         return Ok(Ran::Interrupted);
     };
     terminal::note("cancelling the session; its edits stay");

@@ -158,7 +158,7 @@ impl ReachedMemory {
     pub(super) fn key(&self) -> AgentKey {
         let agent = match self {
             Self::Here { agent, .. } => agent.name(),
-            Self::Away(remote) => remote.agent(),
+            Self::Away(remote) => &remote.agent,
         };
         AgentKey::of(self.place(), agent)
     }
@@ -268,7 +268,7 @@ impl ReachedMemory {
     fn place(&self) -> &str {
         match self {
             Self::Here { installation, .. } => &installation.place,
-            Self::Away(remote) => remote.given_url(),
+            Self::Away(remote) => &remote.given_url,
         }
     }
 
@@ -299,7 +299,7 @@ impl ReachedMemory {
         if let ChosenAgent::OfProject(project) = chosen {
             if let Self::Away(remote) = self {
                 // A service creates no agent for a project, so that its folder is recorded here.
-                project.note(self.place(), remote.agent())?;
+                project.note(self.place(), &remote.agent)?;
             }
             offered = project.offered(self.place())?;
         }
