@@ -23,27 +23,14 @@ pub(crate) const UNAUTHORIZED: &str = "unauthorized";
 /// The most lines of a file that are listed.
 pub(crate) const LINES_LISTED: usize = 20;
 
-/// How a command that ran to its end ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Done,
-    /// It did not, and its output says why.
-    Refused,
-    Interrupted,
-}
-
-impl Ending {
-    /// Of a command that ran to its end, and did its work or did not.
-    pub(crate) fn of(is_done: bool) -> Self {
-        if is_done { Self::Done } else { Self::Refused }
-    }
-}
-
-pub(crate) type Outcome = Result<Ending, Failure>;
+/// How a command ends.
+pub(crate) type Outcome = Result<(), Failure>;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
     Shown(Box<ShownFailure>),
+    /// The command ran to its end and did not do its work; its output says why.
+    Refused,
     /// The reader closed stdout, as with `| head`.
     PipeClosed,
     /// By Ctrl-C or a termination signal of the system.
@@ -102,19 +89,24 @@ impl Failure {
         self.with_hint(name.map(|name| format!("did you mean `{name}`?")))
     }
 
+    /// The outcome of a command that ran to its end, and did its work or did not.
+    pub(crate) fn refused_unless(is_done: bool) -> Outcome {
+        if is_done { Ok(()) } else { Err(Self::Refused) }
+    }
+
     /// The outcome of a command about `all` memories: a failure that names each of those that failed, if any.
     ///
     /// # Errors
     /// One of them failed.
     pub(crate) fn of_several(all: usize, failed: Vec<(Number, Self)>) -> Outcome {
         if failed.is_empty() {
-            return Ok(Ending::Done);
+            return Ok(());
         }
         let memories = show::counted(all as u64, "memory", "memories");
         let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
         let lines = failed.into_iter().map(|(number, one)| match one {
             Self::Shown(one) => format!("{number}: {}\n", safe(&one.one_line())),
-            Self::PipeClosed | Self::Interrupted => String::new(),
+            Self::Refused | Self::PipeClosed | Self::Interrupted => String::new(),
         });
         if let Self::Shown(shown) = &mut failure {
             shown.details = Some(lines.collect());
@@ -143,6 +135,7 @@ impl Failure {
     pub(crate) fn into_finding(self, area: &'static str) -> Examination {
         let (finding, advice) = match self {
             Self::Shown(failure) => failure.into_parts(),
+            Self::Refused => ("it was not done".to_owned(), None),
             Self::PipeClosed => ("stdout is closed".to_owned(), None),
             Self::Interrupted => ("it was interrupted".to_owned(), None),
         };

@@ -61,11 +61,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use crate::{
-    cli::Arguments,
-    failure::{Ending, Failure},
-    telemetry::Traces,
-};
+use crate::{cli::Arguments, failure::Failure, telemetry::Traces};
 
 fn main() -> ExitCode {
     // First, before any secret is read.
@@ -120,12 +116,11 @@ fn main() -> ExitCode {
             ending
         });
     match ending {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
         // The reader of stdout stopped early, which is no failure.
-        Err(Failure::PipeClosed) => ExitCode::SUCCESS,
-        Ok(Ending::Refused) => ExitCode::FAILURE,
+        Ok(()) | Err(Failure::PipeClosed) => ExitCode::SUCCESS,
+        Err(Failure::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
-        Ok(Ending::Interrupted) | Err(Failure::Interrupted) => ExitCode::from(130),
+        Err(Failure::Interrupted) => ExitCode::from(130),
         Err(Failure::Shown(failure)) => {
             terminal::problem(&failure.to_string());
             if is_json {

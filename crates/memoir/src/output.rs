@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     show::List,
     terminal::{self, stdout_is_watched},
 };
@@ -117,10 +117,9 @@ pub(crate) fn show(
     in_words: impl FnOnce() -> String,
 ) -> Outcome {
     match as_json {
-        true => json(value)?,
-        false => print(&in_words())?,
+        true => json(value),
+        false => print(&in_words()),
     }
-    Ok(Ending::Done)
 }
 
 /// Prints in JSON what was found or done for `all` memories: of one alone as over REST, where it is one request.
@@ -131,12 +130,6 @@ pub(crate) fn several<T: Serialize>(all: usize, done: Vec<T>) -> Result<(), Fail
     }
 }
 
-/// Prints one JSON document, the whole output of a command that did its work.
-pub(crate) fn document(value: &impl Serialize) -> Outcome {
-    json(value)?;
-    Ok(Ending::Done)
-}
-
 /// Prints a list: as one JSON document with `--json`, else as text for people; `none` where it is empty.
 pub(crate) fn list<T: Serialize>(
     as_json: bool,
@@ -145,11 +138,11 @@ pub(crate) fn list<T: Serialize>(
     in_words: impl FnOnce(&[T]) -> String,
 ) -> Outcome {
     match items.is_empty() {
-        _ if as_json => json(&List::whole(items))?,
+        _ if as_json => return json(&List::whole(items)),
         true => terminal::note(none),
-        false => print(&in_words(&items))?,
+        false => return print(&in_words(&items)),
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Prints many JSON documents, one a line.

@@ -12,7 +12,7 @@ use memoir_transcripts::{ByteStream, TranscriptFormat};
 use serde_json::json;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     interrupt,
     options::Global,
@@ -77,22 +77,20 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         if global.json {
             output::json(&json!({"file": handed_files_json(&taken)}))?;
         }
-        return Ok(Ending::Done);
+        return Ok(());
     }
     let absorbed = read(&agent).await?;
-    let ending = match absorbed.failure {
-        // An interruption comes first, since it is no failure, even where something failed as well.
-        _ if absorbed.is_interrupted => Ending::Interrupted,
-        Some(_) => Ending::Refused,
-        None => Ending::Done,
-    };
     if global.json {
         let taken = handed_files_json(&taken);
         output::json(&json!({"file": taken, "absorbed": absorbed}))?;
-        return Ok(ending);
+    } else {
+        report_absorbed(&absorbed)?;
     }
-    report_absorbed(&absorbed)?;
-    Ok(ending)
+    match absorbed.is_interrupted {
+        // Even where something failed as well.
+        true => Err(Failure::Interrupted),
+        false => Failure::refused_unless(absorbed.failure.is_none()),
+    }
 }
 
 /// The sums over the files; `None` without any.

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output, parse,
@@ -201,7 +201,7 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
 
 fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
-        return output::document(request);
+        return output::json(request);
     }
     output::print(&format!("{} {}\n", request.state.label(), request.id))?;
     match request.state {
@@ -237,5 +237,5 @@ fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
             terminal::safe_lines(reason.expose())
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `memoir account`: tenants.
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation,
     options::Global,
     output,
@@ -49,5 +49,5 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             }
         }
     }
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -6,7 +6,7 @@ use memoir_app::ShownMemory;
 use memoir_domain::memory::{Kind, Number, core_above};
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output,
@@ -29,11 +29,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let archived = archived(lens.memories(false).await?);
     if global.json {
-        return output::document(&List::whole(archived));
+        return output::json(&List::whole(archived));
     }
     if archived.is_empty() {
         terminal::note("the archive is empty");
-        return Ok(Ending::Done);
+        return Ok(());
     }
     output::print(&show::archive::list(&archived))?;
     let tokens: u64 = archived.iter().map(|one| one.memory.tokens).sum();
@@ -46,7 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ),
         thousands(tokens)
     ));
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The archival ones of the active memories, each with the core memory at the end of its chain.

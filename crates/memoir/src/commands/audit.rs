@@ -12,7 +12,7 @@ use memoir_vault::log::LogVerifier;
 
 use crate::{
     commands::export::{check_is_new, write_log},
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -131,7 +131,7 @@ async fn export(global: &Global, arguments: ExportArguments) -> Outcome {
         while let Some(piece) = log.next().await? {
             output::data(&piece)?;
         }
-        return Ok(Ending::Done);
+        return Ok(());
     };
     write_log(path, &mut log).await?;
     if global.json {
@@ -140,7 +140,7 @@ async fn export(global: &Global, arguments: ExportArguments) -> Outcome {
         let (name, path) = (safe(agent.name()), path.display());
         terminal::note(&format!("wrote the log of `{name}` to `{path}`"));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 async fn checkpoint(global: &Global) -> Outcome {
@@ -156,7 +156,7 @@ async fn checkpoint(global: &Global) -> Outcome {
             signed.public_key
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 #[derive(serde::Serialize)]
@@ -205,7 +205,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         ))?,
     }
     if verified.valid {
-        return Ok(Ending::Done);
+        return Ok(());
     }
     // A log with a mismatch is a failure, so that scripts detect it by the exit status.
     Err(mismatch(&verified))
@@ -278,5 +278,5 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     } else {
         output::print(&show::records::list(&records))?;
     }
-    Ok(Ending::Done)
+    Ok(())
 }

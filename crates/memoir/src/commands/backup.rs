@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 use crate::{
     config::Config,
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::{self, Installation},
     interrupt::unless_interrupted,
     keys,
@@ -73,7 +73,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     // An interruption removes temporary copies: one of the key store keeps keys that are destroyed later (SPEC 5.4).
     let ended = unless_interrupted(work).await;
-    ended.unwrap_or(Ok(Ending::Interrupted))
+    ended.unwrap_or(Err(Failure::Interrupted))
 }
 
 #[derive(serde::Serialize)]
@@ -155,7 +155,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
 /// A copy of a database that was modified outside Memoir is kept, since it may be the only one, but it is no success.
 fn sound(findings: &[String]) -> Outcome {
     let Some(first) = findings.first() else {
-        return Ok(Ending::Done);
+        return Ok(());
     };
     Err(Failure::new(format!(
         "the copies are written, and have a mismatch: {first}"
@@ -259,7 +259,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         output::print(&text)?;
     }
     if checked.valid {
-        return Ok(Ending::Done);
+        return Ok(());
     }
     Err(Failure::new("the backup does not fit")
         .hint("make another one; if that has a mismatch too, run `memoir doctor`"))

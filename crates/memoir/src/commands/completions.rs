@@ -3,11 +3,7 @@
 use clap::Command;
 use clap_complete::Shell;
 
-use crate::{
-    failure::{Ending, Outcome},
-    options::Global,
-    output,
-};
+use crate::{failure::Outcome, options::Global, output};
 
 /// Print a shell's script for the completion of commands
 #[derive(Debug, clap::Args)]
@@ -20,6 +16,5 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(_: &Global, arguments: Arguments, mut command: Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "memoir", &mut script);
-    output::data(&script)?;
-    Ok(Ending::Done)
+    output::data(&script)
 }

@@ -10,7 +10,7 @@ use crate::{
         keys::{self, ConfigKey},
     },
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation, keys as key_files,
     options::Global,
     output,
@@ -71,7 +71,7 @@ fn list(global: &Global) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let shown = shown(&places(&config)?);
     if global.json {
-        return output::document(&serde_json::json!({ "path": config.path, "keys": shown }));
+        return output::json(&serde_json::json!({ "path": config.path, "keys": shown }));
     }
     let mut table = TextTable::new(["key", "value", "from", "default"]);
     for one in shown {
@@ -90,7 +90,7 @@ fn list(global: &Global) -> Outcome {
             None => "there is no file".to_owned(),
         },
     });
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The keys that are set in the file, each with its place and its value in TOML.
@@ -207,14 +207,13 @@ fn paths(global: &Global) -> Outcome {
     let paths = installation_paths(global, &config)?;
     if global.json {
         let paths = paths.map(|(name, path)| (name.replace(' ', "_"), path.into()));
-        return output::document(&serde_json::Map::from_iter(paths));
+        return output::json(&serde_json::Map::from_iter(paths));
     }
     let mut table = TextTable::new(["what", "path"]);
     for (name, path) in paths {
         table.row([name.to_owned(), path]);
     }
-    output::print(&table.to_string())?;
-    Ok(Ending::Done)
+    output::print(&table.to_string())
 }
 
 fn check(global: &Global) -> Outcome {

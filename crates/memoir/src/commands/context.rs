@@ -3,7 +3,7 @@
 use memoir_app::{ContextRequest, OwnAgent};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse, show, terminal,
@@ -58,7 +58,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             "no memory is in the prompt; `memoir remember {name} TEXT` saves one"
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Reports why nothing is shown, and by which bound all of it would be.

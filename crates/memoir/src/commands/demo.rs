@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::{
     commands::refine::{Ran, drive},
     config::Config,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation,
     interrupt::unless_interrupted,
     options::Global,
@@ -46,19 +46,19 @@ struct DemoOutput {
     verification: Verification,
 }
 
-/// The result of a demonstration, once its folder is removed; `None` where it was interrupted.
+/// The result of a demonstration, once its folder is removed; `came_to` is `None` where it was interrupted.
 ///
 /// # Errors
-/// The demonstration failed, or else its folder could not be removed.
+/// The demonstration failed, or else its folder could not be removed, or it was interrupted.
 fn removed<T>(
     folder: tempfile::TempDir,
     came_to: Option<Result<T, Failure>>,
-) -> Result<Option<T>, Failure> {
+) -> Result<T, Failure> {
     let path = folder.path().to_owned();
     let closed = folder.close();
     let came_to = came_to.transpose()?;
     closed.map_err(|error| Failure::file("remove", &path, &error))?;
-    Ok(came_to)
+    came_to.ok_or(Failure::Interrupted)
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -71,18 +71,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             let (_, account) = installation(folder.path()).await?;
             short::run(&account).await
         };
-        let ending = unless_interrupted(in_few_lines).await;
-        return Ok(removed(folder, ending)?.unwrap_or(Ending::Interrupted));
+        let came_to = unless_interrupted(in_few_lines).await;
+        return removed(folder, came_to);
     }
     // The store is closed when this returns, so the folder can be removed.
     let shown = unless_interrupted(in_folder(global, folder.path())).await;
-    let Some(shown) = removed(folder, shown)?.flatten() else {
-        return Ok(Ending::Interrupted);
-    };
+    let shown = removed(folder, shown)?;
     output::show(global.json, &shown, || report::after(&shown))?;
-    Ok(Ending::of(
-        shown.verification.valid && shown.session.state == State::Completed,
-    ))
+    let is_completed = shown.session.state == State::Completed;
+    Failure::refused_unless(shown.verification.valid && is_completed)
 }
 
 /// An installation in the folder. It does not use the user's own configuration and database.
@@ -98,8 +95,8 @@ async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Fa
     Ok((memoir, account))
 }
 
-/// The demonstration without its last lines; `None` where it is interrupted.
-async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>, Failure> {
+/// The demonstration without its last lines.
+async fn in_folder(global: &Global, folder: &Path) -> Result<DemoOutput, Failure> {
     let (memoir, account) = installation(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
     let lens = agent.views().seen_by(Viewer::Agent);
@@ -112,11 +109,11 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     let (options, owner) = (RefineOptions::default(), Actor::owner());
     let session = match drive(&lens, &options, &mut watcher, &owner).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
-        Ran::NotDue | Ran::NothingToRefine(_) | Ran::Interrupted => return Ok(None),
+        Ran::NotDue | Ran::NothingToRefine(_) => return Err(Failure::Interrupted),
     };
     let records = lens.records(&RecordFilter::of_session(session.id)).await?;
     let after = lens.memories(true).await?;
-    Ok(Some(DemoOutput {
+    Ok(DemoOutput {
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
         verification: agent.log().verify().await?,
@@ -124,7 +121,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         after,
         session,
         records,
-    }))
+    })
 }
 
 /// The journal entry about the session: the memory of the last record.

@@ -10,7 +10,7 @@ use super::config;
 use crate::{
     config::Config,
     database, embeddings,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook::project,
     installation, keys,
     options::Global,
@@ -50,7 +50,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let is_sound = found
         .iter()
         .all(|finding| finding.severity != Severity::Problem);
-    Ok(Ending::of(is_sound))
+    Failure::refused_unless(is_sound)
 }
 
 /// Failures that stop other commands are findings here, and the remaining checks still run.

@@ -14,7 +14,7 @@ use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook,
     installation::Installation,
     interrupt,
@@ -81,7 +81,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Some(memory) => output::json(&memory)?,
             None => output::json(&json!({"number": number, "unchanged": true}))?,
         }
-        return Ok(Ending::Done);
+        return Ok(());
     }
     match memory {
         Some(edited) => {
@@ -94,7 +94,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
         None => output::print("nothing was changed")?,
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// A folder for its owner only. It is removed when it is dropped, also after an error.

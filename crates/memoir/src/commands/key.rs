@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     config::Config,
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     keys,
     options::Global,
     output,
@@ -66,7 +66,7 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
             "start other processes again; then destroy `{from}` and its copies"
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 async fn rotate(global: &Global, config: Config) -> Outcome {
@@ -128,7 +128,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
             "{place}\nearlier copies of the key store open only with the one before, {old}: make a new backup now"
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 fn not_rotated(error: Error) -> Failure {

@@ -4,7 +4,7 @@ use memoir_app::{AgentHandle, MemoryPage};
 use memoir_domain::memory::Kind;
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output,
@@ -51,7 +51,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (mut memories, _) = lens.memory_page(&page, |_| true).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
-        return output::document(&List::whole(memories));
+        return output::json(&List::whole(memories));
     }
     if !memories.is_empty() {
         output::print(&show::memories::list(&memories))?;
@@ -72,5 +72,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         thousands(view.counts.archival_tokens),
         thousands(view.counts.discarded_count)
     ));
-    Ok(Ending::Done)
+    Ok(())
 }

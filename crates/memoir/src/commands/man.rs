@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     commands::agent::with_settings,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     help::with_examples,
     options::Global,
     output, terminal,
@@ -32,8 +32,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, command: Command)
     clap_mangen::generate_to(with_examples(with_settings(command)), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;
     if global.json {
-        return output::document(&json!({"folder": folder.display().to_string()}));
+        return output::json(&json!({"folder": folder.display().to_string()}));
     }
     terminal::note(&format!("wrote the pages into `{}`", folder.display()));
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::BufReader;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook::{AgentChoice, calls, probe, written::ProgramMemory},
     installation::Installation,
     options::Global,
@@ -37,7 +37,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let means = ProgramMemory::of(client, global, &arguments.whose, arguments.url.as_deref());
     if probe::is_asked() {
         probe::report(&means).await?;
-        return Ok(Ending::Done);
+        return Ok(());
     }
     calls::note(client, |calls| &mut calls.tools);
     // No folder is passed, so the project is the folder in which the program started this process.
@@ -61,7 +61,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         () = memoir.keep_up() => serving.await,
     };
     served.map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Passes each message on to the service, one after the other, and prints the response. A request that gets none is
@@ -84,7 +84,7 @@ async fn pass_on(remote: &Remote) -> Outcome {
             }
         }
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The response to one message; `None` to a notification.
@@ -94,7 +94,7 @@ async fn pass_one(remote: &Remote, message: String) -> Option<String> {
     match remote.mcp(message).await {
         Ok(answer) => answer,
         // Neither happens: a request prints nothing to stdout, and handles no signal.
-        Err(Failure::PipeClosed | Failure::Interrupted) => None,
+        Err(Failure::Refused | Failure::PipeClosed | Failure::Interrupted) => None,
         Err(Failure::Shown(failure)) => {
             let problem = failure.one_line();
             terminal::note(&problem);

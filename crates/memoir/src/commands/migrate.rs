@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     config::Config,
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation, keys,
     options::Global,
     output, terminal,
@@ -31,7 +31,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         if global.json {
             output::json(&json!({ "migrated": run }))?;
         }
-        return Ok(Ending::Done);
+        return Ok(());
     }
     let (data, keys) = places(global).await?;
     let mut pending: Vec<Migration> = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let pending = pending
             .iter()
             .map(|one| json!({ "name": one.name, "sql": one.sql }));
-        return output::document(&json!({ "pending": pending.collect::<Vec<_>>() }));
+        return output::json(&json!({ "pending": pending.collect::<Vec<_>>() }));
     }
     for one in &pending {
         output::print(&format!("-- {}\n{}", one.name, one.sql))?;
@@ -54,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         0 => "nothing is pending".to_owned(),
         _ => "nothing was changed".to_owned(),
     });
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Runs and reports the pending migrations. Returns their names.

@@ -17,7 +17,7 @@ use crate::{
     closing,
     config::Config,
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation, keys,
     options::Global,
     output, private_file,
@@ -188,7 +188,7 @@ async fn report_moved(from: &Global, to: &Global, moved: &[(&str, u64)], here: A
         "use the other database from now on. The one here is as it was; once you need it no more, destroy it and its \
          keys: an agent that is erased there can be read here",
     );
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The source, which no other process has open: what that acknowledged after its row was copied would be lost. A file

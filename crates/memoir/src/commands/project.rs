@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook::project::{self, Project},
     installation::Installation,
     options::Global,
@@ -62,13 +62,13 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
         let items = entries.iter().map(
             |entry| json!({"folder": entry.folder, "agent": entry.agent, "gone": entry.is_gone()}),
         );
-        return output::document(&json!({"items": items.collect::<Vec<_>>()}));
+        return output::json(&json!({"items": items.collect::<Vec<_>>()}));
     }
     if entries.is_empty() {
         terminal::note(
             "no project has an agent yet; `memoir setup PROGRAM --per-project` gives each one at its first session",
         );
-        return Ok(Ending::Done);
+        return Ok(());
     }
     let mut table = TextTable::new(["agent", "folder", "is"]);
     for entry in entries {
@@ -79,8 +79,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
             is.to_owned(),
         ]);
     }
-    output::print(&table.to_string())?;
-    Ok(Ending::Done)
+    output::print(&table.to_string())
 }
 
 async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
@@ -107,7 +106,7 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     project::adopt(&project, &place, &agent, id)?;
     let root = project.root.display().to_string();
     if global.json {
-        return output::document(&json!({"folder": root, "agent": agent, "before": before}));
+        return output::json(&json!({"folder": root, "agent": agent, "before": before}));
     }
     output::print(&format!(
         "`{}` is the agent of `{}` from its next session on\n",
@@ -121,5 +120,5 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
             terminal::word(&before)
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::{
     config::Config,
     embeddings,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -127,7 +127,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map(|(found, memory)| memory.explained(found, explain))
         .collect();
     if global.json {
-        return output::document(&RecallOutput {
+        return output::json(&RecallOutput {
             list: List::whole(found),
             meaning,
         });
@@ -150,7 +150,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             output::print(&show::memories::explanations(&found))?;
         }
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The agent and the query. One text alone is the agent's name where such an agent exists, else the query.
@@ -241,7 +241,7 @@ async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
         }
     }
     match made.problem {
-        None => Ok(Ending::Done),
+        None => Ok(()),
         Some(problem) => Err(Failure::new(format!("some have none: {problem}"))),
     }
 }

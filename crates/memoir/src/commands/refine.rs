@@ -11,7 +11,7 @@ use memoir_domain::{
 };
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     interrupt::unless_interrupted,
     options::Global,
@@ -77,8 +77,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Err(memoir_app::Error::Start(StartRefusal::NothingToRefine(reason)).into())
         }
         // Only a session for the schedule checks whether the agent is due.
-        Ran::NotDue => Ok(Ending::Done),
-        Ran::Interrupted => Ok(Ending::Interrupted),
+        Ran::NotDue => Ok(()),
     }
 }
 
@@ -91,12 +90,13 @@ pub(crate) enum Ran {
     NotDue,
     /// No session began, since nothing could be refined.
     NothingToRefine(NothingToRefine),
-    /// The user pressed Ctrl-C before it began, or twice.
-    Interrupted,
 }
 
 /// Runs a session. Ctrl-C cancels it; a second one leaves it open until its lease lapses.
 /// `author` is the user who cancels it.
+///
+/// # Errors
+/// The session failed; [`Failure::Interrupted`] where Ctrl-C was pressed before it began, or twice.
 pub(crate) async fn drive(
     agent: &AgentLens<'_>,
     options: &RefineOptions,
@@ -126,7 +126,7 @@ pub(crate) async fn drive(
         None => {}
     }
     let Some(id) = watcher.running else {
-        return Ok(Ran::Interrupted);
+        return Err(Failure::Interrupted);
     };
     terminal::note("cancelling the session; its edits stay");
     let cancelling = async {
@@ -138,7 +138,7 @@ pub(crate) async fn drive(
     };
     match unless_interrupted(cancelling).await {
         Some(session) => Ok(Ran::Cancelled(Box::new(session?))),
-        None => Ok(Ran::Interrupted),
+        None => Err(Failure::Interrupted),
     }
 }
 
@@ -208,8 +208,8 @@ fn rolled_back(session: &ShownSession) -> String {
 pub(crate) fn ending(session: &ShownSession) -> Outcome {
     let why = session.end_reason.and_then(EndReason::from_name);
     match session.state {
-        State::Completed => return Ok(Ending::Done),
-        State::Declined if why != Some(EndReason::NoAnswer) => return Ok(Ending::Done),
+        State::Completed => return Ok(()),
+        State::Declined if why != Some(EndReason::NoAnswer) => return Ok(()),
         _ => {}
     }
     let reason = session.words.reason.as_ref();

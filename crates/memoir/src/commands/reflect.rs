@@ -1,7 +1,7 @@
 //! `memoir reflect`: promotes journal entries of the last week to core.
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -20,16 +20,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     terminal::progress("the model reads the journal");
     let reflected = agent.life().reflect().await?;
-    let ending = Ending::of(reflected.failure.is_none());
+    let outcome = Failure::refused_unless(reflected.failure.is_none());
     if global.json {
         output::json(&reflected)?;
-        return Ok(ending);
+        return outcome;
     }
     if let Some(failure) = &reflected.failure {
         terminal::note(&format!(
             "nothing was promoted: {failure}; that is on the agent's record"
         ));
-        return Ok(ending);
+        return outcome;
     }
     let considered = counted(reflected.considered as u64, "entry", "entries");
     output::print(
@@ -44,5 +44,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             ),
         },
     )?;
-    Ok(ending)
+    outcome
 }

@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -122,7 +122,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             safe(agent.name())
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 fn notes(saved: &Saved) -> Vec<String> {

@@ -6,7 +6,7 @@ use memoir_app::{Point, Rewound};
 use memoir_domain::Timestamp;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -54,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         agent.log().rewind(to, &actor).await?
     };
     if global.json {
-        return output::document(&rewound);
+        return output::json(&rewound);
     }
     output::print(&rewound_text(&rewound, arguments.dry_run))?;
     if let Some(seq) = rewound.seq {
@@ -65,7 +65,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             seq - 1
         ));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Asks where the rewind would discard memories.

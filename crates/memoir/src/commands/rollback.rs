@@ -4,7 +4,7 @@ use memoir_app::{AgentHandle, Error, RecordFilter};
 use memoir_domain::session::{State, Stats};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -36,7 +36,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     // It is undone, whether the rest can be read or not.
     if global.json {
-        return output::document(&lens.session(id).await.unwrap_or(session));
+        return output::json(&lens.session(id).await.unwrap_or(session));
     }
     let last = RecordFilter {
         last: Some(1),
@@ -60,7 +60,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if is_bare && let Some(other) = undoable(&agent).await {
         terminal::note(&other);
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The last session whose edits can be undone. No text is read for it, which a grant would count as shown.

@@ -20,7 +20,7 @@ use crate::{
     closing,
     config::Config,
     database,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation, interrupt,
     options::Global,
     output, parse,
@@ -123,7 +123,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .await
         .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
     terminal::note("stopped");
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Listens on an address, and returns the one that it is: with port 0 the system chooses the port.
@@ -164,7 +164,7 @@ impl BeforeClosing for KeptPrograms {
     async fn prepare(&self) -> Result<(), String> {
         let kept = closing::keep_programs(&self.memoir, &self.global, self.is_configured_closed);
         match kept.await {
-            Ok(_) | Err(Failure::PipeClosed | Failure::Interrupted) => Ok(()),
+            Ok(_) | Err(Failure::Refused | Failure::PipeClosed | Failure::Interrupted) => Ok(()),
             Err(Failure::Shown(failure)) => Err(failure.one_line()),
         }
     }
@@ -181,7 +181,7 @@ async fn probe(listen: SocketAddr) -> Outcome {
     let address = SocketAddr::new(ip, listen.port());
     let answer = tokio::time::timeout(LONGEST_PROBE, ask_readiness(address)).await;
     let found = match answer {
-        Ok(Ok(status)) if status == "200" => return Ok(Ending::Done),
+        Ok(Ok(status)) if status == "200" => return Ok(()),
         Ok(Ok(status)) => format!("the service at {address} is not ready: it returns {status}"),
         Ok(Err(error)) => {
             let problem = format!("the service at {address} cannot be reached: {error}");

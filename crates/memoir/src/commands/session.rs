@@ -2,12 +2,7 @@
 
 use memoir_app::RecordFilter;
 
-use crate::{
-    failure::{Ending, Outcome},
-    installation::Installation,
-    options::Global,
-    output, show,
-};
+use crate::{failure::Outcome, installation::Installation, options::Global, output, show};
 
 /// Show a session's outcome, and its audit records as a timeline
 #[derive(Debug, clap::Args)]
@@ -29,7 +24,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let session = lens.session(id).await?;
     if global.json {
-        return output::document(&session);
+        return output::json(&session);
     }
     let records = lens.records(&RecordFilter::of_session(id)).await?;
     let mut text = show::session::outcome(&session);
@@ -47,6 +42,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             text.push_str(&show::session::rehearsed(changes));
         }
     }
-    output::print(&text)?;
-    Ok(Ending::Done)
+    output::print(&text)
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     commands::refine::{Ran, drive},
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     interrupt,
     options::Global,
@@ -27,12 +27,11 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let jobs = installation.account.due_jobs().await?;
     let is_idle = jobs.is_empty();
-    let mut ending = Ending::Done;
+    let mut is_refused = false;
     for (agent, job) in jobs {
-        match live(global, &agent, job).await? {
-            Ending::Done => {}
-            Ending::Interrupted => return Ok(Ending::Interrupted),
-            other => ending = other,
+        match live(global, &agent, job).await {
+            Err(Failure::Refused) => is_refused = true,
+            lived => lived?,
         }
     }
     // Sessions come after the jobs, since memories that a job saved may make an agent due.
@@ -52,13 +51,13 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             Ok(Ran::Driven(session)) => {
                 report(global, &session, trigger)?;
                 if !matches!(session.state, State::Completed | State::Declined) {
-                    ending = Ending::Refused;
+                    is_refused = true;
                 }
             }
             // Ctrl-C during a sweep ends the whole sweep and not only this session.
             Ok(Ran::Cancelled(session)) => {
                 report(global, &session, trigger)?;
-                return Ok(Ending::Interrupted);
+                return Err(Failure::Interrupted);
             }
             Ok(Ran::NotDue) => {}
             Ok(Ran::NothingToRefine(reason)) => {
@@ -71,18 +70,17 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                     output::json(&output)?;
                 }
             }
-            Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
             Err(Failure::Shown(failure)) => {
                 terminal::note(&format!("{}: {failure}", safe(agent.name())));
                 if global.json {
                     output::json(&json!({"event": "not_run", "agent": agent.name()}))?;
                 }
-                ending = Ending::Refused;
+                is_refused = true;
             }
             Err(closed) => return Err(closed),
         }
     }
-    Ok(ending)
+    Failure::refused_unless(!is_refused)
 }
 
 /// Runs one due job, and prints its outcome.
@@ -90,7 +88,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     let name = safe(agent.name());
     let lived = agent.life().do_due(job, interrupt::listening().await).await;
     let (event, summary, failure, is_interrupted) = match lived {
-        Ok(None) => return Ok(Ending::Done),
+        Ok(None) => return Ok(()),
         Ok(Some(JobOutcome::Reflected(reflected))) => {
             let considered = counted(reflected.considered as u64, "entry", "entries");
             let promoted = reflected.promoted.len();
@@ -112,7 +110,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
             if global.json {
                 output::json(&json!({"event": "not_run", "agent": agent.name()}))?;
             }
-            return Ok(Ending::Refused);
+            return Err(Failure::Refused);
         }
     };
     if global.json {
@@ -121,11 +119,10 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
         let why = failure.as_ref().map(|why| format!(": {why}"));
         output::print(&format!("{name}: {summary}{}", why.unwrap_or_default()))?;
     }
-    Ok(match failure {
-        _ if is_interrupted => Ending::Interrupted,
-        Some(_) => Ending::Refused,
-        None => Ending::Done,
-    })
+    match is_interrupted {
+        true => Err(Failure::Interrupted),
+        false => Failure::refused_unless(failure.is_none()),
+    }
 }
 
 fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use memoir_domain::{AgentId, Timestamp, TokenId};
 use serde::Serialize;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -102,7 +102,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
         output::print(&format!("{secret}\n"))?;
         terminal::note("this is the only time that it is shown");
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 async fn list(global: &Global) -> Outcome {

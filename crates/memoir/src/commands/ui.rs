@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook,
     installation::Installation,
     interrupt,
@@ -82,7 +82,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .await
         .map_err(|error| Failure::new(format!("the page ended: {error}")))?;
     terminal::note("stopped");
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Opens the link in the browser, by a file that leads there. A failure is reported and not returned: the link is

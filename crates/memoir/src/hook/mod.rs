@@ -54,7 +54,7 @@ use written::ProgramMemory;
 
 use crate::{
     config::Config,
-    failure::{CLOSED, Ending, Failure, NO_DATABASE, Outcome, TAMPERED, UNAUTHORIZED},
+    failure::{CLOSED, Failure, NO_DATABASE, Outcome, TAMPERED, UNAUTHORIZED},
     options::Global,
     parse,
     remote::warning_of,
@@ -134,7 +134,7 @@ struct HookAnswer {
 /// As [`respond`], for the dispatch of commands. Not reached: `main` calls that one, before it makes a runtime.
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     respond(global, &arguments);
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Responds, and ends with success in any case. It has a thread and a limit of its own.

@@ -30,7 +30,7 @@ use record::ProgramRecord;
 use crate::{
     config::Config,
     database, embeddings,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook::{
         AgentChoice, calls,
         written::{self, ProgramCall, WrittenCall},
@@ -133,7 +133,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             let edits = edits_to_undo(program, &folders, &record)?;
             let changes = restored(&edits, &record)?;
             if !agreed(global, &arguments, &changes)? {
-                return Ok(Ending::Refused);
+                return Err(Failure::Refused);
             }
             for change in to_write(&changes)? {
                 change.write()?;
@@ -153,7 +153,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 note_new_agent(global, agent).await?;
             }
             if !agreed(global, &arguments, &changes)? {
-                return Ok(Ending::Refused);
+                return Err(Failure::Refused);
             }
             if arguments.copy {
                 lasting::write_copy(&call.program)?;
@@ -220,8 +220,7 @@ fn report_removal(
         true => "what setup wrote is removed from",
         false => "nothing was removed from",
     };
-    output::print(&format!("{done} {}", program.title()))?;
-    Ok(Ending::Done)
+    output::print(&format!("{done} {}", program.title()))
 }
 
 /// The hooks and servers of Memoir's form or name in the program's files, by name, also those that setup did not write.
@@ -605,7 +604,7 @@ fn report(
         let files = changes
             .iter()
             .map(|change| json!({"path": change.path, "change": change.name()}));
-        return output::document(&json!({
+        return output::json(&json!({
             "program": program.name(),
             "agent": agent,
             "files": files.collect::<Vec<_>>(),
@@ -641,7 +640,7 @@ fn report(
             terminal::note(&format!("note: {}", embeddings::SUGGESTION));
         }
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// The programs on this machine, and whether the setup of each works.
@@ -657,7 +656,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
         let examination = state.examination.as_ref();
         examination.is_none_or(|examination| examination.severity != Severity::Problem)
     });
-    let ending = Ending::of(is_sound);
+    let outcome = Failure::refused_unless(is_sound);
     if global.json {
         let items = found.iter().map(|(program, is_here, state)| {
             let examination = state.examination.as_ref();
@@ -671,7 +670,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
             })
         });
         output::json(&json!({"items": items.collect::<Vec<_>>()}))?;
-        return Ok(ending);
+        return outcome;
     }
     let mut table = TextTable::new(["program", "found here", "memory", "set it up with"]);
     for (program, is_here, state) in &found {
@@ -690,7 +689,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
     if !lines.is_empty() {
         output::print(&format!("\n{}", lines.concat()))?;
     }
-    Ok(ending)
+    outcome
 }
 
 /// The findings on the programs that are set up here, for `memoir doctor`.

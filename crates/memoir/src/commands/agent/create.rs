@@ -6,7 +6,7 @@ use memoir_domain::agent::Field;
 
 use super::{PROMPT_BYTES, set::warn};
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -97,7 +97,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
              or refine with `--model builtin:careful`",
         );
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 impl Arguments {

@@ -3,7 +3,7 @@
 use memoir_domain::agent::fold_name;
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -33,7 +33,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let erased = agent.log().erase(&installation.author()).await?;
     if global.json {
-        return output::document(&erased);
+        return output::json(&erased);
     }
     let counts = erased.counts;
     let active = counts.core_count + counts.journal_count + counts.archival_count;
@@ -46,7 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         "its records stay, and `memoir audit verify` still checks them; old copies of the key store bring the key back: \
          destroy them too, and run `memoir key rotate`",
     );
-    Ok(Ending::Done)
+    Ok(())
 }
 
 /// Reads the name as confirmation, from a terminal or a pipe.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::show;
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -49,7 +49,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
         let lines = versions.iter().map(|version| line(field, version));
         output::print(&joined(lines, "\n"))?;
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 fn line(field: Field, version: &RecordedSetting) -> String {
@@ -80,5 +80,5 @@ pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     } else {
         terminal::note(&format!("{} was never changed", field.as_str()));
     }
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -99,7 +99,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let value = value.as_ref().map(PrivateText::expose);
     let view = assign(global, &arguments.agent, field, value).await?;
-    let ending = output::show(global.json, &view, || {
+    output::show(global.json, &view, || {
         // The agent's name is no part of its settings.
         let name = Value::String(view.name.clone());
         let set = match field {
@@ -109,7 +109,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         format!("{} is {}", field.as_str(), show::value(field, set))
     })?;
     warn(&view);
-    Ok(ending)
+    Ok(())
 }
 
 async fn list(global: &Global, agent: &str) -> Outcome {

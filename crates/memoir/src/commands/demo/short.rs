@@ -12,7 +12,7 @@ use memoir_domain::{
 use serde_json::{Value, json};
 
 use crate::{
-    failure::{Ending, Failure},
+    failure::{Failure, Outcome},
     output,
     show::{self, counted},
     terminal::{BOLD, DIM, GREEN, RED},
@@ -31,8 +31,8 @@ const MEMORIES: [&str; 6] = [
 /// Replaces the first one.
 const CORRECTED: &str = "Marta prefers silk thread now.";
 
-/// Runs it. Returns whether every step had the expected result.
-pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
+/// Runs it. A step without the expected result is a refusal.
+pub(super) async fn run(account: &Account) -> Outcome {
     let agent = created(account).await?;
     let tokens = agent.views().show().await?.counts.core_tokens;
     say(&format!(
@@ -54,7 +54,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
         true => State::Completed.label(),
         false => "something is not as it should be",
     })?;
-    Ok(Ending::of(is_right))
+    Failure::refused_unless(is_right)
 }
 
 async fn created(account: &Account) -> Result<OwnAgent, Failure> {

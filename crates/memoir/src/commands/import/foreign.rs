@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 
 use super::{Arguments, returning, watched};
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     interrupt,
     options::Global,
@@ -216,7 +216,7 @@ pub(super) async fn run(
         )
         .hint("get the whole file, or import the part before that place with `--skip-bad`"));
     }
-    Ok(Ending::Done)
+    Ok(())
 }
 
 fn unreadable(arguments: &Arguments, error: &Error) -> Failure {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Arguments, foreign::places};
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output,
@@ -149,7 +149,7 @@ pub(super) async fn run(
                 json!({"number": edit.number(), "before": before, "after": after})
             })
             .collect();
-        return output::document(&json!({
+        return output::json(&json!({
             "changes": changes,
             "unchanged": unchanged,
             "gone": gone,
@@ -168,8 +168,7 @@ pub(super) async fn run(
             word(&arguments.agent)
         ),
         (_, None) => format!("{changes}; `--apply` imports them\n"),
-    })?;
-    Ok(Ending::Done)
+    })
 }
 
 /// The author of the edits. That of a closed installation is an administrator, who edits no memory (SPEC 2.4, 3.12).
