@@ -34,20 +34,15 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let account = memoir.create_account(&name, &actor).await?;
             output::show(global.json, &account, || {
                 format!("created the account `{}`", safe(&account.name))
-            })?;
+            })
         }
         Command::List => {
             let accounts = memoir.accounts().await?;
-            if global.json {
-                output::json(&List::whole(accounts))?;
-            } else {
-                let mut table = TextTable::new(["account", "made"]);
-                for account in &accounts {
-                    table.row([safe(&account.name).into_owned(), when(account.created_at)]);
-                }
-                output::print(&table.to_string())?;
+            let mut table = TextTable::new(["account", "made"]);
+            for account in &accounts {
+                table.row([safe(&account.name).into_owned(), when(account.created_at)]);
             }
+            output::show(global.json, &List::whole(accounts), || table.to_string())
         }
     }
-    Ok(())
 }
