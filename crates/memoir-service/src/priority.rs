@@ -250,7 +250,8 @@ mod tests {
         for gives_way in [false, true] {
             assert_eq!(foreground.begin(greedy(), now), gives_way);
             foreground.begin(modest(), now);
-            for _ in 0..5 {
+            // Many: its share grows meanwhile.
+            for _ in 0..50 {
                 let work = std::future::pending::<()>();
                 drop(foreground.clone().count(greedy(), work));
             }
