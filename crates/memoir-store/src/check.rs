@@ -28,12 +28,14 @@ impl Rule {
 }
 
 /// The rules that every store checks.
+// Of two tables each column is named with its own: a column that a newer version adds to the other one would make the
+// name ambiguous, or another column's.
 pub const RULES: &[Rule] = &[
     // Prompts of every agent.
     Rule {
         table: "agents",
-        sql: "SELECT id FROM agents \
-              WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
+        sql: "SELECT agents.id FROM agents \
+              WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_prompts.agent_id = agents.id) LIMIT 20",
         problem: |columns| {
             let agent: AgentId = columns.id()?;
             Ok(format!("table `agent_prompts`: row {agent} is missing"))
@@ -43,10 +45,12 @@ pub const RULES: &[Rule] = &[
     // Each log from 1 without gaps, up to where the agent says that it ends.
     Rule {
         table: "agents",
-        sql: "SELECT id, next_seq, entries, last, first FROM (SELECT id, next_seq, \
-                  (SELECT count(*) FROM audit_records WHERE agent_id = id) AS entries, \
-                  (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id) AS last, \
-                  (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) AS first \
+        sql: "SELECT id, next_seq, entries, last, first FROM (SELECT agents.id AS id, agents.next_seq AS next_seq, \
+                  (SELECT count(*) FROM audit_records AS record WHERE record.agent_id = agents.id) AS entries, \
+                  (SELECT coalesce(max(record.seq), 0) FROM audit_records AS record \
+                      WHERE record.agent_id = agents.id) AS last, \
+                  (SELECT coalesce(min(record.seq), 1) FROM audit_records AS record \
+                      WHERE record.agent_id = agents.id) AS first \
                   FROM agents) AS log \
               WHERE first <> 1 OR last <> entries OR next_seq <> last + 1 LIMIT 20",
         problem: |columns| {
@@ -62,9 +66,9 @@ pub const RULES: &[Rule] = &[
     // The head kept with each agent against the last record of its log.
     Rule {
         table: "agents",
-        sql: "SELECT id, seq FROM agents \
-              JOIN audit_records ON agent_id = id AND seq = next_seq - 1 \
-              WHERE hash <> head LIMIT 20",
+        sql: "SELECT agents.id, record.seq FROM agents \
+              JOIN audit_records AS record ON record.agent_id = agents.id AND record.seq = agents.next_seq - 1 \
+              WHERE record.hash <> agents.head LIMIT 20",
         problem: |columns| {
             let agent: AgentId = columns.id()?;
             let last = columns.count()?;
@@ -89,7 +93,7 @@ pub const RULES: &[Rule] = &[
     // Each entry over all logs against the log that it is about.
     Rule {
         table: "log_leaves",
-        sql: "SELECT position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
+        sql: "SELECT log_leaves.position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
               LEFT JOIN agents ON agents.id = log_leaves.agent_id \
               LEFT JOIN audit_records AS record \
                   ON record.agent_id = log_leaves.agent_id AND record.seq = log_leaves.seq \
@@ -109,9 +113,9 @@ pub const RULES: &[Rule] = &[
     // Tokens only of agents that their account has.
     Rule {
         table: "tokens",
-        sql: "SELECT tokens.id, agent_id FROM tokens \
-              LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
-              WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
+        sql: "SELECT tokens.id, tokens.agent_id FROM tokens \
+              LEFT JOIN agents ON agents.id = tokens.agent_id AND agents.account_id = tokens.account_id \
+              WHERE tokens.agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
         problem: |columns| {
             let token: TokenId = columns.id()?;
             let agent: AgentId = columns.id()?;
