@@ -276,7 +276,7 @@ impl Database for PostgresStore {
         match self.connections.write(reach, &statements).await {
             Err(fault) if fault.is_unmet(0) => Ok(false),
             Err(fault) if (1..statements.len()).any(|at| fault.is_unmet(at)) => {
-                Err(Error::inconsistent("of a change", "a row was not written"))
+                Err(Error::inconsistent(held.table(), "a row was not written"))
             }
             written => written.map(|_| true).map_err(Error::from),
         }

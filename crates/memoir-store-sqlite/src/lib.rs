@@ -431,7 +431,7 @@ impl Database for SqliteStore {
             for (sql, values, expected) in &changes {
                 let rows = agent::execute(connection, sql, values.clone())?;
                 if *expected == WrittenRows::One {
-                    encode::one(rows, "of a change")?;
+                    encode::one(rows, held.table())?;
                 }
                 fault::point("row.changed");
                 written += rows;

@@ -53,6 +53,16 @@ pub enum Held {
     },
 }
 
+impl Held {
+    /// The table that an error names.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Table(table) => table,
+            Self::Agent { .. } => "agents",
+        }
+    }
+}
+
 /// How many rows a statement writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenRows {
