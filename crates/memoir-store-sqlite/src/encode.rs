@@ -49,13 +49,18 @@ pub(crate) fn of_agent<'value, const N: usize>(
 
 /// Values that may go to another thread.
 pub(crate) fn owned(values: &[Value<'_>]) -> impl Params + Clone + Send + use<> {
+    params_from_iter(owned_values(values))
+}
+
+/// The same, to be bound as often as needed without a further copy.
+pub(crate) fn owned_values(values: &[Value<'_>]) -> Vec<types::Value> {
     let values = values.iter().map(|value| match *value {
         Value::Integer(value) => types::Value::from(value),
         Value::Flag(flag) => flag.into(),
         Value::Text(text) | Value::Json(text) => text.map(str::to_owned).into(),
         Value::Bytes(bytes) => bytes.map(<[u8]>::to_vec).into(),
     });
-    params_from_iter(values.collect::<Vec<_>>())
+    values.collect()
 }
 
 /// Checks that a statement wrote the one row that it was to write, and that nothing swallowed it.

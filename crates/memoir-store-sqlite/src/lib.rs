@@ -54,7 +54,7 @@ use memoir_store::{
     Change, Commit, Database, Error, Held, Reach, Result, UserRow, Value, WorkMeter, WrittenRows,
     decode::RowReader,
 };
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, Params, params_from_iter};
 
 use crate::{
     opened_files::OpenedFiles,
@@ -406,7 +406,11 @@ impl Database for SqliteStore {
     }
 
     async fn change_all(&self, held: Held, changes: Vec<Change<'_>>) -> Result<bool> {
-        let owned = |change: Change<'_>| (change.sql, encode::owned(&change.values), change.rows);
+        // Parts of an index are large.
+        let owned = |change: Change<'_>| {
+            let values = encode::owned_values(&change.values);
+            (change.sql, values, change.rows)
+        };
         let changes: Vec<_> = changes.into_iter().map(owned).collect();
         let rows = match changes.iter().any(|change| change.2 == WrittenRows::Any) {
             true => writer::BULK_ROWS,
@@ -429,7 +433,7 @@ impl Database for SqliteStore {
             }
             let mut written = 0;
             for (sql, values, expected) in &changes {
-                let rows = agent::execute(connection, sql, values.clone())?;
+                let rows = agent::execute(connection, sql, params_from_iter(values))?;
                 if *expected == WrittenRows::One {
                     encode::one(rows, held.table())?;
                 }
