@@ -264,7 +264,7 @@ fn refused(
         h1 { "Not connected" }
         p { "The program that calls itself " strong { (client.name) }
             " asks to be connected in a way that is not accepted here. " (crate::field::with_code(problem)) }
-        // A link and no redirect: otherwise any client that registers a program could redirect browsers. `noreferrer` keeps the program from learning which page the visitor comes from.
+        // A redirect would let every registered program steer browsers; `noreferrer` hides which page they come from.
         p { a href=(back) rel="noreferrer" { "Go back to " (host) } }
     };
     let shown = FramedPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
