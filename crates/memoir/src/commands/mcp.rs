@@ -93,7 +93,7 @@ async fn pass_one(remote: &Remote, message: String) -> Option<String> {
     let id = id.and_then(|message| message.get("id").cloned());
     match remote.mcp(message).await {
         Ok(answer) => answer,
-        // Neither happens: a request prints nothing to stdout, and handles no signal.
+        // None happens: a request refuses no command, prints nothing to stdout, and handles no signal.
         Err(Failure::Refused | Failure::PipeClosed | Failure::Interrupted) => None,
         Err(Failure::Shown(failure)) => {
             let problem = failure.one_line();
