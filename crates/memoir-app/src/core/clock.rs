@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, LazyLock,
-        atomic::{AtomicI64, AtomicUsize, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -119,41 +119,6 @@ impl Random for SystemRandom {
     }
 }
 
-/// Random bytes for one write. Those of one edit are drawn from their source together, since each draw costs as much as
-/// sealing a short row.
-pub(crate) struct DrawnTogether<'a> {
-    source: &'a dyn Random,
-    drawn: [u8; DRAWN],
-    given: AtomicUsize,
-}
-
-/// An edit seals a memory, a record, a session and the agent, each under a nonce of 24 bytes.
-const DRAWN: usize = 4 * 24;
-
-impl<'a> DrawnTogether<'a> {
-    pub(crate) fn draw(source: &'a dyn Random) -> Result<Self, crate::core::Error> {
-        let mut drawn = [0; DRAWN];
-        source.fill(&mut drawn)?;
-        Ok(Self {
-            source,
-            drawn,
-            given: AtomicUsize::new(0),
-        })
-    }
-}
-
-impl Random for DrawnTogether<'_> {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::core::Error> {
-        let from = self.given.fetch_add(bytes.len(), Ordering::Relaxed);
-        // No byte is used twice: where the rest is too short for a caller, it is discarded.
-        match self.drawn.get(from..from.saturating_add(bytes.len())) {
-            Some(drawn) => bytes.copy_from_slice(drawn),
-            None => self.source.fill(bytes)?,
-        }
-        Ok(())
-    }
-}
-
 /// The identifier of a failure. Where the system gives no random bytes, all have the same one.
 pub(crate) fn fault() -> uuid::Uuid {
     let mut random = [0; 16];
@@ -185,55 +150,5 @@ impl Ids<'_> {
         self.random.fill(&mut bytes)?;
         // Databases store signed numbers.
         Ok((u64::from_be_bytes(bytes) >> 1).max(1))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicU8;
-
-    use super::*;
-
-    /// Returns each byte once.
-    #[derive(Default)]
-    struct Counting {
-        next: AtomicU8,
-        calls: AtomicUsize,
-    }
-
-    impl Random for Counting {
-        fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::core::Error> {
-            self.calls.fetch_add(1, Ordering::Relaxed);
-            bytes.fill_with(|| self.next.fetch_add(1, Ordering::Relaxed));
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn no_byte_that_was_drawn_is_given_twice() {
-        for lengths in [[24; 4], [10, 24, 24, 64], [96, 1, 24, 8]] {
-            let source = Counting::default();
-            let random = DrawnTogether::draw(&source).unwrap();
-            let mut given = Vec::new();
-            for length in lengths {
-                let mut bytes = vec![0; length];
-                random.fill(&mut bytes).unwrap();
-                given.extend(bytes);
-            }
-            let count = given.len();
-            given.sort_unstable();
-            given.dedup();
-            assert_eq!(given.len(), count);
-        }
-    }
-
-    #[test]
-    fn what_an_edit_seals_asks_for_random_bytes_once() {
-        let source = Counting::default();
-        let random = DrawnTogether::draw(&source).unwrap();
-        for _ in 0..4 {
-            random.fill(&mut [0; 24]).unwrap();
-        }
-        assert_eq!(source.calls.into_inner(), 1);
     }
 }

@@ -40,13 +40,15 @@ pub const MEMORIES: [&str; 6] = memoir_testkit::SIX_MEMORIES;
 /// A user who types commands on their own machine.
 pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
 
-/// Counts instead of drawing random numbers, so that runs can be repeated.
+/// Counts instead of drawing random numbers, so that runs can be repeated and identifiers ascend.
 struct Counter(AtomicU64);
 
 impl Random for Counter {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        for byte in bytes {
-            *byte = self.0.fetch_add(1, Ordering::SeqCst) as u8;
+        // By two, since a worker's mark leaves out the last bit.
+        let count = self.0.fetch_add(2, Ordering::SeqCst).to_be_bytes();
+        for (byte, counted) in bytes.iter_mut().zip(count.iter().cycle()) {
+            *byte = *counted;
         }
         Ok(())
     }

@@ -54,12 +54,7 @@ pub(crate) use self::{
     sealed::Sealer,
     word_index::{IndexVersion, word_index, word_index_rows},
 };
-use crate::core::{
-    Error, Result,
-    clock::{DrawnTogether, Random},
-    parallel,
-    rehearsal::Rehearsal,
-};
+use crate::core::{Error, Result, clock::Random, parallel, rehearsal::Rehearsal};
 
 view! {
     #[derive(Serialize, Deserialize)]
@@ -768,7 +763,6 @@ pub(crate) fn commit(
         waiting,
     } = writing;
     let key = &base.key;
-    let random = &DrawnTogether::draw(random)?;
     let sealer = &Sealer { key, random };
     let version = base.next_version();
     let mut next = Base {
