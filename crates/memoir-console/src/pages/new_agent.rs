@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use maud::{Markup, html};
-use memoir_domain::agent::Field;
+use memoir_domain::{agent::Field, manage};
 
 use super::{
     agent_path,
@@ -61,7 +61,7 @@ pub(crate) async fn create(
     fields::check(&given, &mut form.faults);
     if form.faults.is_empty() {
         let name = form.field(Field::Name.as_str());
-        let all = fields::borrowed(&given).into_iter();
+        let all = manage::borrowed(&given).into_iter();
         let settings: Vec<_> = all.filter(|(field, _)| *field != Field::Name).collect();
         let actor = visitor.actor();
         match visitor.account.create_agent(name, &settings, &actor).await {

@@ -22,6 +22,13 @@ use crate::{
 /// One setting and its new value as text; `None` returns to the default.
 pub type Assignment<'a> = (Field, Option<&'a str>);
 
+/// Assignments of values that a form or a request holds.
+pub fn borrowed(held: &[(Field, Option<String>)]) -> Vec<Assignment<'_>> {
+    held.iter()
+        .map(|(field, value)| (*field, value.as_deref()))
+        .collect()
+}
+
 /// Creates an agent. Its settings are its first record.
 ///
 /// # Errors

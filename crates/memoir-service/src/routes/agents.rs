@@ -8,6 +8,7 @@ use memoir_app::{Erased, ShownAgent};
 use memoir_domain::{
     Timestamp,
     agent::{Field, token_limits},
+    manage,
 };
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
@@ -58,7 +59,7 @@ pub(crate) async fn create(
     };
     let values = assignments(&settings)?;
     let agent = account
-        .create_agent(&name, &borrowed(&values), &actor)
+        .create_agent(&name, &manage::borrowed(&values), &actor)
         .await?;
     Ok((StatusCode::CREATED, with_etag(agent)).into_response())
 }
@@ -102,16 +103,9 @@ pub(crate) async fn change(
     let agent = views.where_agent(move |now| expected.admits(|| agent_etag(now)));
     let changed = agent
         .settings()
-        .configure(&borrowed(&values), &reached.actor)
+        .configure(&manage::borrowed(&values), &reached.actor)
         .await?;
     Ok(with_etag(changed))
-}
-
-fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {
-    values
-        .iter()
-        .map(|(field, value)| (*field, value.as_deref()))
-        .collect()
 }
 
 fn assignments(settings: &Map<String, Value>) -> Result<Vec<(Field, Option<String>)>, Problem> {

@@ -361,13 +361,3 @@ pub(in crate::pages) fn refused(error: Error, faults: &mut Faults) -> Result<(),
     faults.add(name, label(field), &problem);
     Ok(())
 }
-
-/// As the application takes them.
-pub(in crate::pages) fn borrowed(
-    assignments: &[(Field, Option<String>)],
-) -> Vec<(Field, Option<&str>)> {
-    let pairs = assignments.iter();
-    pairs
-        .map(|(field, value)| (*field, value.as_deref()))
-        .collect()
-}

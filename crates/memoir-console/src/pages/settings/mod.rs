@@ -14,7 +14,7 @@ use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordFilt
 use memoir_domain::{
     agent::Field,
     audit::{Action, Actor, ActorKind},
-    authoring,
+    authoring, manage,
 };
 use serde_json::Value;
 
@@ -195,7 +195,7 @@ pub(crate) async fn change(
     if assignments.is_empty() {
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
     }
-    let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
+    let (settings, actor) = (manage::borrowed(&assignments), visitor.actor());
     // The comparison of the form with the settings is in the transaction. The closure borrows all of it, since it may
     // run several times.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
