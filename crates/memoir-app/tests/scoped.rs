@@ -168,6 +168,7 @@ fn of_memory(
         tokens: _,
         constitutional: _,
         is_summary: _,
+        is_report: _,
         sources: _,
         under: _,
         origin: _,

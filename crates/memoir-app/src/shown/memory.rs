@@ -43,6 +43,10 @@ view! {
     pub constitutional: bool = memory.is_constitutional(),
     /// Whether a session wrote its text in place of others.
     pub is_summary: bool = memory.is_summary,
+    /// Whether it is a report of Memoir's to the agent, which no administrator discards; not shown.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub is_report: bool = memory.is_written_by_memoir(),
     /// The archival memories directly under it. They stay archival where it is discarded.
     #[schema(value_type = Vec<u64>)]
     pub sources: Vec<Number> = links.sources(memory.number),

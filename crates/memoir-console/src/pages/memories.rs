@@ -244,7 +244,7 @@ fn acts(
                 details.acts name="acts" {
                     summary aria-label={ "Change memory " (number.0) } { "Change" }
                     div.menu {
-                        @for (handling, text) in offered(row) {
+                        @for (handling, text) in offered_here(row) {
                             (button(visitor, query, agent, (number, beside), (handling, text)))
                         }
                         a.button href={ (agent_path(agent.scope().agent)) "/memories/" (number.0) "/shred" }
@@ -364,6 +364,13 @@ fn is_expired(agent: &AgentHandle, row: &MemoryFacts) -> bool {
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 
+/// As [`offered`], to an administrator, who discards no report to the agent.
+fn offered_here(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
+    let mut acts = offered(row);
+    acts.retain(|(word, _)| *word != "discard" || !row.is_report);
+    acts
+}
+
 /// The acts on a memory, by the words of the addresses.
 pub(super) fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
     // A shredded memory cannot be brought back.
@@ -443,7 +450,7 @@ pub(crate) async fn handle_selected(
     let numbers: Vec<u64> = numbers.take(AT_ONCE as usize).collect();
     for &number in &numbers {
         let row = agent.views().memory(Number(number)).await?;
-        if offered(&row).iter().any(|(known, _)| *known == word) {
+        if offered_here(&row).iter().any(|(known, _)| *known == word) {
             let handled = agent.memories().handle(row.number, handling, &actor);
             handled.await?;
         }

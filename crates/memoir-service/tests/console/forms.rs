@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use memoir_app::{Handling, MemoryPage};
-use memoir_domain::{audit::Actor, memory::Number};
+use memoir_domain::{agent::Field, audit::Actor, memory::Number};
 use memoir_testkit::TestedText;
 
 use crate::{
     document::ReadDocument,
-    installation::{Browser, Installation, handle, newest_records, remember},
+    installation::{Browser, Installation, handle, newest_records, owner, remember},
 };
 
 /// Texts of which two are duplicates up to case.
@@ -282,6 +282,31 @@ async fn an_act_on_selected_memories_is_done_for_each_that_permits_it() {
     }
     let unknown = [("act", "shred"), ("memory", "1")];
     assert_eq!(browser.press(&page, &memories, &unknown).await.status, 400);
+}
+
+#[tokio::test]
+async fn spec_5_5_no_administrator_is_offered_to_discard_a_report_to_the_agent() {
+    let installation = Installation::open().await;
+    let agent = installation.wren(&["One"]).await;
+    let model = [(Field::Model, None::<&str>)];
+    agent.settings().configure(&model, &owner()).await.unwrap();
+    let browser = installation.ada().await;
+    let page = format!("/agents/{}/memories", agent.scope().agent);
+    let forms = browser.page(&page).await.forms();
+    assert!(forms.contains(&format!("{page}/1/discard")));
+    assert!(!forms.contains(&format!("{page}/2/discard")));
+    // Nor is it an obstacle where it is selected.
+    let fields = [
+        ("list", "?kind=core"),
+        ("act", "discard"),
+        ("memory", "2"),
+        ("memory", "1"),
+    ];
+    browser.pressed(&page, &page, &fields).await;
+    for (number, is_discarded) in [(1, true), (2, false)] {
+        let memory = agent.views().memory(Number(number)).await.unwrap();
+        assert_eq!(memory.discarded_at.is_some(), is_discarded, "{number}");
+    }
 }
 
 #[tokio::test]
