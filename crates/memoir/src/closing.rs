@@ -1,7 +1,7 @@
 //! Closing of an installation that keeps the memory of the programs set up on this machine: each of their agents gets a
 //! token, which hooks and tools use (SPEC 5.5).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_app::{Memoir, Provision};
 use memoir_domain::audit::Actor;
@@ -11,7 +11,7 @@ use crate::{
     failure::Failure,
     hook::{calls, project, written},
     installation::Installation,
-    options::Global,
+    options::{Global, account_option},
     setup,
     show::joined,
     terminal::{self, safe},
@@ -23,8 +23,8 @@ use crate::{
 pub(crate) struct Kept {
     /// Those that programs on this machine use.
     with_token: Vec<String>,
-    /// The others that have memories, and no valid token.
-    without_token: Vec<String>,
+    /// The others that have memories, and no valid token, by account.
+    without_token: BTreeMap<String, Vec<String>>,
 }
 
 /// Must run before an open installation is closed. Creates and stores a token of every agent, in all accounts, that a
@@ -41,7 +41,7 @@ pub(crate) async fn keep_programs(
         return Ok(Kept::default());
     }
     let with_token = make_tokens(memoir, global, global).await?;
-    let (now, mut without_token) = (memoir.now(), Vec::new());
+    let (now, mut without_token) = (memoir.now(), BTreeMap::<String, Vec<String>>::new());
     for account in memoir.accounts().await? {
         let account = memoir.account(&account.name).await?;
         let mut tokens = account.tokens().await?;
@@ -53,7 +53,8 @@ pub(crate) async fn keep_programs(
             let counts = agent.counts;
             let memories = counts.core_count + counts.journal_count + counts.archival_count;
             if memories > 0 && !has_token {
-                without_token.push(agent.name);
+                let without_token = without_token.entry(account.name().to_owned());
+                without_token.or_default().push(agent.name);
             }
         }
     }
@@ -143,12 +144,13 @@ pub(crate) fn report(kept: &Kept) -> Result<(), Failure> {
             tokens::path()?.display()
         ));
     }
-    if !kept.without_token.is_empty() {
+    for (account, agents) in &kept.without_token {
+        let account = account_option(account);
         terminal::note(&format!(
-            "no token gives access to the memory of {}: `memoir access ask AGENT --token --purpose TEXT` asks the agent \
-             for one; or, as the owner of this machine, `memoir installation open`, then \
-             `memoir token create --role agent --agent AGENT`",
-            names(&kept.without_token)
+            "no token gives access to the memory of {}: `memoir access ask AGENT --token --purpose TEXT{account}` asks \
+             the agent for one; or, as the owner of this machine, `memoir installation open`, then \
+             `memoir token create --role agent --agent AGENT{account}`",
+            names(agents)
         ));
     }
     Ok(())

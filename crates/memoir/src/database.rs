@@ -13,7 +13,7 @@ use memoir_store_sqlite::SqliteStore;
 
 use crate::{
     failure::Failure,
-    options::Global,
+    options::{Global, account_option},
     private_file::{folder_of, make_private_folder},
     terminal::word,
 };
@@ -155,10 +155,9 @@ pub(crate) fn place(global: &Global) -> Result<String, Failure> {
 
 /// The options that name the installation of that name, as a shell takes them.
 pub(crate) fn options_of(place: &str) -> String {
-    match place.rsplit_once(ACCOUNT) {
-        Some((path, account)) => format!("--database {} --account {}", word(path), word(account)),
-        None => format!("--database {}", word(place)),
-    }
+    let default = (place, memoir_app::DEFAULT_ACCOUNT);
+    let (path, account) = place.rsplit_once(ACCOUNT).unwrap_or(default);
+    format!("--database {}{}", word(path), account_option(account))
 }
 
 /// The same of a service that has that address, else of the installation on this machine.

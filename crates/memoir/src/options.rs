@@ -5,12 +5,22 @@ use std::path::PathBuf;
 use clap::Args;
 use memoir_app::DEFAULT_ACCOUNT;
 
+use crate::terminal::word;
+
 pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
 /// The variable that names the agent for commands without one.
 pub(crate) const AGENT: &str = "MEMOIR_AGENT";
 
 pub(crate) fn agent_in_environment() -> Option<String> {
     std::env::var(AGENT).ok().filter(|name| !name.is_empty())
+}
+
+/// What a suggested command needs behind it where it is about that account; empty for the default one.
+pub(crate) fn account_option(account: &str) -> String {
+    match account == DEFAULT_ACCOUNT {
+        true => String::new(),
+        false => format!(" --account {}", word(account)),
+    }
 }
 
 /// What every command takes, before or after its name.

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::{
     core::{
-        Account, AgentHandle, Error, Memoir, Result, check_due, check_messages,
-        quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
+        Account, AgentHandle, Error, Memoir, Result, accounts::DEFAULT_ACCOUNT, check_due,
+        check_messages, quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
     },
     log::verify::UNRECORDED_ERASURE,
 };
@@ -270,6 +270,10 @@ impl Memoir {
     /// these counts (SPEC 3.12): reading an agent compares them.
     async fn examine_counts(&self, account: &Account) -> Result<Examination> {
         let (mut miscounted, mut unread, mut erased) = (Vec::new(), Vec::new(), Vec::new());
+        let option = match account.name() {
+            DEFAULT_ACCOUNT => String::new(),
+            name => format!(" --account {name}"),
+        };
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             let query = AgentQuery::of_memories(Selection::All).with_transcript();
@@ -292,7 +296,9 @@ impl Memoir {
                 Severity::Warning,
                 "key",
                 format!("{UNRECORDED_ERASURE}: {}", erased.join(", ")),
-                format!("after restoring a backup, `memoir agent erase {first}` records it again"),
+                format!(
+                    "after restoring a backup, `memoir agent erase {first}{option}` records it again"
+                ),
             ));
         }
         if let (Some(first), true) = (unread.first(), miscounted.is_empty()) {
@@ -304,7 +310,7 @@ impl Memoir {
                      when on they are read: {}",
                     unread.join(", ")
                 ),
-                format!("`memoir absorb {first}` reads them"),
+                format!("`memoir absorb {first}{option}` reads them"),
             ));
         }
         let Some(first) = miscounted.first() else {
@@ -320,7 +326,7 @@ impl Memoir {
                 miscounted.join(", ")
             ),
             format!(
-                "`memoir audit verify {first}` names the record that does not match; restore a backup"
+                "`memoir audit verify {first}{option}` names the record that does not match; restore a backup"
             ),
         ))
     }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use memoir_app::{CheckpointGrowth, RecordFilter, Verification};
+use memoir_app::{CheckpointGrowth, Memoir, RecordFilter, Verification};
 use memoir_domain::{
-    Timestamp,
+    AgentId, Timestamp,
     audit::Action,
     memory::{Invalid, Number},
 };
@@ -14,7 +14,7 @@ use crate::{
     commands::export::{check_is_new, write_log},
     failure::{Failure, Outcome},
     installation::Installation,
-    options::Global,
+    options::{Global, account_option},
     output, parse,
     show::{self, counted, thousands},
     terminal::{self, safe, word},
@@ -208,10 +208,10 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         return Ok(());
     }
     // A log with a mismatch is a failure, so that scripts detect it by the exit status.
-    Err(mismatch(&verified))
+    Err(mismatch(&verified, &installation.memoir).await?)
 }
 
-fn mismatch(verified: &VerifyOutput) -> Failure {
+async fn mismatch(verified: &VerifyOutput, memoir: &Memoir) -> Result<Failure, Failure> {
     let checked = verified.agents.len() as u64;
     let bad: Vec<_> = (verified.agents.iter().filter(|agent| !agent.valid)).collect();
     let problem = match (bad.len() as u64, checked) {
@@ -225,13 +225,27 @@ fn mismatch(verified: &VerifyOutput) -> Failure {
     };
     let has_grown = (verified.checkpoint.as_ref()).is_none_or(|growth| growth.grew);
     let hint = match bad.first() {
-        Some(first) if has_grown && bad.iter().all(|agent| agent.lacks_erasure()) => format!(
-            "after restoring a backup from before the erasure, `memoir agent erase {}` records it again",
-            word(&first.agent)
-        ),
+        Some(first) if has_grown && bad.iter().all(|agent| agent.lacks_erasure()) => {
+            let option = option_for(memoir, first.agent_id).await?;
+            format!(
+                "after restoring a backup from before the erasure, `memoir agent erase {}{option}` records it again",
+                word(&first.agent)
+            )
+        }
         _ => "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup; docs/backup.md says how to return to one".to_owned(),
     };
-    Failure::new(problem).hint(hint)
+    Ok(Failure::new(problem).hint(hint))
+}
+
+/// The option of the account that has the agent.
+async fn option_for(memoir: &Memoir, agent: AgentId) -> Result<String, Failure> {
+    for account in memoir.accounts().await? {
+        let account = memoir.account(&account.name).await?;
+        if account.agent(&agent.to_string()).await.is_ok() {
+            return Ok(account_option(account.name()));
+        }
+    }
+    Ok(String::new())
 }
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {

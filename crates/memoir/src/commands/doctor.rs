@@ -13,7 +13,7 @@ use crate::{
     failure::{Failure, Outcome},
     hook::project,
     installation, keys,
-    options::Global,
+    options::{Global, account_option},
     output, setup,
     show::{List, examination},
     terminal::{self, safe},
@@ -169,7 +169,7 @@ async fn examine_memoir(
 
 /// The agents of projects whose folder is missing: their memory is not used until another folder takes it over.
 async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>, Failure> {
-    let mut found = Vec::new();
+    let (mut found, option) = (Vec::new(), account_option(account.name()));
     for entry in project::entries(&database::place(global)?)? {
         // An erased agent has no memory any more.
         if !entry.is_gone() || account.agent(&entry.name_or_id()).await.is_err() {
@@ -182,8 +182,8 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
             safe(&entry.folder.display().to_string())
         );
         let advice = format!(
-            "`memoir project adopt {agent}` in the project's new folder takes its memory over; \
-             `memoir agent erase {agent}` erases it"
+            "`memoir project adopt {agent}{option}` in the project's new folder takes its memory over; \
+             `memoir agent erase {agent}{option}` erases it"
         );
         found.push(Examination::advised(
             Severity::Warning,

@@ -161,6 +161,24 @@ fn spec_5_4_an_erasure_that_a_restored_backup_lacks_is_recorded_again() {
 }
 
 #[test]
+fn spec_5_4_the_hints_at_an_unrecorded_erasure_name_the_account_of_the_agent() {
+    let installation = Installation::with_agent();
+    installation.ok("account create lab");
+    installation.ok("agent create robin --account lab");
+    installation.ok("backup copy.db");
+    installation.ok("agent erase robin --yes --account lab");
+    let keys = ".local/share/memoir/memoir.db.keys";
+    let today = restored(&installation, "copy.db", keys);
+    let again = "`memoir agent erase robin --account lab` records it again";
+    let found = today.run("audit verify --all");
+    assert_eq!(found.code, Some(1), "{found:?}");
+    found.stderr.tells(again);
+    today.ok("doctor --account lab").tells(again);
+    today.ok("agent erase robin --account lab --yes");
+    today.ok("audit verify --all").omits("invalid");
+}
+
+#[test]
 fn spec_5_4_a_key_store_that_does_not_fit_is_named_as_the_user_names_it() {
     let installation = Installation::with_agent();
     let copy = installation.path("copy.db");

@@ -199,6 +199,21 @@ fn spec_5_5_closing_names_the_agents_that_have_memories_and_no_token() {
     closed.stderr.omits("no token gives access");
 }
 
+#[test]
+fn spec_5_5_the_ways_out_of_closing_name_the_account_of_the_agent() {
+    let installation = Installation::with_agent();
+    installation.ok("account create lab");
+    installation.ok("agent create robin --account lab");
+    installation.ok("remember robin one --account lab");
+    let closed = installation.run("installation close");
+    closed.reports(
+        "the memory of `robin`: `memoir access ask AGENT --token --purpose TEXT --account lab` asks",
+    );
+    closed.reports("`memoir token create --role agent --agent AGENT --account lab`");
+    installation.ok("installation open");
+    installation.ok("token create --role agent --agent robin --account lab");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_does_not_show_a_password_that_is_typed() {
