@@ -89,6 +89,18 @@ impl Failure {
         self.with_hint(name.map(|name| format!("did you mean `{name}`?")))
     }
 
+    /// This failure and a second one; of an end that says nothing, the second one alone.
+    #[must_use]
+    pub(crate) fn and(self, second: Self) -> Self {
+        match (self, second) {
+            (Self::Shown(mut first), Self::Shown(second)) => {
+                first.message += &format!("; and {}", second.message);
+                Self::Shown(first)
+            }
+            (_, second) => second,
+        }
+    }
+
     /// The outcome of a command that ran to its end, and did its work or did not.
     pub(crate) fn refused_unless(is_done: bool) -> Outcome {
         if is_done { Ok(()) } else { Err(Self::Refused) }

@@ -49,16 +49,18 @@ struct DemoOutput {
 /// The result of a demonstration, once its folder is removed; `came_to` is `None` where it was interrupted.
 ///
 /// # Errors
-/// The demonstration failed, or else its folder could not be removed, or it was interrupted.
+/// The demonstration failed or was interrupted, its folder could not be removed, or both.
 fn removed<T>(
     folder: tempfile::TempDir,
     came_to: Option<Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let path = folder.path().to_owned();
     let closed = folder.close();
-    let came_to = came_to.transpose()?;
-    closed.map_err(|error| Failure::file("remove", &path, &error))?;
-    came_to.ok_or(Failure::Interrupted)
+    let closed = closed.map_err(|error| Failure::file("remove", &path, &error));
+    match (came_to.unwrap_or(Err(Failure::Interrupted)), closed) {
+        (Err(failure), Err(second)) => Err(failure.and(second)),
+        (came_to, closed) => came_to.and_then(|shown| closed.map(|()| shown)),
+    }
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -131,4 +133,26 @@ fn journal(memories: &[ShownMemory], records: &[ShownRecord]) -> Option<ShownMem
         .iter()
         .find(|memory| memory.number == number)
         .cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_removed_is_reported_beside_the_failure() {
+        let removed_before = || {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::remove_dir(folder.path()).unwrap();
+            folder
+        };
+        let failed = Some(Err(Failure::new("no model")));
+        for (came_to, first) in [(failed, "no model; and "), (None, ""), (Some(Ok(())), "")] {
+            let reported = format!("{:?}", removed(removed_before(), came_to).unwrap_err());
+            assert!(
+                reported.contains(&format!("\"{first}cannot remove `")),
+                "{reported}"
+            );
+        }
+    }
 }
