@@ -1,6 +1,15 @@
 //! Erasing an agent (SPEC 5.4).
 
-use memoir_domain::{AgentId, AgentScope, Timestamp, agent::Agent, audit::Actor, manage, view};
+use memoir_domain::{
+    AgentId, AgentScope, Timestamp,
+    agent::Agent,
+    audit::Actor,
+    draft::Decision,
+    lifecycle::{self, SessionEnding},
+    manage,
+    session::EndReason,
+    view,
+};
 use memoir_store::AgentQuery;
 use memoir_vault::{KeyStore, MasterKey};
 use serde::Serialize;
@@ -91,7 +100,11 @@ impl AgentLog<'_> {
     /// Records the erasure of an agent whose key is destroyed, in a database that was restored from before it; `None`
     /// where its row has it.
     async fn record_again(self, actor: &Actor) -> Result<Option<Erased>> {
-        let row = self.snapshot(&AgentQuery::default()).await?.agent;
+        let mut snapshot = self.snapshot(&AgentQuery::default()).await?;
+        if let Some(running) = snapshot.running_session {
+            snapshot = self.snapshot(&AgentQuery::of_session(running)).await?;
+        }
+        let row = snapshot.agent;
         if row.columns.erased_at.is_some() {
             return Ok(None);
         }
@@ -100,9 +113,18 @@ impl AgentLog<'_> {
         let key = KeyStore::in_memory(&MasterKey::generate()?)?.create(self.scope, now)?;
         let (agent, base) = codec::unopened_agent(&key, &row)?;
         let erased = Erased::new(&agent, now);
-        // A session that was running then can no longer be closed.
-        let decision = manage::erase(agent, None, actor, now)?;
-        self.commit(&base, decision).await?;
+        // A session that ran in the backup ends here, since none can be closed afterwards (SPEC 6.2).
+        let running = snapshot.session;
+        let ended = match running.filter(|row| row.columns.state.is_running()) {
+            Some(row) => {
+                let (session, _) = codec::session(None, row)?;
+                let ending = SessionEnding::Abandoned(EndReason::Cancelled);
+                lifecycle::end(agent, session, ending, actor, now)
+            }
+            None => Decision::of_sessions(agent, Vec::new()),
+        };
+        let erasing = manage::erase(ended.agent.clone(), None, actor, now)?;
+        self.commit(&base, ended.then(erasing)).await?;
         Ok(Some(erased))
     }
 

@@ -7,7 +7,12 @@ use memoir_app::{
     sessions::RefineOptions,
 };
 use memoir_domain::{
-    SessionId, agent::Field, audit::ActorKind, memory::Number, recall::RecallQuery, session::State,
+    SessionId,
+    agent::Field,
+    audit::{Action, ActorKind},
+    memory::Number,
+    recall::RecallQuery,
+    session::{Mode, State},
 };
 use memoir_store::{AgentQuery, Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -452,6 +457,37 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
     assert_eq!(driven.state, State::Completed);
     assert_eq!(answer.recv().unwrap(), ["session_open"; 4]);
     assert!(wren.agent.log().erase(&person()).await.is_ok());
+}
+
+#[tokio::test]
+async fn spec_6_2_a_session_that_ran_in_a_restored_backup_ends_with_its_agent() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread for every book.")
+        .await;
+    let (opened, _) = wren.agent.open_own(Mode::Full).await.unwrap();
+    drop(wren);
+    let backup = folder.path().join("backup");
+    folder.copy_to(&backup);
+    let wren = TestAgent::of(&folder.open()).await;
+    let cancelled = wren.agent.sessions().cancel(opened.id, &person()).await;
+    cancelled.unwrap();
+    wren.agent.log().erase(&person()).await.unwrap();
+
+    let restored = folder.open_at(&backup);
+    let account = restored.memoir.account("default").await.unwrap();
+    let agent = own(&account.agent("wren").await.unwrap());
+    agent.log().erase(&person()).await.unwrap();
+    let records = agent.lens().records(&RecordFilter::default()).await;
+    let actions = records.unwrap().into_iter().map(|record| record.action);
+    let actions: Vec<Action> = actions.collect();
+    let ends = [Action::MemoryRefinementAbandoned, Action::AgentErased];
+    assert!(actions.ends_with(&ends), "{actions:?}");
+    let connection = Connection::open(&backup).unwrap();
+    let state = connection.query_row("SELECT state FROM sessions", [], |row| row.get(0));
+    assert_eq!(state, Ok("abandoned".to_owned()));
+    let verified = agent.log().verify().await.unwrap();
+    assert!(verified.valid, "{verified:?}");
 }
 
 /// All of the agent's data as plain text: its archive, opened.
