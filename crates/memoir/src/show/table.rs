@@ -93,7 +93,7 @@ impl TextTable {
             let named = headings.iter().skip(1).zip(cells);
             let filled = named.filter(|(_, cell)| !cell.is_empty());
             let pieces: Vec<String> = filled
-                .map(|(heading, cell)| format!("{heading}: {cell}"))
+                .map(|(heading, cell)| format!("{heading}: {}", single_spaced(&cell)))
                 .collect();
             for line in packed(&pieces, width.saturating_sub(INDENT)) {
                 let _ = writeln!(text, "{:INDENT$}{line}", "");
@@ -103,8 +103,14 @@ impl TextTable {
     }
 }
 
+/// Without the two spaces that separate cells, so that no text passes for another cell.
+fn single_spaced(cell: &str) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    cell.lines().map(words).collect::<Vec<_>>().join("\n")
+}
+
 /// Packs the pieces on as few lines as possible; one that is too long for a line takes several. One of several lines
-/// begins on its own, and each of its lines is a line here, so that none begins a row.
+/// begins on its own, and all but its first are indented, so that none passes for a row or for another cell.
 fn packed(pieces: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for piece in pieces {
@@ -112,7 +118,11 @@ fn packed(pieces: &[String], width: usize) -> Vec<String> {
             Some(line) if !piece.contains('\n') && line.width() + GAP + piece.width() <= width => {
                 *line = format!("{line}{:GAP$}{piece}", "");
             }
-            _ => lines.extend(wrap(piece, width)),
+            _ => {
+                let mut wrapped = wrap(piece, width.saturating_sub(INDENT)).into_iter();
+                lines.extend(wrapped.next());
+                lines.extend(wrapped.map(|line| format!("{:INDENT$}{line}", "")));
+            }
         }
     }
     lines
@@ -183,10 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_within_a_cell_begins_no_row() {
-        let mut table = TextTable::new(["number", "kind", "text"]);
-        table.row(["#1", "core", "a\nnumber #2"].map(str::to_owned));
+    fn no_text_passes_for_a_row_or_for_another_cell() {
+        let mut table = TextTable::new(["number", "tags", "text"]);
+        table.row(["#1", "tea  text: b", "a\nnumber #2\n  tags: c"].map(str::to_owned));
         let drawn = plain(&table.paragraphs(40));
-        assert_eq!(drawn, "number #1\n  kind: core\n  text: a\n  number #2\n");
+        let expected = "number #1\n  tags: tea text: b\n  text: a\n    number #2\n    tags: c\n";
+        assert_eq!(drawn, expected);
     }
 }
