@@ -40,9 +40,6 @@ pub enum ModelMessage {
         /// The [`ToolCall::id`] of its call.
         #[debug("[{} characters]", call_id.chars().count())]
         call_id: String,
-        /// The tool that was called, as [`ToolCall::name`].
-        #[debug("[{} characters]", name.chars().count())]
-        name: String,
         /// The result, as the model is to read it.
         content: PrivateText,
     },
@@ -160,13 +157,11 @@ mod tests {
         );
         let result = ModelMessage::ToolResult {
             call_id: call.id,
-            name: call.name,
             content: CANARY.into(),
         };
         assert_eq!(
             format!("{result:?}"),
-            "ToolResult { call_id: [25 characters], name: [13 characters], \
-             content: PrivateText(13 characters) }"
+            "ToolResult { call_id: [25 characters], content: PrivateText(13 characters) }"
         );
     }
 }

@@ -203,7 +203,7 @@ fn write_memories(
             one(replace.execute(row)?, "memories")?;
         }
         if let Some(progress) = progress {
-            // Counted before the transaction ends, and kept if it fails: it only feeds a progress bar.
+            // Counted before the transaction ends, and kept if it fails: it only feeds a report of progress.
             progress.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -32,8 +32,8 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
         vec![
             user("Begin."),
             ModelMessage::Assistant(assistant(&blocks)),
-            result("toolu_1", "delete_memory", "Deleted #17."),
-            result("toolu_2", "delete_memory", "Deleted #18."),
+            result("toolu_1", "Deleted #17."),
+            result("toolu_2", "Deleted #18."),
             user("Go on."),
         ],
         vec![delete_tool()],

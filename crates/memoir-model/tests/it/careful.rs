@@ -230,7 +230,6 @@ impl Run {
                 .extend(result.refusal().map(|code| code.as_str()));
             conversation.push(ModelMessage::ToolResult {
                 call_id: call.id.clone(),
-                name: call.name.clone(),
                 content: result.for_model(),
             });
             assert!(ran.calls.len() < 20, "{:?}", ran.calls);

@@ -105,10 +105,9 @@ fn user(text: &str) -> ModelMessage {
     ModelMessage::User(PrivateText::new(text))
 }
 
-fn result(call_id: &str, name: &str, content: &str) -> ModelMessage {
+fn result(call_id: &str, content: &str) -> ModelMessage {
     ModelMessage::ToolResult {
         call_id: call_id.to_owned(),
-        name: name.to_owned(),
         content: PrivateText::new(content),
     }
 }

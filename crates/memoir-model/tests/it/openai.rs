@@ -54,7 +54,7 @@ fn conversation(said: Value) -> ModelRequest {
     let messages = vec![
         user("Begin."),
         ModelMessage::Assistant(PrivateJson::new(said)),
-        result("call_9", "delete_memory", "Deleted."),
+        result("call_9", "Deleted."),
     ];
     request(messages, vec![delete_tool()])
 }
@@ -69,10 +69,7 @@ async fn spec_6_3_claude_over_openrouter_gets_its_marks_for_the_cache_and_no_oth
         let providers = Providers::with_environment(configured, environment).unwrap();
         let name = format!("{provider}:{name}").parse().unwrap();
         let model = providers.connect(&name).unwrap();
-        let messages = vec![
-            user("Begin."),
-            result("call_9", "delete_memory", "Deleted."),
-        ];
+        let messages = vec![user("Begin."), result("call_9", "Deleted.")];
         model.complete(&request(messages, tools)).await.unwrap();
         server.requests()[0]["messages"].clone()
     };

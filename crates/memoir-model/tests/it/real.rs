@@ -45,7 +45,6 @@ async fn spec_6_3_a_real_model_talks_and_takes_results() {
         for call in reply.tool_calls {
             request.messages.push(ModelMessage::ToolResult {
                 call_id: call.id,
-                name: call.name,
                 content: PrivateText::new("{\"type\":\"deleted\",\"number\":17}"),
             });
         }

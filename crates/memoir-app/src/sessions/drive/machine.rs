@@ -494,7 +494,6 @@ impl Conversation {
     fn push_result(&mut self, call: ToolCall, content: PrivateText) {
         self.messages.push(ModelMessage::ToolResult {
             call_id: call.id,
-            name: call.name,
             content,
         });
     }
