@@ -140,7 +140,7 @@ fn the_domain_asks_the_machine_for_nothing() {
 
 /// The modules of the command, from the lowest to the highest; its root is above all of them.
 const COMMAND_ORDER: &str = "\
-    allocator options spelling interrupt terminal show failure private_file output times parse \
+    allocator spelling interrupt terminal options show failure private_file output times parse \
     watch database webhooks config embeddings keys tokens telemetry installation remote \
     transcripts hook setup closing help commands cli";
 /// How many files of the command may import from a higher module.
