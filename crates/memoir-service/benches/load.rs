@@ -64,6 +64,14 @@ const ASKING: usize = 12;
 const BODIES: usize = 60;
 const BODY: usize = 16 << 20;
 
+/// What `memoir serve` sets for its allocators (docs/environment.md).
+const ALLOCATORS: [(&str, &str); 4] = [
+    ("MIMALLOC_PURGE_DELAY", "0"),
+    ("MIMALLOC_PAGE_FULL_RETAIN", "0"),
+    ("MIMALLOC_GENERIC_COLLECT", "200"),
+    ("MALLOC_ARENA_MAX", "2"),
+];
+
 struct NoModels;
 
 impl Models for NoModels {
@@ -231,6 +239,7 @@ struct Server {
 impl Server {
     fn start(path: &Path) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
+            .envs(ALLOCATORS)
             .arg("serve")
             .arg(path)
             .stdin(Stdio::piped())
@@ -752,6 +761,7 @@ async fn print_looks(folder: &DiskFolder) {
     let path = folder.path("past.db");
     prepare_long(&path, PAST).await;
     let looking = Command::new(std::env::current_exe().unwrap())
+        .envs(ALLOCATORS)
         .arg("look")
         .arg(&path)
         .status();
