@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 use crate::{
     SqliteStore, commit,
     decode::{self, Columns, DatabaseRow, SqliteRow},
-    encode::{self, count, number, optional_count},
+    encode::{self, count, optional_count},
     error::{self, inconsistent},
     reader::{ReadTransaction, Readers},
     records, requests, transcripts,
@@ -91,18 +91,17 @@ impl Store for SqliteStore {
         }
         let numbers = numbers.to_vec();
         self.look_or_scan(numbers.len() <= FEW_LINKS, move |connection| {
-            let _view = ReadTransaction::new(connection)?;
+            // One statement is a view by itself.
+            let _view = match numbers.as_slice() {
+                [_] => None,
+                _ => Some(ReadTransaction::new(connection)?),
+            };
             let mut links = BTreeMap::new();
-            for one in numbers {
-                // No row has a number that SQLite cannot hold.
-                let Ok(one) = number(one, "memories") else {
-                    continue;
-                };
-                for sql in [LINK, LINKS_UNDER] {
-                    let values = params![scope.agent.as_bytes(), one, scope.account.as_bytes()];
-                    let found = all(connection, sql, values, decode::archive_link)?;
-                    links.extend(found.into_iter().map(|link| (link.number, link)));
-                }
+            // No row has a number that SQLite cannot hold.
+            for one in numbers.iter().filter_map(|one| i64::try_from(one.0).ok()) {
+                let values = params![scope.agent.as_bytes(), one, scope.account.as_bytes()];
+                let found = all(connection, LINKS, values, decode::archive_link)?;
+                links.extend(found.into_iter().map(|link| (link.number, link)));
             }
             Ok(links.into_values().collect())
         })
@@ -530,11 +529,15 @@ macro_rules! links {
     };
 }
 
-const LINK: &str = links!("memories", "number = ?2");
-const LINKS_UNDER: &str = links!(
+/// A memory, and those under it.
+const LINKS: &str = concat!(
+    links!("memories", "number = ?2"),
+    " UNION ALL ",
     // Without the name of the index, SQLite takes an agent to have few memories, and reads all of them.
-    "memories INDEXED BY memories_under",
-    "under = ?2 AND kind = 'archival' AND discarded_at IS NULL"
+    links!(
+        "memories INDEXED BY memories_under",
+        "under = ?2 AND kind = 'archival' AND discarded_at IS NULL"
+    )
 );
 
 /// One page of memories that meet a condition, with any further filters.
@@ -731,7 +734,7 @@ mod tests {
                 "SEARCH memories USING COVERING INDEX memories_discarded (agent_id=? AND discarded_at>?)",
             ]
         );
-        let steps = plan(LINKS_UNDER);
+        let steps = plan(LINKS);
         let under = "SEARCH memories USING INDEX memories_under (agent_id=? AND under=?)";
         assert!(steps.iter().any(|step| step == under), "{steps:?}");
     }
