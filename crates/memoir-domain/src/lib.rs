@@ -24,6 +24,7 @@ pub mod labels;
 mod life;
 mod log;
 pub mod memory;
+mod parallel;
 pub mod recall;
 pub mod session;
 pub mod text;

@@ -154,7 +154,7 @@ const APP_UPWARD: usize = 6;
 
 /// The groups of the domain's modules. `labels` names terms of several.
 const DOMAIN_ORDER: &str = "\
-    wire_names ids time text memory agent log change access recall session history life labels";
+    wire_names parallel ids time text memory agent log change access recall session history life labels";
 /// A decision holds the states of a session and of access requests.
 const DOMAIN_UPWARD: usize = 2;
 

@@ -1,11 +1,14 @@
 //! The coarse form of a text: its words without case, accents, numbers, negations and endings.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, thread};
 
 use foldhash::fast::RandomState;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::text::{fold, is_unspaced};
+use crate::{
+    parallel::begin,
+    text::{fold, is_unspaced},
+};
 
 /// A word of a text. In scripts that put no spaces between words every character is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +39,20 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
 fn each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
     // No script without spaces is ASCII.
     if text.is_ascii() {
-        for piece in text.split_ascii_whitespace() {
-            let is_sign = |character: char| !character.is_ascii_alphanumeric();
-            let word = piece.trim_matches(is_sign);
-            if !word.is_empty() {
-                found(word);
+        // Where the word begins and ends: signs within one belong to it.
+        let (mut from, mut to) = (None, 0);
+        for (at, byte) in text.bytes().enumerate() {
+            if byte.is_ascii_alphanumeric() {
+                from.get_or_insert(at);
+                to = at + 1;
+            } else if byte.is_ascii_whitespace()
+                && let Some(from) = from.take()
+            {
+                found(&text[from..to]);
             }
+        }
+        if let Some(from) = from {
+            found(&text[from..to]);
         }
         return;
     }
@@ -123,28 +134,52 @@ fn look(key: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(look))
 }
 
-/// The looks of all texts, each read from its word once: most words of a memory come again in others.
+/// Texts from which on two threads read them: below, starting one takes longer.
+const WORTHWHILE: usize = 1_000;
+/// No occurrence, or no text.
+const NONE: u32 = u32::MAX;
+
+/// The looks of texts, each read from its word once: most words of a memory come again in others. An occurrence is a
+/// look with how often it came before in the same text.
 #[derive(Default)]
 struct Vocabulary<'t> {
-    /// By a word as it is written; `None` for a word that has no look.
+    /// The first occurrence by a word as it is written; `None` for a word that has no look.
     words: HashMap<&'t str, Option<u32>, RandomState>,
+    /// The first occurrence by its look.
     by_look: HashMap<String, u32, RandomState>,
-    /// The numbers of each look, by how often it came before in the same text.
-    numbers: Vec<Vec<u32>>,
+    occurrences: Vec<Occurrence>,
+}
+
+struct Occurrence {
+    /// In how many texts it comes.
+    texts: u32,
+    /// That of the same look after this one; [`NONE`] where no text has one.
+    next: u32,
+    /// Of a first one: the text that had it last, and the last occurrence in that text.
+    seen: (u32, u32),
 }
 
 impl<'t> Vocabulary<'t> {
-    /// Puts the looks of the words of `text` into `found`.
-    fn looks_of(&mut self, text: &'t str, found: &mut Vec<u32>) {
-        found.clear();
-        each_word(text, |word| found.extend(self.look_of(word)));
-        if !found.is_empty() {
-            return;
+    /// The occurrences of each text, in the order of its words.
+    fn read(&mut self, texts: &[&'t str]) -> Looks {
+        let mut looks = Looks::default();
+        for (text, number) in texts.iter().zip(0..) {
+            let from = looks.numbers.len();
+            each_word(text, |word| {
+                if let Some(look) = self.look_of(word) {
+                    looks.numbers.push(self.occurrence(look, number));
+                }
+            });
+            // A text of negations alone still looks like itself; a set to be joined must not be empty.
+            if looks.numbers.len() == from {
+                for word in words(text) {
+                    let look = self.entry(&word.key);
+                    looks.numbers.push(self.occurrence(look, number));
+                }
+            }
+            looks.ends.push(looks.numbers.len());
         }
-        // A text of negations alone still looks like itself; a set to be joined must not be empty.
-        for word in words(text) {
-            found.push(self.entry(&word.key));
-        }
+        looks
     }
 
     fn look_of(&mut self, word: &'t str) -> Option<u32> {
@@ -160,59 +195,137 @@ impl<'t> Vocabulary<'t> {
         if let Some(known) = self.by_look.get(look) {
             return *known;
         }
-        let entry = self.numbers.len() as u32;
+        let entry = self.add();
         self.by_look.insert(look.to_owned(), entry);
-        self.numbers.push(Vec::new());
         entry
     }
 
-    /// The number of a look that came `times` before in the same text.
-    fn number(&mut self, look: u32, times: usize, counts: &mut Vec<u32>) -> u32 {
-        let known = &mut self.numbers[look as usize];
-        // The occurrences of one text are counted upwards, so that at most one is missing.
-        if known.len() == times {
-            known.push(counts.len() as u32);
-            counts.push(0);
+    fn add(&mut self) -> u32 {
+        self.occurrences.push(Occurrence {
+            texts: 0,
+            next: NONE,
+            seen: (NONE, NONE),
+        });
+        self.occurrences.len() as u32 - 1
+    }
+
+    /// Counts one more occurrence of a look in a text. Texts come in the order of their numbers.
+    fn occurrence(&mut self, look: u32, text: u32) -> u32 {
+        let found = match self.occurrences[look as usize].seen {
+            (seen_in, last) if seen_in == text => self.after(last),
+            _ => look,
+        };
+        self.occurrences[look as usize].seen = (text, found);
+        self.occurrences[found as usize].texts += 1;
+        found
+    }
+
+    fn after(&mut self, occurrence: u32) -> u32 {
+        if self.occurrences[occurrence as usize].next == NONE {
+            self.occurrences[occurrence as usize].next = self.add();
         }
-        known[times]
+        self.occurrences[occurrence as usize].next
+    }
+
+    /// Adds what another one counted; returns this one's occurrence for each of the other's.
+    fn add_all(&mut self, other: Self) -> Vec<u32> {
+        let mut looks: Vec<(String, u32)> = other.by_look.into_iter().collect();
+        // A map has no order, and equally rare occurrences are ordered by their numbers.
+        looks.sort_unstable_by_key(|(_, entry)| *entry);
+        let mut here = vec![NONE; other.occurrences.len()];
+        for (look, mut there) in looks {
+            let mut own = self.entry(&look);
+            while let Some(counted) = other.occurrences.get(there as usize) {
+                here[there as usize] = own;
+                self.occurrences[own as usize].texts += counted.texts;
+                there = counted.next;
+                if there != NONE {
+                    own = self.after(own);
+                }
+            }
+        }
+        here
+    }
+
+    /// The place of each occurrence in the order of all, the rarest first. By number among equally rare ones, so that
+    /// all texts have one order: a join by prefixes rests on that.
+    fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.occurrences.len() as u32).collect();
+        order.sort_by_key(|number| self.occurrences[*number as usize].texts);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in (0..).zip(order) {
+            ranks[number as usize] = rank;
+        }
+        ranks
     }
 }
 
-/// How each text looks: a set of numbers that mean the same in all of them, ascending, the rarest first. A look that
-/// comes again in a text is another one.
-pub(super) fn looks<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Vec<u32>> {
-    let mut vocabulary = Vocabulary::default();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut of_text = Vec::new();
-    let mut sets: Vec<Vec<u32>> = texts
-        .into_iter()
-        .map(|text| {
-            vocabulary.looks_of(text, &mut of_text);
-            of_text.sort_unstable();
-            let same = of_text.chunk_by(|one, other| one == other);
-            let numbered = same.flat_map(|same| same.iter().enumerate());
-            let mut set = Vec::with_capacity(of_text.len());
-            set.extend(numbered.map(|(times, look)| {
-                let number = vocabulary.number(*look, times, &mut counts);
-                counts[number as usize] += 1;
-                number
-            }));
+/// How each text looks: a set of numbers that mean the same in all of them. A look that comes again in a text is another
+/// one.
+#[derive(Default)]
+pub(super) struct Looks {
+    /// Those of all texts.
+    numbers: Vec<u32>,
+    /// Where those of each text end.
+    ends: Vec<usize>,
+}
+
+impl Looks {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let mut from = 0;
+        self.ends.iter().map(move |to| {
+            let set = &self.numbers[from..*to];
+            from = *to;
             set
         })
-        .collect();
-    // By number among equally rare ones, so that all texts have one order: a join by prefixes rests on that.
-    let mut order: Vec<u32> = (0..counts.len() as u32).collect();
-    order.sort_by_key(|number| (counts[*number as usize], *number));
-    let mut ranks = vec![0; counts.len()];
-    for (rank, number) in (0..).zip(order) {
-        ranks[number as usize] = rank;
     }
-    for set in &mut sets {
-        set.iter_mut()
-            .for_each(|number| *number = ranks[*number as usize]);
-        set.sort_unstable();
+
+    /// By the ranks of the occurrences, ascending.
+    fn arranged(&self, ranks: &[u32]) -> Self {
+        let mut numbers = Vec::with_capacity(self.numbers.len());
+        for set in self.iter() {
+            let from = numbers.len();
+            numbers.extend(set.iter().map(|number| ranks[*number as usize]));
+            numbers[from..].sort_unstable();
+        }
+        let ends = self.ends.clone();
+        Self { numbers, ends }
     }
-    sets
+
+    fn append(&mut self, other: &Self) {
+        let before = self.numbers.len();
+        self.numbers.extend_from_slice(&other.numbers);
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+    }
+}
+
+/// The looks of texts, each ascending, the rarest first.
+pub(super) fn looks(texts: &[&str]) -> Looks {
+    if texts.len() < WORTHWHILE {
+        let (vocabulary, looks) = read(texts);
+        return looks.arranged(&vocabulary.ranks());
+    }
+    let halves = texts.split_at(texts.len() / 2);
+    thread::scope(|scope| {
+        let other = begin(scope, move || read(halves.1));
+        let (mut vocabulary, looks) = read(halves.0);
+        let (other, other_looks) = other();
+        let here = vocabulary.add_all(other);
+        let ranks = vocabulary.ranks();
+        let other_ranks: Vec<u32> = here.iter().map(|number| ranks[*number as usize]).collect();
+        thread::scope(|scope| {
+            let other = begin(scope, || other_looks.arranged(&other_ranks));
+            let mut arranged = looks.arranged(&ranks);
+            arranged.append(&other());
+            arranged
+        })
+    })
+}
+
+fn read<'t>(texts: &[&'t str]) -> (Vocabulary<'t>, Looks) {
+    let mut vocabulary = Vocabulary::default();
+    let looks = vocabulary.read(texts);
+    (vocabulary, looks)
 }
 
 /// How many of two ascending lists' entries are in both.
@@ -268,8 +381,35 @@ mod tests {
 
     #[test]
     fn a_word_that_comes_again_counts_again_and_the_rarest_stands_first() {
-        let sets = looks(["tea tea tea", "tea", "Tea TEA", "not"]);
+        let looks = looks(&["tea tea tea", "tea", "Tea TEA", "not"]);
+        let sets: Vec<&[u32]> = looks.iter().collect();
         assert_eq!(sets, [vec![0, 2, 3], vec![3], vec![2, 3], vec![1]]);
-        assert_eq!(shared(&sets[0], &sets[2]), 2);
+        assert_eq!(shared(sets[0], sets[2]), 2);
+    }
+
+    #[test]
+    fn two_threads_find_the_looks_that_one_finds() {
+        // Some words come in one half alone, and some more often in one text of the other.
+        let text = |number: usize| {
+            format!(
+                "{}a cup of word{}ish",
+                "tea ".repeat(number / 300),
+                number % 90
+            )
+        };
+        let rare = |number: usize| format!("{} own{}", text(number), ["a", "b", "c"][number / 500]);
+        let texts: Vec<String> = (0..1_500).map(rare).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        assert!(texts.len() >= WORTHWHILE);
+        let (vocabulary, one) = read(&texts);
+        let (one, two) = (one.arranged(&vocabulary.ranks()), looks(&texts));
+        let [one, two] = [&one, &two].map(|looks| looks.iter().collect::<Vec<&[u32]>>());
+        for left in (0..texts.len()).step_by(7) {
+            assert_eq!(one[left].len(), two[left].len());
+            for right in (0..texts.len()).step_by(11) {
+                let [one, two] = [&one, &two].map(|sets| shared(sets[left], sets[right]));
+                assert_eq!(one, two, "{left} {right}");
+            }
+        }
     }
 }

@@ -59,7 +59,7 @@ struct NearDuplicate {
 struct ComparedText<'a> {
     memory: &'a Memory,
     how: DuplicateMatch,
-    look: Vec<u32>,
+    look: &'a [u32],
     exact_form: OnceCell<Cow<'a, str>>,
 }
 
@@ -81,10 +81,11 @@ fn near_duplicates<'a>(
     let kept = memories.into_iter();
     let mut kept: Vec<&Memory> = kept.filter(|memory| memory.is_active_core()).collect();
     kept.sort_by_key(|memory| memory.number);
-    let looks = looks::looks(kept.iter().map(|memory| memory.content.expose()));
+    let texts: Vec<&str> = kept.iter().map(|memory| memory.content.expose()).collect();
+    let looks = looks::looks(&texts);
     let entries: Vec<ComparedText<'_>> = kept
         .into_iter()
-        .zip(looks)
+        .zip(looks.iter())
         .map(|(memory, look)| ComparedText {
             memory,
             how,
@@ -110,7 +111,7 @@ impl Alike {
         let sets: Vec<&[u32]> = classes
             .iter()
             // One member for all: a class has one coarse form, and is joined once.
-            .filter_map(|members| Some(entries[*members.first()?].look.as_slice()))
+            .filter_map(|members| Some(entries[*members.first()?].look))
             .collect();
         let joined = join::join(&sets, STEPS);
         let mut alike = Self {
@@ -143,7 +144,7 @@ impl Alike {
 
 /// The places of the texts by their coarse form, one class each. Within a class, equal texts are adjacent.
 fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
-    let look = |place: &usize| entries[*place].look.as_slice();
+    let look = |place: &usize| entries[*place].look;
     let mut places: Vec<usize> = (0..entries.len()).collect();
     places.retain(|place| !look(place).is_empty());
     // The pairs that are listed are those of neighbours. Of equal texts the earlier one stays first.
@@ -160,7 +161,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     let found = alike.pairs.into_iter().map(|(one, other)| {
         let (left, right) = (one.min(other), one.max(other));
         let exact = entries[left].exact_form() == entries[right].exact_form();
-        let similarity = similarity(&entries[left].look, &entries[right].look);
+        let similarity = similarity(entries[left].look, entries[right].look);
         // The bits of numbers from 0 to 1 are in the order of the numbers.
         (exact, similarity.to_bits(), Reverse((left, right)))
     });

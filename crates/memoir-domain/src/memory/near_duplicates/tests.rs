@@ -231,7 +231,12 @@ fn spec_5_1_what_differs_is_not_formatted() {
 }
 
 fn by_comparing_all(memories: &[Memory]) -> u64 {
-    let sets = looks::looks(memories.iter().map(|memory| memory.content.expose()));
+    let texts: Vec<&str> = memories
+        .iter()
+        .map(|memory| memory.content.expose())
+        .collect();
+    let looks = looks::looks(&texts);
+    let sets: Vec<&[u32]> = looks.iter().collect();
     let mut count = 0;
     for (place, one) in sets.iter().enumerate() {
         for other in &sets[..place] {

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     memory::{Kind, Number, origin::Origin},
+    parallel::begin,
     time::Timestamp,
 };
 
@@ -293,20 +294,6 @@ impl Bytes {
         self.count(u64::from(slot.end - slot.to));
         self.count(u64::from(slot.length));
         self.count(u64::from(slot.language));
-    }
-}
-
-/// Begins a work in a thread of its own, and returns what waits for it: where the machine has no thread left, that does
-/// the work.
-fn begin<'scope, T: Send + 'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    work: impl Fn() -> T + Copy + Send + 'scope,
-) -> impl FnOnce() -> T {
-    let working = thread::Builder::new().spawn_scoped(scope, work);
-    move || match working.map(thread::ScopedJoinHandle::join) {
-        Ok(Ok(done)) => done,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(_) => work(),
     }
 }
 
