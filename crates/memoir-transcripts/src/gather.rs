@@ -1,12 +1,12 @@
 //! Common to all formats: a message is checked once, returned once, and has an identifier.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 use memoir_domain::{PrivateText, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Error, FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
+    FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
     raw::{BrokenJson, Raw},
 };
 
@@ -28,11 +28,11 @@ pub(crate) struct FoundMessage {
     pub(crate) left_out: u32,
 }
 
-/// The items that were found and not returned yet, and behind them why the file cannot be read on.
+/// The items that were found and not passed on yet.
 #[derive(derive_more::Debug)]
 pub(crate) struct Gathered {
     pub(crate) limits: TranscriptLimits,
-    pub(crate) items: VecDeque<Result<Item, Error>>,
+    pub(crate) items: Vec<Item>,
     /// Messages of a file whose newest ones come first, until [`Gathered::release`], and the bytes that they take.
     #[debug(skip)]
     held: Vec<(FoundMessage, FilePosition)>,
@@ -47,7 +47,7 @@ impl Gathered {
     pub(crate) fn new(limits: TranscriptLimits) -> Self {
         Self {
             limits,
-            items: VecDeque::new(),
+            items: Vec::new(),
             held: Vec::new(),
             held_bytes: 0,
             seen: HashSet::new(),
@@ -56,7 +56,7 @@ impl Gathered {
     }
 
     pub(crate) fn skip(&mut self, place: FilePosition, reason: NoMessageReason) {
-        self.items.push_back(Ok(Item::Skipped { place, reason }));
+        self.items.push(Item::Skipped { place, reason });
     }
 
     /// Holds the messages of an entry, or reports why it has none.
@@ -95,7 +95,7 @@ impl Gathered {
         place: FilePosition,
     ) {
         match said.and_then(|said| self.message(said, &place)) {
-            Ok(message) => self.items.push_back(Ok(Item::Message(message))),
+            Ok(message) => self.items.push(Item::Message(message)),
             Err(reason) => self.skip(place, reason),
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! **Every message is accounted for.** It is either returned once, as [`Item::Message`], or reported with its position
 //! and the reason, as [`Item::Skipped`]. A broken part does not affect the parts beside it. Where a file cannot be read
-//! on, the earlier messages were returned, and the last item of [`TranscriptReader`] is an [`Error`] with the position.
+//! on, the earlier messages were returned, and [`TranscriptReader::read`] ends with an [`Error`] with the position.
 //!
 //! **A message** is a text that a person and an assistant exchanged. Tool calls and results, hidden input of a model,
 //! and a model's thinking are reported and left out: long data that no participant wrote.

@@ -4,14 +4,17 @@ use crate::{
     Error, TranscriptFormat,
     kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, skip_space},
-    transcript::TranscriptState,
+    transcript::FileLayout,
 };
 
 /// The format of a file that begins with `head`, unless it is given, and what is expected at its beginning.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,
-) -> Result<(TranscriptFormat, TranscriptState), Error> {
+) -> Result<(TranscriptFormat, FileLayout), Error> {
+    use TranscriptFormat::{
+        ChatGpt, Claude, ClaudeCode, Codex, Copilot, Gemini, GeminiTakeout, Messages, Text,
+    };
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
@@ -21,36 +24,22 @@ pub(crate) fn recognise(
             .format()
             .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
-    let state = match (format, begin) {
-        (TranscriptFormat::Text, _) => TranscriptState::Text,
-        (
-            TranscriptFormat::ChatGpt
-            | TranscriptFormat::Claude
-            | TranscriptFormat::GeminiTakeout
-            | TranscriptFormat::Messages,
-            Begin::Array(_),
-        ) => TranscriptState::ARRAY,
-        (TranscriptFormat::Messages, Begin::Object(keys))
-            if keys.contains(&b"messages".as_slice()) =>
-        {
-            TranscriptState::OBJECT
+    let layout = match (format, begin) {
+        (Text, _) => FileLayout::Text,
+        (ChatGpt | Claude | GeminiTakeout | Messages, Begin::Array(_)) => FileLayout::Array,
+        (Messages, Begin::Object(keys)) if keys.contains(&b"messages".as_slice()) => {
+            FileLayout::Object
         }
+        // An empty file of a given format is empty; it is not of another format.
+        (ChatGpt | Claude | GeminiTakeout, Begin::Object(_) | Begin::Nothing) => FileLayout::Value,
+        (Messages, _) => FileLayout::Line,
         (
-            TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::GeminiTakeout,
-            // An empty file of a given format is empty; it is not of another format.
-            Begin::Object(_) | Begin::Nothing,
-        ) => TranscriptState::Value,
-        (TranscriptFormat::Messages, _) => TranscriptState::Line,
-        (
-            TranscriptFormat::ClaudeCode
-            | TranscriptFormat::Codex
-            | TranscriptFormat::Copilot
-            | TranscriptFormat::Gemini,
+            ClaudeCode | Codex | Copilot | Gemini,
             Begin::Object(_) | Begin::Nothing | Begin::Other,
-        ) => TranscriptState::Line,
+        ) => FileLayout::Line,
         _ => return Err(Error::OtherForm(format)),
     };
-    Ok((format, state))
+    Ok((format, layout))
 }
 
 /// The format of the conversation that begins like this, where its fields show it.
@@ -129,14 +118,12 @@ impl<'a> Begin<'a> {
 #[cfg(test)]
 mod tests {
     use super::{
+        FileLayout::{Array, Line, Object, Value},
         TranscriptFormat::*,
-        TranscriptState::{Line, Value},
         *,
     };
 
-    const TEXT: TranscriptState = TranscriptState::Text;
-    const ARRAY: TranscriptState = TranscriptState::ARRAY;
-    const OBJECT: TranscriptState = TranscriptState::OBJECT;
+    const TEXT: FileLayout = FileLayout::Text;
 
     /// The beginnings of each program's files are among the fixtures.
     #[test]
@@ -147,21 +134,21 @@ mod tests {
             (Text, TEXT, "[2026-03-01 10:00] Ann: hello"),
             (Text, TEXT, "{ so it went }"),
             (Text, TEXT, "[1, 2] Ann: hello"),
-            (Messages, ARRAY, " [\n]"),
-            (Messages, ARRAY, r#"[{"id": "1", "at": null, "speaker": "#),
+            (Messages, Array, " [\n]"),
+            (Messages, Array, r#"[{"id": "1", "at": null, "speaker": "#),
             (
                 Messages,
-                ARRAY,
+                Array,
                 r#"[{"role": "user", "content": "Hello."}]"#,
             ),
-            (Messages, OBJECT, r#"{"messages": [{"id""#),
+            (Messages, Object, r#"{"messages": [{"id""#),
             (
                 Messages,
                 Line,
                 r#"{"role": "user", "content": [{"type": "text""#,
             ),
             (ChatGpt, Value, r#"{"mapping": {}}"#),
-            (Claude, ARRAY, r#"[null, {"a": 1}, {"chat_messages": [], "#),
+            (Claude, Array, r#"[null, {"a": 1}, {"chat_messages": [], "#),
             (
                 ClaudeCode,
                 Line,
@@ -190,8 +177,8 @@ mod tests {
     fn a_form_that_is_given_is_held_to() {
         for (head, format, layout) in [
             ("[{}]", Text, Some(TEXT)),
-            ("[{}]", Claude, Some(ARRAY)),
-            (" [", Claude, Some(ARRAY)),
+            ("[{}]", Claude, Some(Array)),
+            (" [", Claude, Some(Array)),
             ("{", ChatGpt, Some(Value)),
             ("hello", Claude, None),
             ("[]", ClaudeCode, None),

@@ -1,6 +1,6 @@
 //! Reads a file piece by piece.
 
-use std::{io::Read, iter::FusedIterator};
+use std::{io::Read, ops::ControlFlow};
 
 use memoir_domain::PrivateText;
 
@@ -16,49 +16,34 @@ use crate::{
 };
 
 /// A file of conversations, as a stream of its items.
-///
-/// After an error, and after the end, it is exhausted.
 #[derive(Debug)]
 pub struct TranscriptReader<R> {
     source: FileSource<R>,
     format: TranscriptFormat,
-    state: TranscriptState,
+    layout: FileLayout,
     gathered: Gathered,
-    text: PlainText,
     conversations: u64,
 }
 
-/// The next expected part.
+/// Where the pieces of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TranscriptState {
-    /// A line of plain text.
+pub(crate) enum FileLayout {
+    /// Lines of plain text.
     Text,
-    /// A value of JSON on a line of its own.
+    /// A value of JSON on each line.
     Line,
-    /// A value of JSON, or the end.
+    /// Values of JSON, one after the other.
     Value,
-    /// An element, or `]`; where `first` is set, the `[` before it.
-    Element {
-        first: bool,
-        in_object: bool,
-    },
-    /// A key of the object around the array, or `}`; where `first` is set, the `{` before it.
-    Key {
-        first: bool,
-    },
-    End,
-    Over,
+    /// One array of pieces.
+    Array,
+    /// An object with one array of pieces, under `messages`, a key that `recognise` has found.
+    Object,
 }
 
-impl TranscriptState {
-    /// The beginning of a file that is one array of pieces.
-    pub(crate) const ARRAY: Self = Self::Element {
-        first: true,
-        in_object: false,
-    };
-    /// The beginning of an object with one array of pieces, under `messages`, a key that `recognise` has found.
-    pub(crate) const OBJECT: Self = Self::Key { first: true };
-}
+/// The receiver of the items, which can stop the reading.
+type Receiver<'a> = &'a mut dyn FnMut(Item) -> ControlFlow<()>;
+/// Why reading ends before the end; `None` where the receiver stopped it.
+type Stop = Option<Error>;
 
 impl<R: Read> TranscriptReader<R> {
     /// Opens `reader`. Unless the format is given, it is recognised by the first 256 KB; no more is read here.
@@ -79,13 +64,12 @@ impl<R: Read> TranscriptReader<R> {
         limits: TranscriptLimits,
     ) -> Result<Self, Error> {
         let (source, head) = FileSource::open(reader)?;
-        let (format, state) = recognise(&head, format)?;
+        let (format, layout) = recognise(&head, format)?;
         Ok(Self {
             source,
             format,
-            state,
+            layout,
             gathered: Gathered::new(limits),
-            text: PlainText::default(),
             conversations: 0,
         })
     }
@@ -95,88 +79,101 @@ impl<R: Read> TranscriptReader<R> {
         self.format
     }
 
-    /// Reads the next piece into `gathered`.
-    fn advance(&mut self) -> Result<(), Error> {
-        match self.state {
-            TranscriptState::Text => {
-                if !self.text.read(&mut self.source, &mut self.gathered)? {
-                    self.state = TranscriptState::Over;
-                }
-            }
-            TranscriptState::Line => self.line()?,
-            TranscriptState::Value => self.value()?,
-            TranscriptState::Element { first, in_object } => self.element(first, in_object)?,
-            TranscriptState::Key { first } => self.key(first)?,
-            TranscriptState::End => match self.source.peek()? {
-                None => self.state = TranscriptState::Over,
-                // Text behind the end is an error, so that it is not lost: a second array, or half of one.
-                Some(_) => return Err(Error::Broken(self.source.place())),
-            },
-            TranscriptState::Over => {}
+    /// Reads all of it, and passes each item to `give`, which can stop the reading.
+    ///
+    /// # Errors
+    /// The file cannot be read on. The items before that place were passed on.
+    pub fn read(mut self, give: Receiver<'_>) -> Result<(), Error> {
+        let failure = match self.pieces(give) {
+            Ok(()) => None,
+            Err(Some(error)) => Some(error),
+            Err(None) => return Ok(()),
+        };
+        self.gathered.release();
+        match self.pass_on(give) {
+            Ok(()) => failure.map_or(Ok(()), Err),
+            Err(_) => Ok(()),
         }
-        Ok(())
     }
 
-    fn line(&mut self) -> Result<(), Error> {
+    fn pieces(&mut self, give: Receiver<'_>) -> Result<(), Stop> {
+        match self.layout {
+            FileLayout::Text => {
+                let mut text = PlainText::default();
+                while text.read(&mut self.source, &mut self.gathered)? {
+                    self.pass_on(give)?;
+                }
+                return Ok(());
+            }
+            FileLayout::Line => {
+                while self.line()? {
+                    self.pass_on(give)?;
+                }
+                return Ok(());
+            }
+            FileLayout::Value => {
+                while self.source.peek()?.is_some() {
+                    self.piece()?;
+                    self.pass_on(give)?;
+                }
+            }
+            FileLayout::Array => self.array(give)?,
+            FileLayout::Object => self.object(give)?,
+        }
+        match self.source.peek()? {
+            None => Ok(()),
+            // Text behind the end is an error, so that it is not lost: a second array, or half of one.
+            Some(_) => Err(Some(Error::Broken(self.source.place()))),
+        }
+    }
+
+    /// Passes on what was found so far.
+    fn pass_on(&mut self, give: Receiver<'_>) -> Result<(), Stop> {
+        match self.gathered.items.drain(..).try_for_each(give) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(None),
+        }
+    }
+
+    /// Reads a line. Returns whether there was one.
+    fn line(&mut self) -> Result<bool, Error> {
         let place = self.source.place();
-        match self
-            .source
-            .take_line(self.gathered.limits.conversation_bytes)?
-        {
+        let limit = self.gathered.limits.conversation_bytes;
+        match self.source.take_line(limit)? {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
             // A blank line is no loss, so that it is not reported.
             PieceRead::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
             PieceRead::Whole => self.message(place),
-            PieceRead::Truncated | PieceRead::Nothing => self.state = TranscriptState::Over,
+            PieceRead::Truncated | PieceRead::Nothing => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn array(&mut self, give: Receiver<'_>) -> Result<(), Stop> {
+        let mut first = true;
+        while self.source.next_element(first)? {
+            first = false;
+            self.piece()?;
+            self.pass_on(give)?;
         }
         Ok(())
     }
 
-    fn value(&mut self) -> Result<(), Error> {
-        if self.source.peek()?.is_none() {
-            self.state = TranscriptState::Over;
-            return Ok(());
-        }
-        self.piece()
-    }
-
-    fn element(&mut self, first: bool, in_object: bool) -> Result<(), Error> {
-        if !self.source.next_element(first)? {
-            self.state = match in_object {
-                true => TranscriptState::Key { first: false },
-                false => TranscriptState::End,
-            };
-            return Ok(());
-        }
-        self.state = TranscriptState::Element {
-            first: false,
-            in_object,
-        };
-        self.piece()
-    }
-
-    fn key(&mut self, first: bool) -> Result<(), Error> {
-        if !self.source.next_field(first)? {
-            self.state = TranscriptState::End;
-            return Ok(());
-        }
-        let is_messages = self.source.piece == b"\"messages\"";
-        self.state = TranscriptState::Key { first: false };
-        match self.source.peek()? {
-            Some(b'[') if is_messages => {
-                self.state = TranscriptState::Element {
-                    first: true,
-                    in_object: true,
-                };
+    fn object(&mut self, give: Receiver<'_>) -> Result<(), Stop> {
+        let mut first = true;
+        while self.source.next_field(first)? {
+            first = false;
+            let is_messages = self.source.piece == b"\"messages\"";
+            if self.source.peek()? == Some(b'[') && is_messages {
+                self.array(give)?;
+                continue;
             }
-            _ => {
-                let place = self.source.place();
-                // 0: it is skipped, and nothing of it is kept.
-                self.source.expect_value(0)?;
-                if is_messages {
-                    self.gathered
-                        .skip(place, NoMessageReason::InvalidField("messages"));
-                }
+            let place = self.source.place();
+            // 0: it is skipped, and nothing of it is kept.
+            self.source.expect_value(0)?;
+            if is_messages {
+                let reason = NoMessageReason::InvalidField("messages");
+                self.gathered.skip(place, reason);
             }
         }
         Ok(())
@@ -193,10 +190,8 @@ impl<R: Read> TranscriptReader<R> {
             self.conversations += 1;
             place.conversation = Some(self.conversations);
         }
-        match self
-            .source
-            .take_value(self.gathered.limits.conversation_bytes)?
-        {
+        let limit = self.gathered.limits.conversation_bytes;
+        match self.source.take_value(limit)? {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
             PieceRead::Whole if is_export => self.conversation(place),
             PieceRead::Whole => self.message(place),
@@ -247,28 +242,3 @@ impl<R: Read> TranscriptReader<R> {
         gathered.take(read(raw), place);
     }
 }
-
-impl<R: Read> Iterator for TranscriptReader<R> {
-    type Item = Result<Item, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(item) = self.gathered.items.pop_front() {
-                return Some(item);
-            }
-            if self.state == TranscriptState::Over {
-                return None;
-            }
-            let failure = self.advance().err();
-            if failure.is_some() {
-                self.state = TranscriptState::Over;
-            }
-            if self.state == TranscriptState::Over {
-                self.gathered.release();
-            }
-            self.gathered.items.extend(failure.map(Err));
-        }
-    }
-}
-
-impl<R: Read> FusedIterator for TranscriptReader<R> {}

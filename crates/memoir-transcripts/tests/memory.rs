@@ -3,7 +3,10 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::ControlFlow,
+};
 
 use memoir_transcripts::{Item, TranscriptFormat, TranscriptReader, TranscriptReport};
 
@@ -96,13 +99,14 @@ fn read(
     assert_eq!(transcript.format(), format);
     let mut report = TranscriptReport::default();
     let mut characters = 0;
-    for item in transcript {
-        let item = item.unwrap();
+    let read = transcript.read(&mut |item| {
         report.note(&item);
         if let Item::Message(message) = item {
             characters += message.text.expose().len() as u64;
         }
-    }
+        ControlFlow::Continue(())
+    });
+    read.unwrap();
     assert!(characters > size / 4);
     (report, peak() - before)
 }
@@ -241,9 +245,12 @@ fn a_conversation_of_100_megabytes_is_passed_over_and_the_next_one_read() {
     };
     let before = peak();
     let mut report = TranscriptReport::default();
-    for item in TranscriptReader::open(made, None).unwrap() {
-        report.note(&item.unwrap());
-    }
+    let transcript = TranscriptReader::open(made, None).unwrap();
+    let read = transcript.read(&mut |item| {
+        report.note(&item);
+        ControlFlow::Continue(())
+    });
+    read.unwrap();
     assert_eq!((report.messages, report.lost()), (2, 1));
     assert_eq!(
         report.losses[0].0.to_string(),

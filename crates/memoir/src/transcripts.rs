@@ -1,6 +1,6 @@
 //! Transcripts: reads the messages of a file, and passes them to a memory in batches.
 
-use std::{io::Read, path::Path};
+use std::{io::Read, ops::ControlFlow, path::Path};
 
 use memoir_app::{HandedMessage, HandedOver};
 use memoir_transcripts::{
@@ -71,17 +71,7 @@ fn stream(
     })?;
     let mut report = TranscriptReport::default();
     let (mut batch, mut characters) = (Vec::new(), 0);
-    let mut broken = None;
-    for item in transcript {
-        let item = match item {
-            Ok(item) => item,
-            Err(error) => {
-                let hint =
-                    "the messages before that place were stored; the same command resumes there";
-                broken = Some(problem(&error).hint(hint));
-                break;
-            }
-        };
+    let read = transcript.read(&mut |item| {
         report.note(&item);
         if let Item::Message(message) = item {
             characters += message.text.chars();
@@ -91,16 +81,19 @@ fn stream(
             characters = 0;
             if batches.blocking_send(std::mem::take(&mut batch)).is_err() {
                 // The receiver has failed, and reports the cause.
-                return Ok(report);
+                return ControlFlow::Break(());
             }
         }
-    }
+        ControlFlow::Continue(())
+    });
     // Where the file is cut off, the messages before that place are sent too.
     if !batch.is_empty() {
         // Sending fails only where the receiver is gone, which then reports its own failure.
         let _ = batches.blocking_send(batch);
     }
-    broken.map_or(Ok(report), Err)
+    let hint = "the messages before that place were stored; the same command resumes there";
+    read.map_err(|error| problem(&error).hint(hint))?;
+    Ok(report)
 }
 
 fn handed(message: TranscriptMessage) -> HandedMessage {

@@ -7,6 +7,8 @@ mod packed;
 mod properties;
 mod raw;
 
+use std::{io::Read, ops::ControlFlow};
+
 use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
 /// All items of `bytes`, whose format is recognised.
@@ -20,9 +22,20 @@ fn read_within(
     limits: TranscriptLimits,
 ) -> Vec<Result<Item, Error>> {
     match TranscriptReader::open_within(bytes, format, limits) {
-        Ok(transcript) => transcript.collect(),
+        Ok(transcript) => items(transcript),
         Err(error) => vec![Err(error)],
     }
+}
+
+/// The items, and behind them why the file cannot be read on.
+fn items(transcript: TranscriptReader<impl Read>) -> Vec<Result<Item, Error>> {
+    let mut items = Vec::new();
+    let read = transcript.read(&mut |item| {
+        items.push(Ok(item));
+        ControlFlow::Continue(())
+    });
+    items.extend(read.err().map(Err));
+    items
 }
 
 /// One line for each item: its position, and its kind.
