@@ -91,12 +91,10 @@ fn conversation(
         mapping: "mapping", current: "current_node", forget: "is_do_not_remember", updated: "update_time",
         created: "create_time",
     } else {
-        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
-        return Ok(());
+        return out.found(place.clone(), Err(NoMemoryReason::Malformed));
     });
     let Some(mapping) = mapping.filter(|mapping| mapping.is_object()) else {
-        out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
-        return Ok(());
+        return out.found(place.clone(), Err(NoMemoryReason::MissingField("mapping")));
     };
     notes.conversations += 1;
     if forget.is_some_and(Raw::is_true) {

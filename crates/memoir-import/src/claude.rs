@@ -100,8 +100,7 @@ fn element(
         about: "conversations_memory", of_projects: "project_memories", account: "account_uuid",
         unknown: "memory_files", path: "path", content: "content", id: "id", created: "created_at",
     } else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::Malformed));
     });
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
         return out.entry(FoundEntry {
@@ -144,8 +143,7 @@ fn element(
     })?;
     json::each_element(("memory_files", unknown), &place, out, |file, out| {
         // Their content is not documented yet.
-        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind);
-        Ok(())
+        out.found(place.of_part(file.at), Err(NoMemoryReason::UnknownKind))
     })?;
     if !json::any_of([about, of_projects, unknown]) {
         out.pass_entry(place, NoMemoryReason::UnknownKind);

@@ -49,16 +49,14 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         prefix: "prefix", namespace: "namespace", key: "key", value: "value", created: "created_at",
         expires: "expires_at",
     } else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::Malformed));
     });
     let namespace = match namespace.filter(|namespace| namespace.is_array()) {
         Some(list) => tags::of_value(list).join("."),
         None => json::first_text([prefix, namespace]).unwrap_or_default(),
     };
     let Some(value) = value else {
-        out.pass_entry(place, NoMemoryReason::MissingField("value"));
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::MissingField("value")));
     };
     let gone = out.expired(date::of_value(expires).at);
     row(
@@ -89,12 +87,10 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     sqlite::each(&database, &query, out, &mut |found, out| {
         let place = EntryPosition::default();
         let Some(value) = sqlite::text(found, 2) else {
-            out.pass_entry(place, NoMemoryReason::InvalidField("value"));
-            return Ok(());
+            return out.found(place, Err(NoMemoryReason::InvalidField("value")));
         };
         let Ok(value) = Raw::whole(value.as_bytes()) else {
-            out.pass_entry(place, NoMemoryReason::Malformed);
-            return Ok(());
+            return out.found(place, Err(NoMemoryReason::Malformed));
         };
         let gone = out.expired(sqlite::time(found, 4).at);
         row(

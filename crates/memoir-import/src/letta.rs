@@ -98,8 +98,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         }
     };
     if !json::any_of([agents, blocks, core_memory]) {
-        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
-        return Ok(());
+        return out.found(place.clone(), Err(NoMemoryReason::UnknownKind));
     }
     let mut secrets = Vec::new();
     let mut agent_names: Vec<String> = Vec::new();
@@ -111,8 +110,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     json::each_element(("agents", agents), place, out, |agent, out| {
         let fields = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(fields) else {
-            out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
-            return Ok(());
+            return out.found(place.of_part(agent.at), Err(NoMemoryReason::Malformed));
         };
         let name = json::text(name).unwrap_or_default();
         if first.is_empty() {

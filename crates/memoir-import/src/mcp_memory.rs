@@ -131,8 +131,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         name: "name", entity_name: "entityName", entity_type: "entityType", observations: "observations",
         contents: "contents", created: "createdAt", created_too: "created_at",
     } else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::Malformed));
     });
     let ends = [
         "from",
@@ -187,8 +186,7 @@ fn observed(
         return out.found(place, observation(about, listed));
     }
     let Ok(all) = listed.elements() else {
-        out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::InvalidField("observations")));
     };
     for one in all {
         let one = one.map_err(NoMemoryReason::from);

@@ -70,8 +70,7 @@ fn page(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     };
     let mut rest = text.trim_start_matches('\u{FEFF}');
     if frontmatter::block(rest).is_none() {
-        out.pass_entry(place, NoMemoryReason::UnknownKind);
-        return Ok(());
+        return out.found(place, Err(NoMemoryReason::UnknownKind));
     }
     while let Some((fields, body)) = frontmatter::block(rest) {
         let (text, next) = body.split_at(end_of_entry(body));
@@ -237,8 +236,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     sqlite::each(&database, HISTORY, out, &mut |row, out| {
         let place = EntryPosition::default();
         let Some(id) = sqlite::text(row, 0) else {
-            out.pass_entry(place, NoMemoryReason::Malformed);
-            return Ok(());
+            return out.found(place, Err(NoMemoryReason::Malformed));
         };
         let (text, at) = (sqlite::text(row, 1), sqlite::time(row, 3));
         let is_deletion = sqlite::number(row, 2) == Some(1);
