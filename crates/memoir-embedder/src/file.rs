@@ -13,6 +13,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use self::FileProblem::Form;
 use crate::{
     E5,
     encoder::{Encoder, HEAD, Layer, Linear, Norm, add},
@@ -69,6 +70,13 @@ pub struct ModelFileError {
     pub problem: FileProblem,
 }
 
+impl ModelFileError {
+    pub(crate) fn of(path: &Path, problem: FileProblem) -> Self {
+        let path = path.to_owned();
+        Self { path, problem }
+    }
+}
+
 /// What is wrong with a file of a model.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -108,11 +116,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn failed(path: &Path) -> impl FnOnce(io::Error) -> ModelFileError {
-    let path = path.to_owned();
-    |error| ModelFileError {
-        path,
-        problem: FileProblem::System(error),
-    }
+    move |error| ModelFileError::of(path, FileProblem::System(error))
 }
 
 /// The SHA-256 of all that is left to read; each part of it is given to `each` before.
@@ -144,10 +148,7 @@ pub(crate) fn recognise(
     // Before it is read: what changes meanwhile does not fit the stamp.
     let checked = file.metadata().map_err(failed(path))?;
     let length = checked.len();
-    let unknown = |found: String| ModelFileError {
-        path: path.to_owned(),
-        problem: FileProblem::Unknown { found },
-    };
+    let unknown = |found: String| ModelFileError::of(path, FileProblem::Unknown { found });
     if !known.iter().any(|known| known.bytes == length) {
         return Err(unknown(format!("{length} bytes")));
     }
@@ -211,13 +212,7 @@ fn half(bits: u16) -> f32 {
     if bits >> 15 == 0 { size } else { -size }
 }
 
-/// Why reading ended: the system, or what is wrong with the form.
-enum Ended {
-    System(io::Error),
-    Form(&'static str),
-}
-
-impl From<io::Error> for Ended {
+impl From<io::Error> for FileProblem {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::Form("it ends too early"),
@@ -226,7 +221,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-type Outcome<T> = Result<T, Ended>;
+type Outcome<T> = Result<T, FileProblem>;
 
 /// A file that is read from its beginning.
 struct Reader<'a> {
@@ -255,14 +250,14 @@ impl Reader<'_> {
         let number = self.u32()?;
         match bounds.contains(&number) {
             true => Ok(number as usize),
-            false => Err(Ended::Form("a size in its header is out of bounds")),
+            false => Err(Form("a size in its header is out of bounds")),
         }
     }
 
     /// So many bytes. All together take no more room than the file has, also where its tensors lie over each other.
     fn many(&mut self, count: u64) -> Outcome<Vec<u8>> {
         let left = self.left.checked_sub(count);
-        self.left = left.ok_or(Ended::Form("it ends too early"))?;
+        self.left = left.ok_or(Form("it ends too early"))?;
         let mut bytes = vec![0; count as usize];
         self.file.read_exact(&mut bytes)?;
         Ok(bytes)
@@ -308,26 +303,21 @@ pub(crate) fn read(file: File, path: &Path) -> Result<E5, ModelFileError> {
         let encoder = encoder(&mut tensors, shape)?;
         Ok((shape, tokenizer, table_at, encoder))
     };
-    match read() {
-        Ok((shape, tokenizer, table_at, encoder)) => Ok(E5 {
-            path: path.to_owned(),
-            file,
-            shape,
-            table_at,
-            tokenizer,
-            encoder,
-        }),
-        Err(Ended::System(error)) => Err(failed(path)(error)),
-        Err(Ended::Form(what)) => Err(ModelFileError {
-            path: path.to_owned(),
-            problem: FileProblem::Form(what),
-        }),
-    }
+    let read = read().map_err(|problem| ModelFileError::of(path, problem))?;
+    let (shape, tokenizer, table_at, encoder) = read;
+    Ok(E5 {
+        path: path.to_owned(),
+        file,
+        shape,
+        table_at,
+        tokenizer,
+        encoder,
+    })
 }
 
 fn header(reader: &mut Reader<'_>) -> Outcome<Shape> {
     if reader.bytes()? != *b"E5S1" || reader.u32()? != 1 {
-        return Err(Ended::Form("it is not of the format `E5S1`, version 1"));
+        return Err(Form("it is not of the format `E5S1`, version 1"));
     }
     // Wide bounds, within which no size overflows and none takes much memory.
     let hidden = reader.within(BLOCK as u32..=4_096)?;
@@ -342,7 +332,7 @@ fn header(reader: &mut Reader<'_>) -> Outcome<Shape> {
     let block = reader.u32()?;
     let fits = heads * HEAD == hidden && inner.is_multiple_of(BLOCK) && block as usize == BLOCK;
     if !fits || !(0.0..1.0).contains(&epsilon) {
-        return Err(Ended::Form("the sizes in its header do not fit together"));
+        return Err(Form("the sizes in its header do not fit together"));
     }
     Ok(Shape {
         hidden,
@@ -377,7 +367,7 @@ fn tokenizer(reader: &mut Reader<'_>, shape: &Shape) -> Outcome<Tokenizer> {
     };
     let character = |reader: &mut Reader<'_>| {
         let found = char::from_u32(reader.u32()?);
-        found.ok_or(Ended::Form("it replaces what is no character"))
+        found.ok_or(Form("it replaces what is no character"))
     };
     for _ in 0..characters {
         let from = character(reader)?;
@@ -388,7 +378,7 @@ fn tokenizer(reader: &mut Reader<'_>, shape: &Shape) -> Outcome<Tokenizer> {
         replaced.characters.push((from, replaced.by.len()));
     }
     let tokenizer = Tokenizer::new(marks, pieces, replaced);
-    tokenizer.ok_or(Ended::Form("its pieces of words are none"))
+    tokenizer.ok_or(Form("its pieces of words are none"))
 }
 
 fn directory(reader: &mut Reader<'_>) -> Outcome<HashMap<String, Tensor>> {
@@ -396,7 +386,7 @@ fn directory(reader: &mut Reader<'_>) -> Outcome<HashMap<String, Tensor>> {
     for _ in 0..reader.within(1..=4_096)? {
         let length = u16::from_le_bytes(reader.bytes()?);
         let name = String::from_utf8(reader.many(length.into())?);
-        let name = name.map_err(|_| Ended::Form("a name of a tensor is no text"))?;
+        let name = name.map_err(|_| Form("a name of a tensor is no text"))?;
         let [kind] = reader.bytes()?;
         let tensor = Tensor {
             is_packed: kind == 1,
@@ -406,7 +396,7 @@ fn directory(reader: &mut Reader<'_>) -> Outcome<HashMap<String, Tensor>> {
         };
         let is_inside = tensor.at.checked_add(tensor.bytes);
         if kind > 1 || is_inside.is_none_or(|end| end > reader.length) {
-            return Err(Ended::Form("a tensor is outside of it"));
+            return Err(Form("a tensor is outside of it"));
         }
         tensors.insert(name, tensor);
     }
@@ -421,7 +411,7 @@ struct Tensors<'a> {
 impl Tensors<'_> {
     /// The tensor of that name, which has so many numbers in that form.
     fn find(&self, name: &str, is_packed: bool, count: usize) -> Outcome<Tensor> {
-        let missing = Ended::Form("it lacks a tensor");
+        let missing = Form("it lacks a tensor");
         let tensor = *self.at.get(name).ok_or(missing)?;
         let count = count as u64;
         let bytes = match is_packed {
@@ -430,9 +420,7 @@ impl Tensors<'_> {
         };
         match (tensor.is_packed, tensor.count, tensor.bytes) == (is_packed, count, bytes) {
             true => Ok(tensor),
-            false => Err(Ended::Form(
-                "a tensor has another size than its header says",
-            )),
+            false => Err(Form("a tensor has another size than its header says")),
         }
     }
 
@@ -480,9 +468,7 @@ fn encoder(tensors: &mut Tensors<'_>, shape: Shape) -> Outcome<Encoder> {
     // More kinds of text follow the first, which is the only one that is used.
     let kinds = tensors.at.get("emb.type").map_or(0, |kinds| kinds.count);
     let kinds = tensors.floats("emb.type", kinds as usize)?;
-    let kind = kinds
-        .get(..hidden)
-        .ok_or(Ended::Form("it lacks a tensor"))?;
+    let kind = kinds.get(..hidden).ok_or(Form("it lacks a tensor"))?;
     for position in positions.chunks_exact_mut(hidden) {
         add(position, kind);
     }

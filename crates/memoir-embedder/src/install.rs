@@ -45,10 +45,7 @@ pub fn install_one_of(
     folder: &Path,
 ) -> Result<(KnownFile, PathBuf), ModelFileError> {
     let mut from = File::open(source).map_err(failed(source))?;
-    let unknown = |found: String| ModelFileError {
-        path: source.to_owned(),
-        problem: FileProblem::Unknown { found },
-    };
+    let unknown = |found: String| ModelFileError::of(source, FileProblem::Unknown { found });
     let mut begins = [0; 4];
     let is_archive = from.read_exact(&mut begins).is_ok() && begins == *b"PK\x03\x04";
     from.seek(SeekFrom::Start(0)).map_err(failed(source))?;
