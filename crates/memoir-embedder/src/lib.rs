@@ -110,16 +110,6 @@ impl E5 {
         vector
     }
 
-    /// The vector of a text, all windows one after the other.
-    ///
-    /// # Errors
-    /// As [`E5::advance`].
-    pub fn embed(&self, text: &str) -> Result<Zeroizing<Vec<f32>>, ModelFileError> {
-        let mut text = self.start(text);
-        while self.advance(&mut text)? {}
-        Ok(self.finish(text))
-    }
-
     /// The mean of what the encoder makes of the tokens and the marks around them.
     fn mean(&self, window: &[u32]) -> Result<Zeroizing<Vec<f32>>, ModelFileError> {
         let marks = self.tokenizer.marks();

@@ -7,7 +7,10 @@ use std::{
 
 use memoir_embedder::{E5, KNOWN_FILES, KnownFile, ModelFileError, install_one_of, stamp_path};
 
-use crate::tiny::{self, HIDDEN, POSITIONS};
+use crate::{
+    embed,
+    tiny::{self, HIDDEN, POSITIONS},
+};
 
 fn open(bytes: &[u8]) -> Result<(tempfile::TempDir, E5), ModelFileError> {
     let (folder, path) = tiny::written(bytes);
@@ -45,8 +48,8 @@ fn spec_6_5_a_text_is_split_into_its_most_probable_pieces() {
 #[test]
 fn spec_6_5_a_vector_has_length_1_and_depends_on_the_words_and_their_order() {
     let (_folder, model) = open(&tiny::bytes()).unwrap();
-    let [bees, again, honey, turned] =
-        ["bees honey", "bees honey", "honey", "honey bees"].map(|text| model.embed(text).unwrap());
+    let [bees, again, honey, turned] = ["bees honey", "bees honey", "honey", "honey bees"]
+        .map(|text| embed(&model, text).unwrap());
     assert_eq!(bees.len(), HIDDEN);
     assert!((cosine(&bees, &bees) - 1.0).abs() < 1e-5);
     assert_eq!(bees, again);
@@ -70,7 +73,7 @@ fn spec_6_5_a_text_of_several_windows_counts_as_the_mean_of_them() {
     let whole = model.finish(parts);
     let [honey, bees] = [&"honey ".repeat(window)[..], "bees"].map(|text| {
         // The mean before it gets the length 1 is not shown: the directions must be between the two of the parts.
-        model.embed(text).unwrap()
+        embed(&model, text).unwrap()
     });
     assert!(cosine(&whole, &honey) > cosine(&bees, &honey));
     assert!(cosine(&whole, &honey) < 0.99999);
@@ -117,7 +120,7 @@ fn spec_6_5_no_byte_of_a_file_makes_it_panic() {
             let mut bad = good.clone();
             bad[at] = value;
             if let Ok((_folder, model)) = open(&bad) {
-                let _ = model.embed("bees honey \u{FF42} кот </s> z");
+                let _ = embed(&model, "bees honey \u{FF42} кот </s> z");
             }
         }
     }
@@ -137,7 +140,7 @@ fn spec_6_5_a_file_that_shrinks_later_is_an_error_and_no_panic() {
         .unwrap()
         .set_len(100)
         .unwrap();
-    let refused = model.embed("bees").unwrap_err().to_string();
+    let refused = embed(&model, "bees").unwrap_err().to_string();
     assert!(refused.contains("tiny-q4.bin"), "{refused}");
 }
 

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use memoir_embedder::{E5, KNOWN_FILES};
 
+use crate::embed;
+
 /// The real file, where the environment names it.
 fn real() -> Option<E5> {
     let path = PathBuf::from(std::env::var_os("MEMOIR_TEST_E5")?);
@@ -33,7 +35,7 @@ fn spec_6_5_vectors_are_those_of_the_engine_that_the_file_was_made_for() {
     let orchard = format!("passage: {orchard}");
     let right = [0.0393, -0.0441, -0.0223, -0.0327, 0.0919, -0.0117];
     for (text, right) in RIGHT.into_iter().chain([(orchard.as_str(), right)]) {
-        let vector = model.embed(text).unwrap();
+        let vector = embed(&model, text).unwrap();
         for (found, right) in vector.iter().zip(right) {
             // A number is about 0.05 in size; eight bits of precision are left of the states.
             assert!((found - right).abs() < 0.004, "{text}: {found} {right}");
@@ -50,7 +52,7 @@ fn spec_6_5_questions_find_what_answers_them_in_other_words_and_languages() {
         "passage: Unser Zug nach Wien fährt um acht Uhr.",
         "passage: Мой брат боится летать на самолёте.",
     ];
-    let memories = memories.map(|text| model.embed(text).unwrap());
+    let memories = memories.map(|text| embed(&model, text).unwrap());
     for (question, answer) in [
         ("query: Who has bees?", 0),
         ("query: Wann wird die Rechnung des Klempners fällig?", 1),
@@ -58,7 +60,7 @@ fn spec_6_5_questions_find_what_answers_them_in_other_words_and_languages() {
         ("query: who is afraid of flying?", 3),
         ("query: ¿Quién tiene miedo de volar?", 3),
     ] {
-        let question_vector = model.embed(question).unwrap();
+        let question_vector = embed(&model, question).unwrap();
         let near = |memory: &[f32]| -> f32 {
             memory
                 .iter()
