@@ -181,7 +181,7 @@ impl Providers {
         let base_url = match (&provider.base_url, model.model()) {
             (Some(base_url), _) => base_url,
             // Only the built-in kind has none, and no configuration can give it one.
-            (None, "careful") => return Ok(Arc::new(Careful::new(name))),
+            (None, "careful") => return Ok(Arc::new(Careful { name })),
             (None, _) => return Err(ConnectError::UnknownBuiltin { model: name }),
         };
         let key = self.usable_key(provider, base_url)?;

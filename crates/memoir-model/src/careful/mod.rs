@@ -21,13 +21,7 @@ const CONSENT_OPENING: &str = "A refinement session of your long-term memory can
 
 #[derive(Debug)]
 pub(crate) struct Careful {
-    name: ModelName,
-}
-
-impl Careful {
-    pub(crate) fn new(name: ModelName) -> Self {
-        Self { name }
-    }
+    pub(crate) name: ModelName,
 }
 
 #[async_trait]
