@@ -12,7 +12,6 @@ use crate::call_ids::CallIds;
 use crate::error::REFUSAL;
 use crate::http::{Endpoint, retryable};
 use crate::message::{Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
-use crate::usage::estimated;
 use crate::{Arguments, Model, ModelError, ModelName};
 
 /// Sent as `anthropic-version`.
@@ -148,7 +147,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     }
     let message = json!({"role": "assistant", "content": blocks});
     Ok(Reply {
-        usage: usage(&answer).unwrap_or_else(|| estimated(body, &message)),
+        usage: usage(&answer).unwrap_or_else(|| TokenUsage::estimated(body, &message)),
         finish: match stop_reason {
             Some("end_turn" | "stop_sequence") | None if tool_calls.is_empty() => Finish::Stop,
             Some("tool_use" | "end_turn" | "stop_sequence") | None => Finish::ToolCalls,

@@ -19,7 +19,6 @@ mod name;
 mod openai;
 mod provider;
 mod providers;
-mod usage;
 
 use async_trait::async_trait;
 

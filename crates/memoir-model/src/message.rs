@@ -5,6 +5,7 @@
 //! lengths only: a model may write anything there.
 
 use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
+use serde_json::Value;
 
 /// One turn asked of a model: the conversation so far and the tools it may call.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,7 @@ pub struct AnswerSchema {
     pub name: &'static str,
     /// JSON schema of the answer: an object schema in which every property is required and no other is
     /// allowed, as strict providers want it.
-    pub schema: serde_json::Value,
+    pub schema: Value,
 }
 
 /// A tool on offer to the model.
@@ -63,7 +64,7 @@ pub struct OfferedTool {
     /// When and how to use it, in plain words.
     pub description: String,
     /// JSON schema of the arguments: an object schema.
-    pub parameters: serde_json::Value,
+    pub parameters: Value,
 }
 
 /// A model's answer to one [`ModelRequest`].
@@ -121,6 +122,17 @@ impl TokenUsage {
             input_tokens,
             output_tokens,
             measured: true,
+        }
+    }
+
+    /// Characters / 4, of the request as sent and of the message as received, where the provider does not say. Their
+    /// JSON counts too, since tool definitions and calls are read and written as such.
+    pub(crate) fn estimated(request: &Value, message: &Value) -> Self {
+        let tokens = |value: &Value| (value.to_string().chars().count() as u64).div_ceil(4);
+        Self {
+            input_tokens: tokens(request),
+            output_tokens: tokens(message),
+            measured: false,
         }
     }
 }

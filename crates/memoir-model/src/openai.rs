@@ -12,7 +12,6 @@ use crate::call_ids::CallIds;
 use crate::error::{CONTENT_FILTER, REFUSAL};
 use crate::http::{Endpoint, retryable};
 use crate::message::{Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
-use crate::usage::estimated;
 use crate::{Model, ModelError, ModelName, OutputLimitField, Provider};
 
 #[derive(Debug)]
@@ -226,7 +225,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     }
     let message = Value::Object(message);
     Ok(Reply {
-        usage: usage(&answer).unwrap_or_else(|| estimated(body, &message)),
+        usage: usage(&answer).unwrap_or_else(|| TokenUsage::estimated(body, &message)),
         finish: finished(finish.as_deref(), !tool_calls.is_empty()),
         message: PrivateJson::new(message),
         text: PrivateText::new(text),
