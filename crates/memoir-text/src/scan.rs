@@ -189,22 +189,7 @@ impl Scanner<'_> {
         if self.scratch.is_empty() {
             return;
         }
-        let hash = hash(&self.scratch);
-        let first = slice.chars().next();
-        self.put(Token {
-            start: start as u32,
-            end: self.at as u32,
-            hash,
-            entry: lexicon::find(hash),
-            kind,
-            script: match (kind, first) {
-                (TokenKind::Word, Some(c)) => Some(Script::of(c)),
-                _ => None,
-            },
-            capital: kind == TokenKind::Word && first.is_some_and(char::is_uppercase),
-            begins: self.begins,
-            apostrophe: false,
-        });
+        self.put(start, kind, hash(&self.scratch));
     }
 
     /// One character of a script without spaces.
@@ -302,24 +287,25 @@ impl Scanner<'_> {
             self.scratch.make_ascii_lowercase();
         }
         let hash = hash(if lower { slice } else { &self.scratch });
-        self.put(Token {
+        self.put(start, TokenKind::Word, hash);
+        true
+    }
+
+    fn put(&mut self, start: usize, kind: TokenKind, hash: u64) {
+        let first = self.after(start).filter(|_| kind == TokenKind::Word);
+        self.tokens.push(Token {
             start: start as u32,
             end: self.at as u32,
             hash,
             entry: lexicon::find(hash),
-            kind: TokenKind::Word,
-            script: Some(Script::Latin),
-            capital: !lower,
+            kind,
+            script: first.map(Script::of),
+            capital: first.is_some_and(char::is_uppercase),
             begins: self.begins,
             apostrophe: false,
         });
-        true
-    }
-
-    fn put(&mut self, token: Token) {
         // A sign before a word is not the first word.
-        self.begins &= token.kind == TokenKind::Sign;
-        self.tokens.push(token);
+        self.begins &= kind == TokenKind::Sign;
     }
 
     fn word_or_name(&mut self) {
