@@ -141,9 +141,8 @@ impl Gathered {
     }
 
     fn identifier(&mut self, said: &FoundMessage) -> String {
-        match &said.id {
-            Some(id) if !id.is_empty() => fitting(id),
-            _ => {
+        match said.id.as_deref().unwrap_or_default() {
+            "" => {
                 // Included, so that a repeated text is two messages; in the file's order, so that a second reading
                 // gives the same identifiers.
                 self.nameless += 1;
@@ -151,6 +150,8 @@ impl Gathered {
                 let at = said.at.map_or(String::new(), |at| at.to_string());
                 hex(&[&position, &said.speaker, &at, &said.text])
             }
+            id if id.len() <= ID_BYTES && !id.contains(char::is_control) => id.to_owned(),
+            unsuitable => hex(&[unsuitable]),
         }
     }
 }
@@ -160,15 +161,6 @@ impl Gathered {
 pub(crate) fn identifier_of(written_at: &str, speaker: &str, text: &str) -> Option<String> {
     // Sixteen digits of the digest suffice: it distinguishes only one speaker's messages of one time.
     (!written_at.is_empty()).then(|| format!("{written_at} {speaker} {}", &hex(&[text])[..16]))
-}
-
-/// An identifier of the file, or its digest where it is unsuitable.
-fn fitting(id: &str) -> String {
-    if id.len() <= ID_BYTES && !id.contains(char::is_control) {
-        id.to_owned()
-    } else {
-        hex(&[id])
-    }
 }
 
 /// Line breaks as `\n`, other control characters but the tab as U+FFFD, nothing blank at the ends.

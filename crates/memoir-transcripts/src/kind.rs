@@ -22,9 +22,6 @@ const MARKS: [(&[u8], &str); 18] = [
     (b"\xFF\xFE", "UTF-16 text"),
     (b"\xFE\xFF", "UTF-16 text"),
 ];
-const EMPTY: &str = "empty";
-const JSON: &str = "JSON, without the fields of any form that is known";
-const PLAIN: &str = "plain text";
 
 /// The kind of a file that begins like this, for people: `a PDF document`.
 pub fn kind_of(head: &[u8]) -> &'static str {
@@ -38,13 +35,13 @@ pub fn kind_of(head: &[u8]) -> &'static str {
         return kind;
     }
     match text.first() {
-        None => EMPTY,
+        None => "empty",
         // No text has a zero byte, but most files of programs have one early.
         _ if head.contains(&0) => "data of some program, and no text",
         _ if begins("<!doctype html") || begins("<html") => "a page of HTML",
         Some(b'<') => "XML",
-        Some(b'{' | b'[') => JSON,
-        _ => PLAIN,
+        Some(b'{' | b'[') => "JSON, without the fields of any form that is known",
+        _ => "plain text",
     }
 }
 

@@ -50,15 +50,12 @@ impl fmt::Display for TranscriptReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&counted(self.messages, "message", "messages"))?;
         if self.left_out > 0 {
-            write!(
-                formatter,
-                " ({} in them left out)",
-                counted(
-                    self.left_out,
-                    "picture, file or call",
-                    "pictures, files or calls"
-                )
-            )?;
+            let parts = counted(
+                self.left_out,
+                "picture, file or call",
+                "pictures, files or calls",
+            );
+            write!(formatter, " ({parts} in them left out)")?;
         }
         for (reason, count) in &self.skipped {
             write!(formatter, "\n{count} passed over: {reason}")?;
