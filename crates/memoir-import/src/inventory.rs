@@ -3,7 +3,8 @@
 use memoir_domain::mend::{self, Encoding};
 
 use crate::{
-    ImportFormat, ImportLimits, Recognised,
+    ImportFormat::{ChatGpt, Claude, Letta, Markdown, Mem0},
+    ImportLimits, Recognised,
     files::{Files, file_name, is_of_conversations},
     frontmatter::{self, Fields},
     json, mem0,
@@ -27,25 +28,21 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
             .iter()
             .any(|name| name.contains("memories/") && name.ends_with(".json"))
     {
-        return Some(known(ImportFormat::Claude, "memories.json"));
+        return Some(known(Claude, "memories.json"));
     }
     if let Some(index) = names.iter().position(|name| is_of_conversations(name)) {
         // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it only where
         // the fields are inconclusive.
         let outline = files.outline(index);
-        if let Some(by) = recognise::json(&outline).filter(|by| by.format == ImportFormat::ChatGpt)
-        {
+        if let Some(by) = recognise::json(&outline).filter(|by| by.format == ChatGpt) {
             return Some(by);
         }
         if has("users.json") || has("projects.json") {
-            return Some(known(
-                ImportFormat::Claude,
-                "conversations.json, users.json",
-            ));
+            return Some(known(Claude, "conversations.json, users.json"));
         }
     }
     if names.iter().any(|name| name.ends_with(".af")) {
-        return Some(known(ImportFormat::Letta, "agent files (.af)"));
+        return Some(known(Letta, "agent files (.af)"));
     }
     let pages: Vec<usize> = (0..names.len())
         .filter(|index| names[*index].ends_with(".md"))
@@ -68,7 +65,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         if fields.has("memoir.number") {
             return Some(Recognised {
                 pages_of: fields.text("memoir.agent").map(str::to_owned),
-                ..known(ImportFormat::Markdown, "pages that Memoir wrote")
+                ..known(Markdown, "pages that Memoir wrote")
             });
         }
         // Not immediately: a page that Memoir wrote may still follow, and is more certain.
@@ -77,23 +74,23 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     }
     // A note of basic-memory may be in a folder of that name too.
     if is_tree && !is_basic_memory {
-        return Some(known(ImportFormat::Letta, "system/*.md"));
+        return Some(known(Letta, "system/*.md"));
     }
     if is_claude {
         return Some(known(
-            ImportFormat::Claude,
+            Claude,
             "pages with `type` user, feedback, project or reference",
         ));
     }
     if has("CLAUDE.md") && has("MEMORY.md") {
-        return Some(known(ImportFormat::Claude, "MEMORY.md, CLAUDE.md"));
+        return Some(known(Claude, "MEMORY.md, CLAUDE.md"));
     }
     let special = ["SOUL.md", "USER.md", "MEMORY.md", "memory_summary.md"];
     let found: Vec<&str> = special.into_iter().filter(|name| has(name)).collect();
     Some(if found.is_empty() {
-        known(ImportFormat::Markdown, "pages of Markdown")
+        known(Markdown, "pages of Markdown")
     } else {
-        known(ImportFormat::Markdown, &found.join(", "))
+        known(Markdown, &found.join(", "))
     })
 }
 
@@ -120,12 +117,12 @@ pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
     let (fields, _) = frontmatter::split(&text);
     Some(if is_of_claude(&fields) {
         known(
-            ImportFormat::Claude,
+            Claude,
             "a page with `type` user, feedback, project or reference",
         )
     } else if mem0::is_page(&fields) {
-        known(ImportFormat::Mem0, "a page with `id`, `created_at`")
+        known(Mem0, "a page with `id`, `created_at`")
     } else {
-        known(ImportFormat::Markdown, "a page of Markdown")
+        known(Markdown, "a page of Markdown")
     })
 }

@@ -126,11 +126,8 @@ fn row(
         .as_deref()
         .and_then(|text| Raw::whole(text.as_bytes()).ok());
     let value = unwrapped.unwrap_or(value);
-    let kind = value
-        .is_object()
-        .then(|| value.fields(["kind", "type"]).ok())
-        .flatten()
-        .and_then(|[kind, class]| json::first_text([kind, class]));
+    let kind = value.fields(["kind", "type"]).ok();
+    let kind = kind.and_then(json::first_text);
     let found = text_of(value, 0);
     // Here JSON is the agent's memory; elsewhere a text that is only JSON is an artefact of a program.
     let may_be_json = found.is_none();

@@ -169,14 +169,9 @@ fn row(
         categories: "categories", own_tags: "tags", metadata: "metadata", user: "user_id", agent: "agent_id",
         deleted: "is_deleted",
     }?);
-    let metadata = metadata
-        .and_then(|metadata| {
-            metadata
-                .fields(["category", "categories", "tags", "created_at"])
-                .ok()
-        })
-        .unwrap_or_default();
-    let [category, more_categories, more_tags, noted] = metadata;
+    let names = ["category", "categories", "tags", "created_at"];
+    let metadata = metadata.and_then(|metadata| metadata.fields(names).ok());
+    let [category, more_categories, more_tags, noted] = metadata.unwrap_or_default();
     let mut all: Vec<String> = [categories, own_tags, category, more_categories, more_tags]
         .into_iter()
         .flatten()

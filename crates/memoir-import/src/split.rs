@@ -98,8 +98,7 @@ impl HeadedSection<'_> {
             });
         };
         if blocks.is_empty() {
-            part.push_str(heading);
-            parts.push(std::mem::take(&mut part));
+            parts.push(heading.to_owned());
             return;
         }
         for block in blocks {
