@@ -45,15 +45,10 @@ fn last_of(reading: &Reading<'_>, at: usize, tongues: Tongues) -> Option<Range<u
         let of_word = of_word.filter_map(|form| phrases.get(form)).flatten();
         let mut fitting = of_word.filter(|phrase| phrase.languages & tongues.sure != 0);
         fitting.find_map(|phrase| {
-            let has = |at: usize, word| {
-                reading
-                    .forms
-                    .get(at)
-                    .is_some_and(|forms| forms.contains(word))
-            };
-            let mut rest = phrase.rest.iter().zip(at + 1..);
-            rest.all(|(word, at)| has(at, word))
-                .then_some(at + phrase.rest.len())
+            let behind = reading.forms.iter().skip(at + 1);
+            let behind = phrase.rest.iter().zip(behind);
+            let found = behind.filter(|(word, forms)| forms.contains(word)).count();
+            (found == phrase.rest.len()).then_some(at + found)
         })
     };
     if let Some(last) = phrase(&words.phrases) {

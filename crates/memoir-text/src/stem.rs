@@ -11,14 +11,10 @@ use crate::{language::Language, languages::english::IRREGULAR_FORMS};
 pub fn stem_into(word: &str, language: Option<Language>, out: &mut String) {
     out.clear();
     let first = word.chars().next().unwrap_or(' ');
-    let language = match (language, first) {
-        (_, '\u{0600}'..='\u{06FF}') => Language::Arabic,
-        (_, '\u{0400}'..='\u{04FF}') => match language {
-            Some(Language::Russian) | None => Language::Russian,
-            Some(other) => other,
-        },
-        (Some(language), _) => language,
-        (None, _) => Language::English,
+    let language = match first {
+        '\u{0600}'..='\u{06FF}' => Language::Arabic,
+        '\u{0400}'..='\u{04FF}' => language.unwrap_or(Language::Russian),
+        _ => language.unwrap_or(Language::English),
     };
     if language == Language::English {
         let base = KIN.get(word).copied().unwrap_or(word);
@@ -178,13 +174,9 @@ fn english(word: &str, out: &mut String) {
             cut(out, 1);
         }
     } else {
-        let length = if out.ends_with("ing") {
-            3
-        } else if out.ends_with("ed") {
-            2
-        } else {
-            0
-        };
+        let mut endings = ["ing", "ed"].into_iter();
+        let ending = endings.find(|ending| out.ends_with(ending));
+        let length = ending.map_or(0, str::len);
         if length > 0 && has_vowel(&out.as_bytes()[..out.len() - length]) {
             cut(out, length);
             if out.ends_with("at") || out.ends_with("bl") || out.ends_with("iz") {
