@@ -148,10 +148,8 @@ fn report(plan: &Plan, results: &[Value]) -> String {
         n => format!("Took {n} memories out of the prompt, which equal earlier ones up to case."),
     };
     if !refused.is_empty() {
-        text.push_str(&format!(
-            " Refused: {}.",
-            plural(refused.len() as u64, "delete", "deletes")
-        ));
+        let refused = plural(refused.len() as u64, "delete", "deletes");
+        text.push_str(&format!(" Refused: {refused}."));
     }
     if plan.left > 0 {
         text.push_str(&format!(
