@@ -184,21 +184,12 @@ impl Providers {
             (None, "careful") => return Ok(Arc::new(Careful { name })),
             (None, _) => return Err(ConnectError::UnknownBuiltin { model: name }),
         };
-        let key = self.usable_key(provider, base_url)?;
-        let endpoint = |path: &str, headers: HeaderMap| {
-            self.endpoint(provider, base_url, model, path, headers)
-        };
-        let mut headers = HeaderMap::new();
         match provider.kind {
             ProviderKind::Anthropic => {
-                let key_header = HeaderName::from_static("x-api-key");
-                authorize(&mut headers, key_header, "", key.as_ref());
-                let version = HeaderValue::from_static(anthropic::VERSION);
-                headers.insert("anthropic-version", version);
                 // Many servers that imitate this API, and the API itself, are named with `/v1`.
                 let versioned = base_url.path().trim_end_matches('/').ends_with("/v1");
                 let path = if versioned { "messages" } else { "v1/messages" };
-                let endpoint = endpoint(path, headers)?;
+                let endpoint = self.endpoint(provider, base_url, model, path)?;
                 Ok(Arc::new(Anthropic {
                     name,
                     endpoint,
@@ -207,8 +198,7 @@ impl Providers {
             }
             // The one that is built in has no address, and came back above.
             ProviderKind::OpenAi | ProviderKind::Builtin => {
-                authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
-                let endpoint = endpoint("chat/completions", headers)?;
+                let endpoint = self.endpoint(provider, base_url, model, "chat/completions")?;
                 let output_limit_field = provider.output_limit_field;
                 let takes_cache_marks = takes_cache_marks(provider, model.model());
                 Ok(Arc::new(OpenAi {
@@ -243,9 +233,6 @@ impl Providers {
             let model = model.clone();
             return Err(ConnectError::NoEmbeddings { model });
         };
-        let key = self.usable_key(provider, base_url)?;
-        let mut headers = HeaderMap::new();
-        authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
         let place = match is_loopback(base_url) {
             true => EmbedderPlace::ThisMachine(base_url.to_string()),
             false => EmbedderPlace::Elsewhere(base_url.to_string()),
@@ -253,7 +240,7 @@ impl Providers {
         Ok(Arc::new(OpenAiEmbedder {
             name: model.clone(),
             place,
-            endpoint: self.endpoint(provider, base_url, model, "embeddings", headers)?,
+            endpoint: self.endpoint(provider, base_url, model, "embeddings")?,
         }))
     }
 
@@ -267,28 +254,35 @@ impl Providers {
         })
     }
 
-    /// The key, which goes over no line that others can read, unless the settings say so.
-    fn usable_key(
-        &self,
-        provider: &Provider,
-        base_url: &Url,
-    ) -> Result<Option<ApiKey>, ConnectError> {
-        let key = self.key(provider)?;
-        // Only with a key: that an address without encryption is named at all is the owner's word for the prompts.
-        if key.is_some() && !provider.allow_insecure {
-            refuse_open_line(provider, base_url)?;
-        }
-        Ok(key)
-    }
-
     fn endpoint(
         &self,
         provider: &Provider,
         base_url: &Url,
         model: &ModelName,
         path: &str,
-        headers: HeaderMap,
     ) -> Result<Endpoint, ConnectError> {
+        let mut headers = HeaderMap::new();
+        let (name, prefix) = match provider.kind {
+            ProviderKind::Anthropic => {
+                let version = HeaderValue::from_static(anthropic::VERSION);
+                headers.insert("anthropic-version", version);
+                (HeaderName::from_static("x-api-key"), "")
+            }
+            ProviderKind::OpenAi | ProviderKind::Builtin => (AUTHORIZATION, "Bearer "),
+        };
+        let key = self.key(provider)?;
+        // The key goes over no line that others can read, unless the settings say so.
+        let is_private = base_url.scheme() == "https" || is_loopback(base_url);
+        // Only with a key: that an address without encryption is named at all is the owner's word for the prompts.
+        if key.is_some() && !is_private && !provider.allow_insecure {
+            return Err(ConnectError::Insecure {
+                provider: provider.name.clone(),
+                host: base_url.host_str().unwrap_or_default().to_owned(),
+            });
+        }
+        if let Some(value) = key.and_then(|key| key.header(prefix)) {
+            headers.insert(name, value);
+        }
         Ok(Endpoint {
             client: self.client(provider, base_url)?,
             url: joined(base_url, path),
@@ -424,23 +418,6 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
-}
-
-fn authorize(headers: &mut HeaderMap, name: HeaderName, prefix: &str, key: Option<&ApiKey>) {
-    if let Some(value) = key.and_then(|key| key.header(prefix)) {
-        headers.insert(name, value);
-    }
-}
-
-fn refuse_open_line(provider: &Provider, url: &Url) -> Result<(), ConnectError> {
-    if url.scheme() == "https" || is_loopback(url) {
-        return Ok(());
-    }
-    let host = url.host_str().unwrap_or_default().to_owned();
-    Err(ConnectError::Insecure {
-        provider: provider.name.clone(),
-        host,
-    })
 }
 
 /// `path` under `base_url`, whether or not that ends with a slash.
