@@ -97,13 +97,11 @@ impl Mention {
             }
             // A decimal or a time is no part of a date, a range of days is.
             let is_range = |mark: &char| matches!(mark, '-' | '–' | '/');
-            let runs = if figure.marks.iter().all(is_range) {
-                &figure.runs[..]
-            } else {
-                &[]
-            };
+            if !figure.marks.iter().all(is_range) {
+                continue;
+            }
             let before = &reading.text[..figure.place.start];
-            for run in runs {
+            for run in &figure.runs {
                 match (run.digits, run.small()) {
                     (4, Some(year)) => self.years.push((number, year)),
                     // "March '26"

@@ -309,10 +309,7 @@ impl Scanner<'_> {
     }
 
     fn word_or_name(&mut self) {
-        if self.plain_word() {
-            return;
-        }
-        if self.begins_chunk() && self.name_ahead() {
+        if self.plain_word() || self.begins_chunk() && self.name_ahead() {
             return;
         }
         let start = self.at;
@@ -585,19 +582,16 @@ fn is_name(chunk: &[u8]) -> bool {
     if chunk.windows(3).any(|w| w == b"://") || chunk.starts_with(b"www.") {
         return true;
     }
-    let at = |i: usize, b: u8| {
-        chunk[i] == b && i > 0 && alnum(chunk.get(i - 1)) && alnum(chunk.get(i + 1))
-    };
+    let is_inside = |i: usize| i > 0 && alnum(chunk.get(i - 1)) && alnum(chunk.get(i + 1));
     let mut slashes = 0;
     let mut dotted = false;
     for (i, byte) in chunk.iter().enumerate() {
         match byte {
-            b'_' if at(i, b'_') => return true,
-            b'@' if at(i, b'@') => return true,
+            b'_' | b'@' if is_inside(i) => return true,
             b'\\' => return true,
             b'/' => slashes += 1,
             // "memory.rs", "example.org"; not "U.S.", and not "tea.Bob's".
-            b'.' if at(i, b'.') => {
+            b'.' if is_inside(i) => {
                 let left = chunk[..i]
                     .iter()
                     .rev()
