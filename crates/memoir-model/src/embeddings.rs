@@ -212,8 +212,7 @@ fn decode(answer: &Value, texts: usize) -> Result<Vec<Vector>, ModelError> {
         let what = format!("{} vectors for {texts} texts", data.len());
         return Err(retryable(&what));
     }
-    let mut vectors: Vec<Option<Vector>> = Vec::new();
-    vectors.resize_with(texts, || None);
+    let mut vectors: Vec<Option<Vector>> = (0..texts).map(|_| None).collect();
     for (at, one) in data.iter().enumerate() {
         // A server may return another order; one without an index keeps the order.
         let place = match one.get("index") {
