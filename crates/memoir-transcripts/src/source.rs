@@ -170,10 +170,9 @@ impl<R: Read> FileSource<R> {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn take_value(&mut self, limit: usize) -> Result<PieceRead, Error> {
+    pub fn take_value(&mut self, mut limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
         let mut scan = Scan::default();
-        let mut limit = limit;
         let mut whole = PieceRead::Whole;
         loop {
             let bytes = self.fill()?;
@@ -277,9 +276,8 @@ impl<R: Read> FileSource<R> {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn take_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
+    pub fn take_line(&mut self, mut limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
-        let mut limit = limit;
         let mut taken = PieceRead::Nothing;
         loop {
             let bytes = self.fill()?;
