@@ -11,10 +11,6 @@ use crate::{
     terminal::{BOLD, DIM, safe_lines},
 };
 
-fn is_core(memory: &ShownMemory) -> bool {
-    memory.kind == Kind::Core && memory.discarded_at.is_none()
-}
-
 pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     let mut text = heading(&format!("`{agent}` before its session"));
     text.push_str(&ledger(memories));
@@ -66,15 +62,13 @@ fn heading(text: &str) -> String {
 
 /// The core memories, and the number of the others.
 fn ledger(memories: &[ShownMemory]) -> String {
-    let core = memories.iter().filter(|memory| is_core(memory));
-    let core: Vec<ShownMemory> = core.cloned().collect();
-    let count = |kind: Kind| {
-        let active = memories
-            .iter()
-            .filter(|memory| memory.discarded_at.is_none() && memory.kind == kind);
-        active.count() as u64
+    let active = |kind: Kind| {
+        let memories = memories.iter();
+        memories.filter(move |memory| memory.discarded_at.is_none() && memory.kind == kind)
     };
-    let (journal, archival) = (count(Kind::Journal), count(Kind::Archival));
+    let core: Vec<ShownMemory> = active(Kind::Core).cloned().collect();
+    let journal = active(Kind::Journal).count() as u64;
+    let archival = active(Kind::Archival).count();
     let tokens: u64 = core.iter().map(|memory| memory.tokens).sum();
     format!(
         "{}\n{DIM}{}, {} tokens; {}; {archival} in the archive{DIM:#}\n",

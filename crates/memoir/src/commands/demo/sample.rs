@@ -33,17 +33,11 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
     let owner = Actor::owner();
     account.create_agent(NAME, &settings, &owner).await?;
     let agent = account.agent(NAME).await?;
-    let inputs = inputs(memoir.now())?;
+    let now = memoir.now();
+    let inputs: serde_json::Result<Vec<_>> =
+        MEMORIES.lines().map(|line| input(line, now)).collect();
+    let inputs = inputs
+        .map_err(|error| Failure::new(format!("the sample agent cannot be read: {error}")))?;
     agent.memories().save(&inputs, &owner).await?;
     Ok(agent)
-}
-
-fn inputs(now: Timestamp) -> Result<Vec<MemoryInput>, Failure> {
-    MEMORIES
-        .lines()
-        .map(|line| {
-            input(line, now)
-                .map_err(|error| Failure::new(format!("the sample agent cannot be read: {error}")))
-        })
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! The demonstration in a few lines: a careless session that is undone, a good one, and a correction whose old text
 //! stays in the archive.
 
-use memoir_app::{Account, MemoryInput, OwnAgent, Verification, Viewer, sessions::RefineOptions};
+use memoir_app::{Account, MemoryInput, OwnAgent, Viewer, sessions::RefineOptions};
 use memoir_domain::{
     agent::Field,
     audit::Actor,
@@ -9,7 +9,7 @@ use memoir_domain::{
     recall::{RECALL_LIMIT, RecallQuery},
     session::{Mode, State},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     failure::{Failure, Outcome},
@@ -43,7 +43,9 @@ pub(super) async fn run(account: &Account) -> Outcome {
     let is_merged = good(&agent).await?;
     let is_corrected = correction(&agent).await?;
     let verification = agent.log().verify().await?;
-    show_verified(&verification)?;
+    let text = show::verified::verified_text(std::slice::from_ref(&verification), None);
+    let text = text.trim_end();
+    say(&format!("\n{BOLD}memoir audit verify{BOLD:#}\n{text}"))?;
     let is_right = is_undone && is_merged && is_corrected && verification.valid;
     say(&format!(
         "{BOLD}Next:{BOLD:#}\n  memoir setup claude-code        memory in Claude Code, from its next session on\n  \
@@ -85,7 +87,10 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     let mut is_undone = false;
     // The longest memories go first, so that few deletions trip the breaker.
     for number in [5, 4, 2, 1] {
-        let result = call(agent, session.id, "delete_memory", &json!({"id": number})).await?;
+        let arguments = json!({"id": number});
+        let result = agent.call_tool(session.id, "delete_memory", Some(&arguments));
+        let result = serde_json::to_value(result.await?)
+            .map_err(|_| Failure::new("a result cannot be written as JSON"))?;
         if result["type"] == "refinement_rolled_back" {
             let left = result["post_session_tokens"].as_u64().unwrap_or_default();
             say(&format!(
@@ -158,24 +163,6 @@ async fn correction(agent: &OwnAgent) -> Result<bool, Failure> {
         replaced.is_some_and(|replaced| replaced.now == new)
     });
     Ok(is_marked)
-}
-
-async fn call(
-    agent: &OwnAgent,
-    session: memoir_domain::SessionId,
-    tool: &str,
-    arguments: &Value,
-) -> Result<Value, Failure> {
-    let result = agent.call_tool(session, tool, Some(arguments)).await?;
-    serde_json::to_value(result).map_err(|_| Failure::new("a result cannot be written as JSON"))
-}
-
-fn show_verified(verification: &Verification) -> Result<(), Failure> {
-    let text = show::verified::verified_text(std::slice::from_ref(verification), None);
-    say(&format!(
-        "\n{BOLD}memoir audit verify{BOLD:#}\n{}",
-        text.trim_end()
-    ))
 }
 
 fn say(text: &str) -> Result<(), Failure> {
