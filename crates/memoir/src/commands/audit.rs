@@ -192,17 +192,13 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         checkpoint,
         agents,
     };
-    match (
-        global.json,
-        verified.agents.as_slice(),
-        &verified.checkpoint,
-    ) {
-        (true, [one], None) if !arguments.all => output::json(one)?,
-        (true, ..) => output::json(&verified)?,
-        (false, ..) => output::print(&show::verified::verified_text(
-            &verified.agents,
-            verified.checkpoint.as_ref(),
-        ))?,
+    let checkpoint = verified.checkpoint.as_ref();
+    let is_alone = checkpoint.is_none() && !arguments.all;
+    match verified.agents.as_slice() {
+        [one] if global.json && is_alone => output::json(one)?,
+        agents => output::show(global.json, &verified, || {
+            show::verified::verified_text(agents, checkpoint)
+        })?,
     }
     if verified.valid {
         return Ok(());

@@ -63,7 +63,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let problem = |error| Failure::file("write", &parent, &error);
     let folder = folder_in(&parent).map_err(problem)?;
     let path = folder.path().join("memory.txt");
-    write(&path, seen.expose()).map_err(problem)?;
+    let created = private_file::create_new(&path);
+    // Editors expect a line break at the end; trimming removes it again.
+    let written = created.and_then(|mut file| writeln!(file, "{}", seen.expose()));
+    written.map_err(problem)?;
     let saving = async {
         Ok::<_, Failure>(match edited(&path, &seen).await? {
             // `seen` is sent along, so that a concurrent change of the text is not overwritten.
@@ -166,14 +169,6 @@ async fn edited(path: &Path, text: &PrivateText) -> Result<Option<PrivateText>, 
             .hint("`memoir discard AGENT NUMBER` removes a memory from the prompt"));
     }
     Ok((after != text.expose()).then(|| after.into()))
-}
-
-/// For its owner only from the beginning.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = private_file::create_new(path)?;
-    file.write_all(text.as_bytes())?;
-    // Editors expect a line break at the end; trimming removes it again.
-    file.write_all(b"\n")
 }
 
 /// The editor's command may have arguments of its own.

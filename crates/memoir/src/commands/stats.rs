@@ -1,9 +1,6 @@
 //! `memoir stats`: the statistics of an agent's memory, in numbers, and as a chart in a file.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use memoir_console::core_size_picture;
 use memoir_domain::Timestamp;
@@ -45,7 +42,11 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The name is checked before anything is opened, since an unknown ending is a mistake of the user.
     if let Some(path) = &arguments.plot {
-        check_name(path)?;
+        let ending = path.extension();
+        if !ending.is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+            let problem = format!("`{}` names no format of a chart", path.display());
+            return Err(Failure::new(problem).hint("give a name that ends in `.svg`"));
+        }
         check_is_new(path, arguments.force)?;
     }
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
@@ -59,14 +60,4 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let width = usize::from(terminal::width().unwrap_or(COLUMNS));
     output::show(global.json, &stats, || show::stats::numbers(&stats, width))
-}
-
-fn check_name(path: &Path) -> Result<(), Failure> {
-    match path.extension() {
-        Some(ending) if ending.eq_ignore_ascii_case("svg") => Ok(()),
-        _ => Err(
-            Failure::new(format!("`{}` names no format of a chart", path.display()))
-                .hint("give a name that ends in `.svg`"),
-        ),
-    }
 }
