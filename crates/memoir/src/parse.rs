@@ -8,15 +8,15 @@ use std::{
     net::SocketAddr,
     ops::{Bound, RangeBounds},
     path::Path,
+    str::FromStr,
 };
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use memoir_domain::{
     PrivateText,
     audit::Action,
-    memory::{CONTENT_LIMIT, Invalid, Kind, Number},
+    memory::{CONTENT_LIMIT, Invalid, Number},
     mend,
-    origin::Origin,
 };
 use zeroize::Zeroizing;
 
@@ -25,12 +25,8 @@ use crate::{
     failure::Failure, interrupt::unless_interrupted, show::counted, spelling::closest, terminal,
 };
 
-/// `core`, `journal` or `archival`.
-pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    text.parse().map_err(|invalid: Invalid| invalid.problem)
-}
-
-pub(crate) fn origin(text: &str) -> Result<Origin, String> {
+/// A kind of memory or an origin, by its name.
+pub(crate) fn named<T: FromStr<Err = Invalid>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|invalid: Invalid| invalid.problem)
 }
 

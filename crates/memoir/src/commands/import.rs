@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     live_only: bool,
     /// The kind of all memories that are not constitutional: `core`, `archival` (journal entries stay in the journal) or
     /// `journal` [default: what the file says; pages of Markdown are journal]
-    #[arg(long, alias = "kind", value_name = "KIND", value_parser = parse::kind)]
+    #[arg(long, alias = "kind", value_name = "KIND", value_parser = parse::named::<Kind>)]
     to: Option<Kind>,
     /// Make memories with this tag core, also with `--to`; may be given several times
     #[arg(long, value_name = "TAG")]

@@ -49,13 +49,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
     /// `core`, `journal` or `archival`
-    #[arg(long, value_name = "KIND", value_parser = parse::kind)]
+    #[arg(long, value_name = "KIND", value_parser = parse::named::<Kind>)]
     kind: Option<Kind>,
     /// A tag, whatever the case
     #[arg(long, value_name = "TAG", value_parser = parse::text())]
     tag: Option<PrivateText>,
     /// `agent`, `administrator`, `conversation`, `import` or `external`
-    #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = parse::named::<Origin>)]
     origin: Option<Origin>,
     /// At most so many, 1 to 200
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse::whole_number::<u64>(1..=RECALL_LIMIT as u64))]

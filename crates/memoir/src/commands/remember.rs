@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(allow_hyphen_values = true, value_parser = parse::text())]
     text: Option<PrivateText>,
     /// `core` stays in the prompt, `journal` expires from it after a week, `archival` is found by recall alone
-    #[arg(long, value_name = "KIND", default_value = "core", value_parser = parse::kind)]
+    #[arg(long, value_name = "KIND", default_value = "core", value_parser = parse::named::<Kind>)]
     kind: Kind,
     /// A tag; can be repeated
     #[arg(long = "tag", value_name = "TAG", value_parser = parse::text())]
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT", value_parser = parse::text())]
     source: Option<PrivateText>,
     /// A weaker origin than your own, such as `external` for a quotation
-    #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = parse::named::<Origin>)]
     origin: Option<Origin>,
     /// The origin date of its content [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
