@@ -76,7 +76,6 @@ fn children(node: &DrawnMemory, story: &MemoryStory, indent: &str) -> Vec<DrawnM
 
 /// Draws one memory, and returns the line prefix of those below it.
 fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool) -> String {
-    let deep = node.depth > DEEPEST;
     let (branch, below) = match node.is_last {
         None => ("", ""),
         Some(true) => ("└─ ", "   "),
@@ -93,10 +92,9 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
         return indent.clone();
     }
     text.push('\n');
-    let below = if deep {
-        indent.clone()
-    } else {
-        format!("{indent}{below}")
+    let below = match node.depth > DEEPEST {
+        true => indent.clone(),
+        false => format!("{indent}{below}"),
     };
     let has_children = !story.parents.is_empty() || !story.duplicates.is_empty();
     let bar = if has_children { "│ " } else { "  " };

@@ -54,22 +54,16 @@ pub(crate) fn when(time: Timestamp) -> String {
 }
 
 fn said(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
     let passed = now.seconds_since(time);
-    let about = |unit: i64, one: &str, many: &str| {
-        let unit = unit.unsigned_abs();
-        match passed < 0 {
-            // A future time is rounded up: 6 days and 23 hours are about 7 days.
-            true => format!(
-                "in {}",
-                counted(passed.unsigned_abs().div_ceil(unit), one, many)
-            ),
-            false => format!("{} ago", counted(passed.unsigned_abs() / unit, one, many)),
-        }
+    let away = passed.unsigned_abs();
+    let about = |unit: u64, one: &str, many: &str| match passed < 0 {
+        // A future time is rounded up: 6 days and 23 hours are about 7 days.
+        true => format!("in {}", counted(away.div_ceil(unit), one, many)),
+        false => format!("{} ago", counted(away / unit, one, many)),
     };
-    let away = passed.abs();
     if away < MINUTE {
         "just now".to_owned()
     } else if away < HOUR {

@@ -35,15 +35,10 @@ fn name(agent: &Verification, all: &[Verification]) -> String {
 
 fn agent(agent: &Verification, name: &str) -> String {
     let records = counted(agent.records, "record", "records");
-    let erased = agent
-        .erased_at
-        .map(|at| {
-            format!(
-                "; erased {}, so that only the chain can be checked",
-                moment(at)
-            )
-        })
-        .unwrap_or_default();
+    let erased = agent.erased_at.map_or_else(String::new, |at| {
+        let at = moment(at);
+        format!("; erased {at}, so that only the chain can be checked")
+    });
     if agent.valid {
         let head = &agent.head;
         return format!(
