@@ -166,12 +166,8 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
-    output::list(
-        global.json,
-        requests,
-        "there is no access request",
-        show::access::list,
-    )
+    let none = "there is no access request";
+    output::list(global.json, requests, none, show::access::list)
 }
 
 async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
@@ -204,38 +200,31 @@ fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
         return output::json(request);
     }
     output::print(&format!("{} {}\n", request.state.label(), request.id))?;
+    let until = moment(request.expires_at);
     match request.state {
-        AccessState::Asked => terminal::note(&format!(
-            "it waits for the agent's answer until {}",
-            moment(request.expires_at)
-        )),
+        AccessState::Asked => {
+            terminal::note(&format!("it waits for the agent's answer until {until}"));
+        }
         AccessState::Granted if request.is_standing() => {
             terminal::note("it remains valid until it is revoked");
         }
         AccessState::Granted => {
-            terminal::note(&format!(
-                "it can be used until {}",
-                moment(request.expires_at)
-            ));
+            terminal::note(&format!("it can be used until {until}"));
         }
         _ => {}
     }
     let summaries = request.words.summaries.iter().flatten().copied();
     let summaries: Vec<Number> = summaries.collect();
     if !summaries.is_empty() {
-        terminal::note(&format!(
-            "summaries over the shredded memory: {}",
-            show::numbers(&summaries)
-        ));
+        let summaries = show::numbers(&summaries);
+        terminal::note(&format!("summaries over the shredded memory: {summaries}"));
     }
     if let Some(stored) = &request.words.transcript {
         super::shred::name_transcript(stored);
     }
     if let Some(reason) = &request.words.reason {
-        terminal::note(&format!(
-            "the agent's reason: {}",
-            terminal::safe_lines(reason.expose())
-        ));
+        let reason = terminal::safe_lines(reason.expose());
+        terminal::note(&format!("the agent's reason: {reason}"));
     }
     Ok(())
 }

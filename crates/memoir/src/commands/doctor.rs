@@ -113,10 +113,8 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         let finding = format!("there is none yet; `{path}` is made on first use");
         found.push(Examination::fine("database", finding));
         found.push(access(closed));
-        found.extend(findings(
-            "database",
-            examine_memoir(&memoir, global, call).await,
-        ));
+        let examined = examine_memoir(&memoir, global, call).await;
+        found.extend(findings("database", examined));
         return Ok(found);
     }
     database::prepare(global.database.as_deref())?;
@@ -144,10 +142,8 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     let memoir = installation::on(store, keys, &config, providers, is_shared);
     memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
-    found.extend(findings(
-        "database",
-        examine_memoir(&memoir, global, call).await,
-    ));
+    let examined = examine_memoir(&memoir, global, call).await;
+    found.extend(findings("database", examined));
     found.extend(by_words);
     Ok(found)
 }
@@ -185,12 +181,8 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
             "`memoir project adopt {agent}{option}` in the project's new folder takes its memory over; \
              `memoir agent erase {agent}{option}` erases it"
         );
-        found.push(Examination::advised(
-            Severity::Warning,
-            "projects",
-            finding,
-            advice,
-        ));
+        let warning = Examination::advised(Severity::Warning, "projects", finding, advice);
+        found.push(warning);
     }
     Ok(found)
 }

@@ -244,27 +244,24 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         let preview = agent.memories().preview_import(imported).await?;
         let bad = read.bad.iter().take(LINES_LISTED);
         let bad = bad.map(|(line, problem)| json!({"line": line, "problem": problem}));
-        output::show(
-            global.json,
-            &json!({
-                "imported": 0,
-                "would_import": preview.imported,
-                "bad": skipped,
-                "bad_lines": bad.collect::<Vec<_>>(),
-                "core_tokens": preview.core.core_tokens,
-                "core_token_budget": preview.core.core_token_budget,
-                "over_budget": preview.core.over_budget,
-                "not_replaced": preview.not_replaced,
-            }),
-            || {
-                let memories = counted(preview.imported as u64, "memory", "memories");
-                let unread = match skipped {
-                    0 => String::new(),
-                    _ => format!("; {lines} cannot be read"),
-                };
-                format!("would import {memories}{unread}\n")
-            },
-        )?;
+        let report = json!({
+            "imported": 0,
+            "would_import": preview.imported,
+            "bad": skipped,
+            "bad_lines": bad.collect::<Vec<_>>(),
+            "core_tokens": preview.core.core_tokens,
+            "core_token_budget": preview.core.core_token_budget,
+            "over_budget": preview.core.over_budget,
+            "not_replaced": preview.not_replaced,
+        });
+        output::show(global.json, &report, || {
+            let memories = counted(preview.imported as u64, "memory", "memories");
+            let unread = match skipped {
+                0 => String::new(),
+                _ => format!("; {lines} cannot be read"),
+            };
+            format!("would import {memories}{unread}\n")
+        })?;
         if !is_refused {
             note_outcome(global, &preview, true);
         }

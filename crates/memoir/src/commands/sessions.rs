@@ -16,10 +16,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = lens.session_page(None, arguments.limit).await?;
-    output::list(
-        global.json,
-        sessions,
-        "there was no session yet",
-        show::session::list,
-    )
+    let none = "there was no session yet";
+    output::list(global.json, sessions, none, show::session::list)
 }

@@ -109,40 +109,36 @@ async fn list(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let tokens = installation.account.tokens().await?;
     let agents = installation.account.agents().await?;
-    output::list(
-        global.json,
-        tokens,
-        "there is no token yet; `memoir token create` makes one",
-        |tokens| {
-            let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
-            let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
-            let name = |id: AgentId| match agents.iter().find(|agent| agent.id == id) {
-                Some(agent) => safe(&agent.name).into_owned(),
-                // It was erased, and its name with it.
-                None => id.to_string(),
-            };
-            for token in tokens {
-                table.row([
-                    token.id.to_string(),
-                    match (token.role, &token.connection) {
-                        (_, Some(program)) => {
-                            format!("program {} at {}", safe(&program.client), program.host)
-                        }
-                        (Role::Admin, None) => "admin".to_owned(),
-                        (Role::Agent, None) => "agent".to_owned(),
-                    },
-                    token.agent_id.map(name).unwrap_or_default(),
-                    when(token.created_at),
-                    time(token.last_used_at),
-                    match token.revoked_at {
-                        Some(at) => format!("revoked {}", when(at)),
-                        None => time(token.expires_at),
-                    },
-                ]);
-            }
-            table.to_string()
-        },
-    )
+    let none = "there is no token yet; `memoir token create` makes one";
+    output::list(global.json, tokens, none, |tokens| {
+        let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
+        let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
+        let name = |id: AgentId| match agents.iter().find(|agent| agent.id == id) {
+            Some(agent) => safe(&agent.name).into_owned(),
+            // It was erased, and its name with it.
+            None => id.to_string(),
+        };
+        for token in tokens {
+            table.row([
+                token.id.to_string(),
+                match (token.role, &token.connection) {
+                    (_, Some(program)) => {
+                        format!("program {} at {}", safe(&program.client), program.host)
+                    }
+                    (Role::Admin, None) => "admin".to_owned(),
+                    (Role::Agent, None) => "agent".to_owned(),
+                },
+                token.agent_id.map(name).unwrap_or_default(),
+                when(token.created_at),
+                time(token.last_used_at),
+                match token.revoked_at {
+                    Some(at) => format!("revoked {}", when(at)),
+                    None => time(token.expires_at),
+                },
+            ]);
+        }
+        table.to_string()
+    })
 }
 
 async fn revoke(global: &Global, token: &str) -> Outcome {

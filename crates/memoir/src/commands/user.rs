@@ -116,27 +116,23 @@ fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
 async fn list(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let users = installation.account.users().await?;
-    output::list(
-        global.json,
-        users,
-        "there is no administrator yet; `memoir user add NAME` makes one",
-        |users| {
-            let mut table = TextTable::new(["name", "second factor", "made"]);
-            for user in users {
-                table.row([
-                    safe(&user.name).into_owned(),
-                    match user.second_factor {
-                        Some(true) => "yes",
-                        Some(false) => "no",
-                        None => "its row was modified outside Memoir",
-                    }
-                    .to_owned(),
-                    when(user.created_at),
-                ]);
-            }
-            table.to_string()
-        },
-    )
+    let none = "there is no administrator yet; `memoir user add NAME` makes one";
+    output::list(global.json, users, none, |users| {
+        let mut table = TextTable::new(["name", "second factor", "made"]);
+        for user in users {
+            table.row([
+                safe(&user.name).into_owned(),
+                match user.second_factor {
+                    Some(true) => "yes",
+                    Some(false) => "no",
+                    None => "its row was modified outside Memoir",
+                }
+                .to_owned(),
+                when(user.created_at),
+            ]);
+        }
+        table.to_string()
+    })
 }
 
 pub(super) async fn password(file: Option<&Path>) -> Result<Password, Failure> {

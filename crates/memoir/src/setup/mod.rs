@@ -711,10 +711,6 @@ fn other_in_path() -> Option<Examination> {
         safe(&path.display().to_string())
     );
     let advice = "call this one by its whole path, or put its folder first on the PATH";
-    Some(Examination::advised(
-        Severity::Warning,
-        "programs",
-        finding,
-        advice,
-    ))
+    let warning = Examination::advised(Severity::Warning, "programs", finding, advice);
+    Some(warning)
 }
