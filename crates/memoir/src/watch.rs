@@ -4,7 +4,7 @@ use memoir_app::{
     SessionFacts,
     sessions::{Progress, drive::Measure},
 };
-use memoir_domain::{SessionId, memory::Number, session::State, tools::RefusalCode};
+use memoir_domain::{SessionId, memory::Number, session::State};
 
 use crate::{
     output,
@@ -61,8 +61,7 @@ impl ProgressPrinter {
             Progress::Asked => styled(DIM, "asked", "whether it wants to refine its memory"),
             Progress::Agreed => styled(DIM, "agreed", ""),
             Progress::Declined { words } => {
-                let words = words.expose().trim();
-                let quoted = match words {
+                let quoted = match words.expose().trim() {
                     "" => String::new(),
                     words => format!("“{}”", safe(words)),
                 };
@@ -108,9 +107,19 @@ impl ProgressPrinter {
                 self.edits += 1;
                 styled(GREEN, &format!("edit {}", self.edits), &text)
             }
-            Progress::Answered { tool, refused } => {
-                answered(tool, refused.map(RefusalCode::as_str))?
-            }
+            Progress::Answered { tool, refused } => match (*tool, refused) {
+                (tool, Some(code)) => {
+                    let tool = if tool == "unknown" {
+                        "an unknown tool"
+                    } else {
+                        tool
+                    };
+                    styled(YELLOW, "refused", &format!("{tool}: {}", code.as_str()))
+                }
+                // The end is reported right after.
+                ("complete_refinement", None) => return None,
+                (_, None) => styled(DIM, "searched", ""),
+            },
             Progress::Tripped { measure } => {
                 let left = thousands(measure.core_tokens_after);
                 let text = format!("the breaker; everything was undone, back to {left} tokens");
@@ -141,21 +150,6 @@ fn styled(style: anstyle::Style, word: &str, text: &str) -> String {
         return format!("  {style}{word}{style:#}");
     }
     format!("  {style}{word:<9}{style:#} {text}")
-}
-
-fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
-    match (tool, refused) {
-        (tool, Some(code)) => {
-            let tool = match tool {
-                "unknown" => "an unknown tool",
-                tool => tool,
-            };
-            Some(styled(YELLOW, "refused", &format!("{tool}: {code}")))
-        }
-        // The end is reported right after.
-        ("complete_refinement", None) => None,
-        (_, None) => Some(styled(DIM, "searched", "")),
-    }
 }
 
 fn ended(session: &SessionFacts) -> Option<String> {

@@ -159,8 +159,13 @@ async fn archive(
     }
     let given = passphrase::given(passphrase_file)?;
     let is_made = given.is_none();
-    if is_made {
-        check_is_shown(global.json)?;
+    let (stream, is_nowhere) = match global.json {
+        true => ("stdout", goes_nowhere(&io::stdout())),
+        false => ("stderr", goes_nowhere(&io::stderr())),
+    };
+    // The archive could never be opened.
+    if is_made && is_nowhere {
+        return Err(not_shown(&format!("{stream} is closed or discarded")));
     }
     let passphrase = match given {
         Some(passphrase) => passphrase,
@@ -197,19 +202,6 @@ async fn archive(
         ));
     } else if made.is_none() {
         output::json(&written)?;
-    }
-    Ok(())
-}
-
-/// Refuses to generate a passphrase that would not be shown: the archive could never be opened.
-fn check_is_shown(in_json: bool) -> Result<(), Failure> {
-    let (stream, is_nowhere) = if in_json {
-        ("stdout", goes_nowhere(&io::stdout()))
-    } else {
-        ("stderr", goes_nowhere(&io::stderr()))
-    };
-    if is_nowhere {
-        return Err(not_shown(&format!("{stream} is closed or discarded")));
     }
     Ok(())
 }

@@ -95,7 +95,13 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
             (new, wrapped, place)
         }
         MasterSource::Given(_) => {
-            let next = keys::from_environment(keys::NEXT)?.ok_or_else(no_next)?;
+            let next = keys::from_environment(keys::NEXT)?.ok_or_else(|| {
+                let (given, next) = (keys::GIVEN, keys::NEXT);
+                let problem = format!(
+                    "the master key comes from {given}, and there is no next one in {next}"
+                );
+                Failure::new(problem).hint(NEW_KEY)
+            })?;
             // With the same key, the requested rotation would change nothing.
             if next.key_id() == old {
                 return Err(Failure::new(format!(
@@ -140,13 +146,4 @@ fn not_rotated(error: Error) -> Failure {
         )
     });
     Failure::from(error).with_hint(hint)
-}
-
-fn no_next() -> Failure {
-    Failure::new(format!(
-        "the master key comes from {}, and there is no next one in {}",
-        keys::GIVEN,
-        keys::NEXT
-    ))
-    .hint(NEW_KEY)
 }
