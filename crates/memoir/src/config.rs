@@ -514,10 +514,10 @@ fn check_endpoint(address: &str) -> Result<(), String> {
 /// A relative path would mean another file in each folder that a command is started from.
 fn check_absolute(key: &str, path: Option<&Path>) -> Result<(), String> {
     match path {
-        Some(path) if !path.is_absolute() => Err(format!(
-            "`{key}` is `{}`; give an absolute path",
-            path.display()
-        )),
+        Some(path) if !path.is_absolute() => {
+            let path = path.display();
+            Err(format!("`{key}` is `{path}`; give an absolute path"))
+        }
         _ => Ok(()),
     }
 }

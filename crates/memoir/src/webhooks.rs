@@ -72,10 +72,8 @@ impl WebhookSection {
 /// Names the webhook by its place in the file, and the key.
 pub(crate) fn check(sections: &[WebhookSection]) -> Result<(), String> {
     if sections.len() > MOST {
-        return Err(format!(
-            "there are {} `webhooks`; there may be {MOST}",
-            sections.len()
-        ));
+        let count = sections.len();
+        return Err(format!("there are {count} `webhooks`; there may be {MOST}"));
     }
     for (place, section) in sections.iter().enumerate() {
         let name = |problem: String| format!("`webhooks` number {}: {problem}", place + 1);
@@ -96,17 +94,13 @@ pub(crate) fn check(sections: &[WebhookSection]) -> Result<(), String> {
 /// A secret is missing or invalid.
 pub(crate) fn opened(sections: &[WebhookSection], origin: &str) -> Result<Vec<Webhook>, Failure> {
     let places = sections.iter().enumerate();
-    places
-        .map(|(place, section)| {
-            section.webhook().map_err(|(message, hint)| {
-                Failure::new(format!(
-                    "{origin}: `webhooks` number {}: {message}",
-                    place + 1
-                ))
-                .hint(hint)
-            })
+    let opened = places.map(|(place, section)| {
+        section.webhook().map_err(|(message, hint)| {
+            let number = place + 1;
+            Failure::new(format!("{origin}: `webhooks` number {number}: {message}")).hint(hint)
         })
-        .collect()
+    });
+    opened.collect()
 }
 
 /// Whether every webhook can be signed; nothing is sent.

@@ -280,10 +280,8 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
             Ok(agents) => agents,
             // A failure in one account does not stop the check of the others.
             Err(error) => {
-                findings.push(format!(
-                    "the agents of account `{}`: {error}",
-                    account.name()
-                ));
+                let name = account.name();
+                findings.push(format!("the agents of account `{name}`: {error}"));
                 continue;
             }
         };

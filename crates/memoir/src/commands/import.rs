@@ -367,10 +367,10 @@ async fn watched<T>(
                 is_interrupted = true;
                 stop();
             }
-            _ = tick.tick() => terminal::progress(&format!(
-                "{} memories",
-                thousands(count.load(Ordering::Relaxed))
-            )),
+            _ = tick.tick() => {
+                let count = thousands(count.load(Ordering::Relaxed));
+                terminal::progress(&format!("{count} memories"));
+            }
         }
     };
     let done = outcome?;

@@ -214,10 +214,8 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
     }
     let reason = session.words.reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", reason.expose()));
-    let failure = Failure::new(format!(
-        "the session ended as `{}`{reason}",
-        session.state.label()
-    ));
+    let state = session.state.label();
+    let failure = Failure::new(format!("the session ended as `{state}`{reason}"));
     Err(match (session.state, session.edits) {
         (State::RolledBack, _) if !session.rehearsal => failure.hint(rolled_back(session)),
         (_, 0) => failure.hint(match why {

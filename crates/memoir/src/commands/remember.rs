@@ -78,10 +78,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let name = agent.as_ref().map(PrivateText::expose);
     let agent = installation.agent_or_only(name).await?;
     if is_alone && agent.answers_to(input.content.expose()) {
-        let problem = format!(
-            "`{}` is the agent's name, and no text is given",
-            agent.name()
-        );
+        let name = agent.name();
+        let problem = format!("`{name}` is the agent's name, and no text is given");
         return Err(Failure::new(problem).hint("`memoir remember AGENT TEXT` saves a text"));
     }
     // What is saved with the agent's token is the agent's own (SPEC 2.4).
@@ -139,17 +137,12 @@ fn notes(saved: &Saved) -> Vec<String> {
     }
     notes.extend(saved.note.as_ref().map(|note| note.expose().to_owned()));
     if let Some(replaced) = saved.replaced.as_ref().filter(|all| !all.is_empty()) {
-        notes.push(format!(
-            "replaced, now in the archive: {}",
-            show::numbers(replaced)
-        ));
+        let replaced = show::numbers(replaced);
+        notes.push(format!("replaced, now in the archive: {replaced}"));
     }
     for one in saved.not_replaced.iter().flatten() {
-        let (number, reason) = (one.number, one.reason);
-        notes.push(format!(
-            "not replaced: {number} ({reason}: {})",
-            explanation(reason)
-        ));
+        let (number, reason, why) = (one.number, one.reason, explanation(one.reason));
+        notes.push(format!("not replaced: {number} ({reason}: {why})"));
     }
     notes
 }

@@ -34,10 +34,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if let Some(own) = own {
         text.push('\n');
-        text.push_str(&show::records::with_texts(
-            &records,
-            &own.lens().memories(true).await?,
-        ));
+        let memories = own.lens().memories(true).await?;
+        text.push_str(&show::records::with_texts(&records, &memories));
         if let Some(changes) = &session.words.changes {
             text.push_str(&show::session::rehearsed(changes));
         }

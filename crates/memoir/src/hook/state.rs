@@ -135,10 +135,8 @@ pub(super) fn file_name(session: &str, of: Option<&AgentKey>) -> String {
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
         .take(40)
         .collect();
-    format!(
-        "{readable}-{:016x}.json",
-        hash(&(session, of.map(|key| &key.0)))
-    )
+    let hash = hash(&(session, of.map(|key| &key.0)));
+    format!("{readable}-{hash:016x}.json")
 }
 
 /// Another version of Rust may hash otherwise: the earlier sessions begin anew then.

@@ -460,9 +460,9 @@ fn report(
     let printed = piece(child.stdout.take());
     let problems = piece(child.stderr.take());
     if !ends_in_time(&mut child, began) {
+        let longest = LONGEST.as_secs();
         return Err(Failure::new(format!(
-            "{what} does not end within {} s",
-            LONGEST.as_secs()
+            "{what} does not end within {longest} s"
         )));
     }
     let [printed, problems] = [printed, problems].map(|piece| piece.join().unwrap_or_default());

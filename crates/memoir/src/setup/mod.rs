@@ -536,10 +536,8 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
     }
     if !global.json {
         for change in &changes {
-            output::print(&format!(
-                "{BOLD}{}{BOLD:#}",
-                safe(&change.path.display().to_string())
-            ))?;
+            let path = change.path.display().to_string();
+            output::print(&format!("{BOLD}{}{BOLD:#}", safe(&path)))?;
             let text = diff(change.before.as_deref(), change.after.as_deref());
             output::print(&format!("{}\n", only_near_changes(&text)))?;
         }

@@ -122,10 +122,8 @@ async fn list(global: &Global, agent: &str) -> Outcome {
                 Field::Name => terminal::safe(&view.name).into_owned(),
                 field => show::setting(&view, field),
             };
-            described(
-                &format!("{BOLD}{}{BOLD:#} {value}", field.as_str()),
-                &meaning(field),
-            )
+            let line = format!("{BOLD}{}{BOLD:#} {value}", field.as_str());
+            described(&line, &meaning(field))
         });
         lines.collect()
     })

@@ -48,10 +48,8 @@ pub(super) fn after(shown: &DemoOutput) -> String {
     text.push_str(&heading("The audit records of the session"));
     text.push_str(&show::records::timeline(&shown.records));
     text.push_str(&heading("Is the audit as it was written?"));
-    text.push_str(&show::verified::verified_text(
-        slice::from_ref(&shown.verification),
-        None,
-    ));
+    let agents = slice::from_ref(&shown.verification);
+    text.push_str(&show::verified::verified_text(agents, None));
     let _ = write!(text, "\n{}", shown.session.state.label());
     text
 }

@@ -543,19 +543,15 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    text.push_str(&places(
-        &report.places,
-        report.count(NoMemoryClass::NotUnderstood),
-    ));
+    let not_understood = report.count(NoMemoryClass::NotUnderstood);
+    text.push_str(&places(&report.places, not_understood));
     let other_files = report.passed.get(&NoMemoryReason::OtherFile);
     let other_files = other_files.copied().unwrap_or_default();
     text.push_str(&places(&report.other_files, other_files));
     text.push_str(&places(&report.date_places, dates));
-    text.push_str(&format!(
-        "\nwhat {} cannot carry:\n",
-        done.recognised.format
-    ));
-    for line in done.recognised.format.cannot_carry() {
+    let format = done.recognised.format;
+    text.push_str(&format!("\nwhat {format} cannot carry:\n"));
+    for line in format.cannot_carry() {
         text.push_str(&format!("- {line}\n"));
     }
     let imported = counted(taken.kept + taken.discarded, "memory", "memories");

@@ -121,13 +121,10 @@ pub(super) async fn run(
     if !global.json {
         for edit in &edits {
             let (before, after) = edit.texts();
-            let head = edit
-                .number()
-                .map_or("new".to_owned(), |number| number.to_string());
-            output::print(&format!(
-                "{head}\n{}\n",
-                diff(before.as_deref(), Some(&after))
-            ))?;
+            let number = edit.number();
+            let head = number.map_or("new".to_owned(), |number| number.to_string());
+            let diff = diff(before.as_deref(), Some(&after));
+            output::print(&format!("{head}\n{diff}\n"))?;
         }
     }
     let record = if is_applied {
