@@ -50,13 +50,9 @@ async fn try_prepare(memory: &ReachedMemory, chosen: &ChosenAgent) -> Result<(),
     let ReachedMemory::Here { agent, .. } = memory else {
         return Ok(());
     };
+    let is_outdated = agent.memories().is_stored_index_outdated().await;
     // The recall that follows reports any problem of the memory itself.
-    if !agent
-        .memories()
-        .is_stored_index_outdated()
-        .await
-        .unwrap_or(false)
-    {
+    if !is_outdated.unwrap_or(false) {
         return Ok(());
     }
     let Some(mut last) = last_start(memory)? else {

@@ -332,10 +332,8 @@ impl ReachedMemory {
                 let limit = limit.to_string();
                 // The service returns scores only with `explain`.
                 let parameters = [("q", query), ("limit", &limit), ("explain", "true")];
-                let mut found = remote
-                    .get::<Items<HookMemory>>("memories", &parameters)
-                    .await?
-                    .items;
+                let page = remote.get::<Items<HookMemory>>("memories", &parameters);
+                let mut found = page.await?.items;
                 let scores = found.iter().filter_map(|memory| memory.found.as_ref());
                 let best = scores.map(|found| found.score).fold(0.0, f32::max);
                 found.retain(|memory| {

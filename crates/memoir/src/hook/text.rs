@@ -77,11 +77,8 @@ pub(crate) fn without_hints(text: &str) -> String {
     match part {
         Some((begin, end)) => {
             let rest = &text[end..];
-            format!(
-                "{}{}",
-                &text[..begin],
-                rest.strip_prefix('\n').unwrap_or(rest)
-            )
+            let rest = rest.strip_prefix('\n').unwrap_or(rest);
+            format!("{}{rest}", &text[..begin])
         }
         None => text.to_owned(),
     }

@@ -290,10 +290,8 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Co
             let set = members::get(&text, path).ok().flatten();
             set == Some((*off).into())
         });
-        switched_off =
-            switched_off
-                .or(switch
-                    .map(|(path, off)| (edit.path.clone(), format!("{}: {off}", path.join(".")))));
+        let setting = switch.map(|(path, off)| format!("{}: {off}", path.join(".")));
+        switched_off = switched_off.or(setting.map(|setting| (edit.path.clone(), setting)));
         let known = record.known(&edit.path);
         for part in &edit.parts {
             server = server.or(part.server(&text));
@@ -460,10 +458,8 @@ fn report(
     let printed = piece(child.stdout.take());
     let problems = piece(child.stderr.take());
     if !ends_in_time(&mut child, began) {
-        let longest = LONGEST.as_secs();
-        return Err(Failure::new(format!(
-            "{what} does not end within {longest} s"
-        )));
+        let most = LONGEST.as_secs();
+        return Err(Failure::new(format!("{what} does not end within {most} s")));
     }
     let [printed, problems] = [printed, problems].map(|piece| piece.join().unwrap_or_default());
     let line = printed.lines().next().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{Edit, Folders, NAME, OwnedPart, Program, lines};
-use crate::hook::{self, HookEvent, written::ProgramCall};
+use crate::hook::{Client, HookEvent, written::ProgramCall};
 
 /// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
 const HOOK_SECONDS: u64 = 5;
@@ -93,10 +93,7 @@ impl ProgramFiles<'_> {
                 path: servers,
                 parts: vec![OwnedPart::Member(vec!["mcpServers", NAME], self.stdio())],
             },
-            self.file(
-                "settings.json",
-                claude_hooks(self.call, hook::Client::ClaudeCode),
-            ),
+            self.file("settings.json", claude_hooks(self.call, Client::ClaudeCode)),
         ]
     }
 
@@ -116,21 +113,19 @@ impl ProgramFiles<'_> {
                     OwnedPart::Table(format!("mcp_servers.{NAME}"), table),
                 ],
             ),
-            self.file("hooks.json", claude_hooks(self.call, hook::Client::Codex)),
+            self.file("hooks.json", claude_hooks(self.call, Client::Codex)),
         ]
     }
 
     fn gemini(&self) -> Vec<Edit> {
         let server = OwnedPart::Member(vec!["mcpServers", NAME], self.server(json!({})));
-        let hooks = claude_hooks(self.call, hook::Client::Gemini);
+        let hooks = claude_hooks(self.call, Client::Gemini);
         let parts = std::iter::once(server).chain(hooks).collect();
         vec![self.file("settings.json", parts)]
     }
 
     fn cursor(&self) -> Vec<Edit> {
-        let command = self
-            .call
-            .hook(HookEvent::SessionStart, hook::Client::Cursor);
+        let command = self.call.hook(HookEvent::SessionStart, Client::Cursor);
         vec![
             self.servers("mcp.json", "mcpServers", self.server(json!({}))),
             self.file(
@@ -145,7 +140,7 @@ impl ProgramFiles<'_> {
 
     fn copilot(&self) -> Vec<Edit> {
         let hook = |event| {
-            let command = self.call.hook(event, hook::Client::Copilot);
+            let command = self.call.hook(event, Client::Copilot);
             json!([{"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}])
         };
         let hooks = json!({"version": 1, "hooks": {
@@ -162,9 +157,7 @@ impl ProgramFiles<'_> {
     }
 
     fn vscode(&self) -> Vec<Edit> {
-        let command = self
-            .call
-            .hook(HookEvent::SessionStart, hook::Client::Vscode);
+        let command = self.call.hook(HookEvent::SessionStart, Client::Vscode);
         let hooks = json!({"hooks": {"SessionStart": [
             {"type": "command", "command": command, "timeout": HOOK_SECONDS}
         ]}});
@@ -203,7 +196,7 @@ impl ProgramFiles<'_> {
                 .iter()
                 .map(|word| format!("  - {}", lines::quoted(word))),
         );
-        let command = self.call.hook(HookEvent::SessionStart, hook::Client::Goose);
+        let command = self.call.hook(HookEvent::SessionStart, Client::Goose);
         let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
             {"type": "command", "command": command, "timeout": HOOK_SECONDS}
         ]}]}});
@@ -233,17 +226,17 @@ const EVENTS: [(HookEvent, &str, &str); 5] = [
 ];
 
 /// The hooks of Claude Code, and of programs with the same format.
-fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
+fn claude_hooks(call: &ProgramCall, client: Client) -> Vec<OwnedPart> {
     // Codex has no event for a session's end.
     let events = EVENTS
         .into_iter()
-        .filter(|(event, ..)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
+        .filter(|(event, ..)| client != Client::Codex || *event != HookEvent::SessionEnd);
     events
         .map(|(event, name, of_gemini)| {
             let command = call.hook(event, client);
             let (name, hook) = match client {
                 // It counts in milliseconds.
-                hook::Client::Gemini => {
+                Client::Gemini => {
                     let timeout = HOOK_SECONDS * 1_000;
                     (of_gemini, json!({"name": NAME, "type": "command", "command": command, "timeout": timeout}))
                 }
