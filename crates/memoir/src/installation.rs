@@ -465,11 +465,8 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
         ));
     }
     for left in &finished.left {
-        terminal::note(&format!(
-            "{}: {}",
-            safe(&left.what),
-            safe(&left.why.to_string())
-        ));
+        let (what, why) = (safe(&left.what), left.why.to_string());
+        terminal::note(&format!("{what}: {}", safe(&why)));
     }
     Ok(())
 }

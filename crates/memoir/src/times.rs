@@ -50,13 +50,10 @@ fn said(text: &str, now: &Zoned, is_end: bool) -> Option<Timestamp> {
             (day, Some(at)) => on_day(&day_of(day, now)?, at)?,
             (_, None) => {
                 let begin = on_day(&day_of(&words, now)?, Time::midnight())?;
+                let instant = Span::new().microseconds(1);
                 match is_end {
                     false => begin,
-                    true => begin
-                        .tomorrow()
-                        .ok()?
-                        .checked_sub(Span::new().microseconds(1))
-                        .ok()?,
+                    true => begin.tomorrow().ok()?.checked_sub(instant).ok()?,
                 }
             }
         },

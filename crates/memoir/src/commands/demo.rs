@@ -129,10 +129,8 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<DemoOutput, Failure
 /// The journal entry about the session: the memory of the last record.
 fn journal(memories: &[ShownMemory], records: &[ShownRecord]) -> Option<ShownMemory> {
     let number = records.iter().rev().find_map(|record| record.memory)?;
-    memories
-        .iter()
-        .find(|memory| memory.number == number)
-        .cloned()
+    let mut memories = memories.iter();
+    memories.find(|memory| memory.number == number).cloned()
 }
 
 #[cfg(test)]

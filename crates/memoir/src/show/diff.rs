@@ -20,11 +20,9 @@ pub(crate) fn diff(before: Option<&str>, after: Option<&str>) -> String {
 
 fn whole(sign: char, style: Style, text: &str) -> String {
     let text = safe_lines(text);
-    let lines: Vec<String> = text
-        .split('\n')
-        .map(|line| format!("{style}{sign} {line}{style:#}\n"))
-        .collect();
-    lines.concat()
+    let lines = text.split('\n');
+    let lines = lines.map(|line| format!("{style}{sign} {line}{style:#}\n"));
+    lines.collect()
 }
 
 fn between(before: &str, after: &str) -> String {

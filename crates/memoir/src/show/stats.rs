@@ -55,10 +55,8 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
         line("entries promoted", promoted.records);
     }
     let rewinds = history.returns.iter();
-    let rewinds = rewinds
-        .filter(|back| back.action == Action::AgentRewound)
-        .count();
-    line("rewinds", rewinds as u64);
+    let rewinds = rewinds.filter(|back| back.action == Action::AgentRewound);
+    line("rewinds", rewinds.count() as u64);
     text + &originals(stats, width) + &context(stats, width)
 }
 
@@ -68,18 +66,12 @@ fn context(stats: &AgentStats, width: usize) -> String {
     let bound = share.max_tokens.map_or_else(String::new, |tokens| {
         format!(" within {} tokens", thousands(tokens))
     });
-    let line = format!(
-        "shows {} of {} core memories{bound}",
-        thousands(share.shown),
-        thousands(share.core_memories)
-    );
+    let of = |shown, all| format!("{} of {}", thousands(shown), thousands(all));
+    let shown = of(share.shown, share.core_memories);
+    let line = format!("shows {shown} core memories{bound}");
     let quarters = share.by_quarter.iter().map(|quarter| {
-        format!(
-            "{}: {} of {}",
-            quarter.quarter,
-            thousands(quarter.shown),
-            thousands(quarter.core_memories)
-        )
+        let shown = of(quarter.shown, quarter.core_memories);
+        format!("{}: {shown}", quarter.quarter)
     });
     section("Context", std::iter::once(line).chain(quarters), width)
 }

@@ -29,12 +29,8 @@ pub(super) fn after(shown: &DemoOutput) -> String {
             safe_lines(summary.expose())
         );
     }
-    let edits: Vec<ShownRecord> = shown
-        .records
-        .iter()
-        .filter(|record| record.action != Action::MemoryRefinementComplete)
-        .cloned()
-        .collect();
+    let is_edit = |record: &&ShownRecord| record.action != Action::MemoryRefinementComplete;
+    let edits: Vec<ShownRecord> = shown.records.iter().filter(is_edit).cloned().collect();
     text.push_str(&show::records::with_texts(&edits, &shown.after));
     text.push_str(&heading(&format!("`{}` after its session", shown.agent)));
     text.push_str(&ledger(&shown.after));
