@@ -134,10 +134,8 @@ fn opened(path: &Path) -> Result<Vec<ByteStream>, Failure> {
         Failure::new(format!("cannot read `{}`: {error}", path.display()))
             .hint("unpack it, and name the files of conversations")
     })?;
-    Ok(files
-        .into_iter()
-        .map(|file| Box::new(file) as ByteStream)
-        .collect())
+    let files = files.into_iter();
+    Ok(files.map(|file| Box::new(file) as ByteStream).collect())
 }
 
 fn report_taken(taken: &HandedFile) {

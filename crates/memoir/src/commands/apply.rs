@@ -28,12 +28,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     output::print(&show::session::outcome(&applied.session))?;
     for edit in &applied.not_applied {
-        terminal::note(&format!(
-            "not applied: {} {} ({})",
-            edit.tool,
-            show::numbers(&edit.numbers),
-            edit.code
-        ));
+        let (tool, numbers, code) = (&edit.tool, show::numbers(&edit.numbers), &edit.code);
+        terminal::note(&format!("not applied: {tool} {numbers} ({code})"));
     }
     refine::ending(&applied.session)
 }

@@ -37,15 +37,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     output::print(&show::archive::list(&archived))?;
     let tokens: u64 = archived.iter().map(|one| one.memory.tokens).sum();
-    terminal::note(&format!(
-        "{}, {} tokens",
-        counted(
-            archived.len() as u64,
-            "archival memory",
-            "archival memories"
-        ),
-        thousands(tokens)
-    ));
+    let count = archived.len() as u64;
+    let memories = counted(count, "archival memory", "archival memories");
+    terminal::note(&format!("{memories}, {} tokens", thousands(tokens)));
     Ok(())
 }
 

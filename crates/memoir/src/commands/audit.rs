@@ -253,9 +253,8 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     };
     let session = match &arguments.session {
         Some(text) => {
-            let (_, id) = installation
-                .session(text, arguments.agent.as_deref())
-                .await?;
+            let name = arguments.agent.as_deref();
+            let (_, id) = installation.session(text, name).await?;
             // A session of another agent has no records here, and an error is clearer than an empty list.
             if let Some(agent) = &agent {
                 agent.views().session(id).await?;

@@ -47,9 +47,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     output::show(global.json, &List::whole(found.iter().collect()), || {
         found.iter().map(examination::line).collect()
     })?;
-    let is_sound = found
-        .iter()
-        .all(|finding| finding.severity != Severity::Problem);
+    let is_sound = found.iter().all(|one| one.severity != Severity::Problem);
     Failure::refused_unless(is_sound)
 }
 

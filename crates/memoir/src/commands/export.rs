@@ -123,11 +123,8 @@ fn report(global: &Global, path: &Path, count: usize) -> Outcome {
             passphrase: None,
         });
     }
-    terminal::note(&format!(
-        "wrote {} to `{}`",
-        counted(count as u64, "memory", "memories"),
-        path.display()
-    ));
+    let memories = counted(count as u64, "memory", "memories");
+    terminal::note(&format!("wrote {memories} to `{}`", path.display()));
     Ok(())
 }
 
@@ -195,11 +192,8 @@ async fn archive(
         None => write(path, fill, || Ok(()))?,
     }
     if !global.json {
-        terminal::note(&format!(
-            "wrote `{}` to `{}`",
-            safe(agent.name()),
-            path.display()
-        ));
+        let (name, path) = (safe(agent.name()), path.display());
+        terminal::note(&format!("wrote `{name}` to `{path}`"));
     } else if made.is_none() {
         output::json(&written)?;
     }

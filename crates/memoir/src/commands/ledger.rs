@@ -57,20 +57,17 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         output::print(&show::memories::list(&memories))?;
     }
     let view = agent.views().show().await?;
+    let counts = &view.counts;
     terminal::note(&format!(
         "{}, {} of {} tokens; {}, {} tokens; {} archival, {} tokens; {} discarded",
-        counted(view.counts.core_count, "core memory", "core memories"),
-        thousands(view.counts.core_tokens),
+        counted(counts.core_count, "core memory", "core memories"),
+        thousands(counts.core_tokens),
         thousands(view.effective_core_token_budget),
-        counted(
-            view.counts.journal_count,
-            "journal entry",
-            "journal entries"
-        ),
-        thousands(view.counts.journal_tokens),
-        thousands(view.counts.archival_count),
-        thousands(view.counts.archival_tokens),
-        thousands(view.counts.discarded_count)
+        counted(counts.journal_count, "journal entry", "journal entries"),
+        thousands(counts.journal_tokens),
+        thousands(counts.archival_count),
+        thousands(counts.archival_tokens),
+        thousands(counts.discarded_count)
     ));
     Ok(())
 }

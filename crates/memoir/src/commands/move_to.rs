@@ -152,9 +152,7 @@ async fn report_moved(from: &Global, to: &Global, moved: &[(&str, u64)], here: A
     if followed.is_ok() {
         private_file::remove(&mark(&database::path(to.database.as_deref())?))?;
     }
-    let programs = followed
-        .as_ref()
-        .map_or_else(|_| Vec::new(), |all| all.iter().cloned().collect());
+    let programs: Vec<String> = followed.iter().flatten().cloned().collect();
     let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
     let memories = moved.iter().find(|(table, _)| *table == "memories");
     let memories = memories.map_or(0, |(_, rows)| *rows);

@@ -91,11 +91,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if let Some(url) = database::postgres(global.database.as_deref())
         && let Some(danger) = PostgresStore::at(url)?.role().await?.danger()
     {
-        terminal::note(&format!(
-            "{}; {}",
-            safe(&danger),
-            super::doctor::SEPARATE_ROLE
-        ));
+        let danger = safe(&danger);
+        terminal::note(&format!("{danger}; {}", super::doctor::SEPARATE_ROLE));
     }
     // The default account is created before the first request.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;

@@ -130,22 +130,15 @@ fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(
         return output::json(session);
     }
     let style = show::session::state_style(session.state);
-    let mut line = format!(
-        "{}: {style}{}{style:#}",
-        safe(&session.agent),
-        session.state.label()
-    );
+    let (agent, state) = (safe(&session.agent), session.state.label());
+    let mut line = format!("{agent}: {style}{state}{style:#}");
     if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.words.reason)
     {
         line.push_str(&format!(": {}", safe(reason.expose())));
     }
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
-        line.push_str(&format!(
-            ": {}, {} → {} tokens",
-            session.stats,
-            thousands(before),
-            thousands(after)
-        ));
+        let (before, after) = (thousands(before), thousands(after));
+        line.push_str(&format!(": {}, {before} → {after} tokens", session.stats));
     }
     output::print(&format!("{line} ({trigger}, session {})", session.id))
 }

@@ -70,10 +70,8 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
     let made = match (arguments.role, &arguments.agent) {
         (RoleArgument::Admin, None) => {
             let actor = installation.author();
-            installation
-                .account
-                .create_token(expires_at, &actor)
-                .await?
+            let account = &installation.account;
+            account.create_token(expires_at, &actor).await?
         }
         (RoleArgument::Admin, Some(_)) => {
             return Err(Failure::new("a token for an administrator is of no agent")
@@ -81,15 +79,12 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
         }
         (RoleArgument::Agent, name) => {
             // The arguments require a name with this role, so it is never blank.
-            let agent = installation
-                .agent(name.as_deref().unwrap_or_default())
-                .await?;
+            let name = name.as_deref().unwrap_or_default();
+            let agent = installation.agent(name).await?;
             let provision = installation.provision(&agent).await?;
             let actor = installation.owner_or_actor(&agent).await?;
-            agent
-                .grants()
-                .create_token(provision, expires_at, &actor)
-                .await?
+            let grants = agent.grants();
+            grants.create_token(provision, expires_at, &actor).await?
         }
     };
     let secret = made.secret.expose();

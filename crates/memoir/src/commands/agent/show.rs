@@ -24,11 +24,8 @@ pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
 }
 
 fn describe(agent: &ShownAgent) -> String {
-    let mut text = format!(
-        "{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}\n\n",
-        safe(&agent.name),
-        agent.id
-    );
+    let (name, id) = (safe(&agent.name), agent.id);
+    let mut text = format!("{BOLD}{name}{BOLD:#} {DIM}{id}{DIM:#}\n\n");
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
     };

@@ -163,11 +163,8 @@ pub(super) async fn run(
     };
     let interruption = interrupt::listening().await;
     if !global.json {
-        terminal::note(&format!(
-            "looks like {}: {}",
-            recognised.format,
-            safe(&recognised.by)
-        ));
+        let by = safe(&recognised.by);
+        terminal::note(&format!("looks like {}: {by}", recognised.format));
     }
     // At most two batches wait in memory: a file of any size needs little memory.
     let (sender, mut read_parts) = mpsc::channel(1);
@@ -246,14 +243,11 @@ struct Shaping {
 
 impl Shaping {
     fn of(arguments: &Arguments, format: ImportFormat) -> Self {
+        let tags = arguments.tag.iter();
         Self {
             to: arguments.to,
             core_tags: arguments.core_tag.clone(),
-            tags: arguments
-                .tag
-                .iter()
-                .map(|tag| tag.as_str().into())
-                .collect(),
+            tags: tags.map(|tag| tag.as_str().into()).collect(),
             // A whole vault would fill the prompt.
             default: match format {
                 ImportFormat::Markdown => Kind::Journal,

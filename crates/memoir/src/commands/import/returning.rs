@@ -93,10 +93,8 @@ pub(super) async fn run(
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
     check_lengths(&pages)?;
     let memories = agent.lens().memories(false).await?;
-    let kept: BTreeMap<u64, &ShownMemory> = memories
-        .iter()
-        .map(|memory| (memory.number.0, memory))
-        .collect();
+    let kept = memories.iter().map(|memory| (memory.number.0, memory));
+    let kept: BTreeMap<u64, &ShownMemory> = kept.collect();
     let (mut edits, mut unchanged, mut gone) = (Vec::new(), 0_u64, 0_u64);
     for page in pages {
         let of_this = page.page_of.as_ref();
@@ -130,10 +128,8 @@ pub(super) async fn run(
     let record = if is_applied {
         let inputs = edits.iter().map(|edit| (edit.number(), edit.input()));
         let author = author(installation, &edits)?;
-        agent
-            .memories()
-            .take_edits(inputs.collect(), &author)
-            .await?
+        let memories = agent.memories();
+        memories.take_edits(inputs.collect(), &author).await?
     } else {
         None
     };
