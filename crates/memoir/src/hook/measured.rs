@@ -26,12 +26,6 @@ pub(crate) struct MeasuredStart {
     limit: TextLimit,
 }
 
-pub(crate) struct MeasuredPrompt {
-    pub(crate) shown: BTreeSet<u64>,
-    /// The size of the text; 0 where there is none.
-    pub(crate) tokens: u64,
-}
-
 /// The memories that stand in an explained context, also by a copy of theirs.
 pub(crate) fn shown(context: &ContextView) -> BTreeSet<u64> {
     let mut shown = start::entries(context.text.expose().lines());
@@ -67,20 +61,19 @@ impl MeasuredStart {
         })
     }
 
+    /// The memories beside a prompt, and the size of their text in tokens: 0 where there is none.
     pub(crate) async fn prompt(
         &self,
         agent: &OwnAgent,
         prompt: &PrivateText,
-    ) -> Result<MeasuredPrompt, Failure> {
+    ) -> Result<(BTreeSet<u64>, u64), Failure> {
         let lens = agent.lens();
         let found = lens.recall_for_prompt(prompt, prompt::CONSIDERED).await?;
         let found: Vec<HookMemory> = reshaped(&found)?;
         let new = prompt::unseen(found, |memory| self.context.shows(memory));
         let shown = prompt::prompt(new, self.limit.beside("\n"));
         let (shown, text) = shown.unwrap_or_default();
-        Ok(MeasuredPrompt {
-            shown: shown.iter().map(|memory| memory.number).collect(),
-            tokens: tokens(&text),
-        })
+        let shown = shown.iter().map(|memory| memory.number);
+        Ok((shown.collect(), tokens(&text)))
     }
 }

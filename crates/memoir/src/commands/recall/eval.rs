@@ -238,10 +238,9 @@ async fn in_front(
     let (mut at_start, mut with_prompt) = (Vec::new(), Vec::new());
     for LabelledQuestion { query, numbers } in questions {
         at_start.push(Reached::new(numbers, &start.shown, start.tokens));
-        let prompt = start.prompt(agent, query).await?;
-        let shown = start.shown.union(&prompt.shown).copied().collect();
-        let tokens = start.tokens + prompt.tokens;
-        with_prompt.push(Reached::new(numbers, &shown, tokens));
+        let (shown, tokens) = start.prompt(agent, query).await?;
+        let shown = start.shown.union(&shown).copied().collect();
+        with_prompt.push(Reached::new(numbers, &shown, start.tokens + tokens));
     }
     Ok([
         EvalRow::of(Place::Start, None, &at_start),
