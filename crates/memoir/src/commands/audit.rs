@@ -213,11 +213,10 @@ async fn mismatch(verified: &VerifyOutput, memoir: &Memoir) -> Result<Failure, F
     let problem = match (bad.len() as u64, checked) {
         (0, _) => "the log is not the one of the checkpoint".to_owned(),
         (_, 1) => "the agent's log does not fit".to_owned(),
-        (bad, checked) => format!(
-            "the logs of {} of {} do not fit",
-            thousands(bad),
-            counted(checked, "agent", "agents")
-        ),
+        (bad, checked) => {
+            let (bad, all) = (thousands(bad), counted(checked, "agent", "agents"));
+            format!("the logs of {bad} of {all} do not fit")
+        }
     };
     let has_grown = (verified.checkpoint.as_ref()).is_none_or(|growth| growth.grew);
     let hint = match bad.first() {

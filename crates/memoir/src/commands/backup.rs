@@ -89,10 +89,8 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     for path in [file, keys_file] {
         // `exists` would overlook a link to nothing, so the link itself is checked.
         if path.symlink_metadata().is_ok() {
-            return Err(
-                Failure::new(format!("`{}` is there already", path.display()))
-                    .hint("give the name of a new file"),
-            );
+            let problem = format!("`{}` is there already", path.display());
+            return Err(Failure::new(problem).hint("give the name of a new file"));
         }
     }
     if file == keys_file {
@@ -133,11 +131,8 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return sound(&findings);
     }
     let line = |what: &str, path: &Path, bytes: u64| {
-        format!(
-            "{what:<9} `{}` ({} bytes)\n",
-            safe(&path.display().to_string()),
-            thousands(bytes)
-        )
+        let (path, bytes) = (path.display().to_string(), thousands(bytes));
+        format!("{what:<9} `{}` ({bytes} bytes)\n", safe(&path))
     };
     output::print(&format!(
         "{}{}",
@@ -252,10 +247,8 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         for finding in &checked.findings {
             text.push_str(&format!("{}\n", safe(finding)));
         }
-        text.push_str(&format!(
-            "opened a memory of {}\n",
-            counted(checked.opened, "agent", "agents")
-        ));
+        let agents = counted(checked.opened, "agent", "agents");
+        text.push_str(&format!("opened a memory of {agents}\n"));
         output::print(&text)?;
     }
     if checked.valid {

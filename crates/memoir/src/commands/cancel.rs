@@ -29,11 +29,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 fn ended(session: &SessionFacts) -> Failure {
+    let (id, agent, state) = (session.id, &session.agent, session.state.label());
     Failure::new(format!(
-        "session {} of `{}` cannot be cancelled: it has ended as `{}`",
-        session.id,
-        session.agent,
-        session.state.label()
+        "session {id} of `{agent}` cannot be cancelled: it has ended as `{state}`"
     ))
-    .hint(format!("`memoir session {}` shows its outcome", session.id))
+    .hint(format!("`memoir session {id}` shows its outcome"))
 }

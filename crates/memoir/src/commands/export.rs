@@ -150,9 +150,8 @@ async fn archive(
             .hint("write it to a file with `--output FILE`"));
     }
     if path.is_none() && global.json {
-        return Err(
-            Failure::new("an archive is not JSON").hint("write it to a file with `--output FILE`")
-        );
+        let problem = "an archive is not JSON";
+        return Err(Failure::new(problem).hint("write it to a file with `--output FILE`"));
     }
     let given = passphrase::given(passphrase_file)?;
     let is_made = given.is_none();

@@ -45,10 +45,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 
 async fn move_to_database(global: &Global, config: Config) -> Outcome {
     let Some(place) = keys::shared(global, &config, PostgresKeys::open).await? else {
-        return Err(
-            Failure::new("no database is named that the keys could be moved to")
-                .hint("name it by `keys.url` in the configuration, or by MEMOIR_KEYS_URL"),
-        );
+        let problem = "no database is named that the keys could be moved to";
+        return Err(Failure::new(problem)
+            .hint("name it by `keys.url` in the configuration, or by MEMOIR_KEYS_URL"));
     };
     let path = keys::store_path(&database::prepare(global.database.as_deref())?);
     let source = keys::source(global, &config)?;
@@ -58,10 +57,8 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
     if global.json {
         output::json(&json!({ "from": from, "to": to, "keys": copied }))?;
     } else {
-        output::print(&format!(
-            "{} copied to `{to}`",
-            counted(copied, "key was", "keys were")
-        ))?;
+        let copied = counted(copied, "key was", "keys were");
+        output::print(&format!("{copied} copied to `{to}`"))?;
         terminal::note(&format!(
             "start other processes again; then destroy `{from}` and its copies"
         ));

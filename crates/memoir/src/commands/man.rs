@@ -24,10 +24,8 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments, command: Command) -> Outcome {
     let folder = &arguments.folder;
     if !folder.is_dir() {
-        return Err(
-            Failure::new(format!("there is no folder `{}`", folder.display()))
-                .hint("make it first"),
-        );
+        let problem = format!("there is no folder `{}`", folder.display());
+        return Err(Failure::new(problem).hint("make it first"));
     }
     clap_mangen::generate_to(with_examples(with_settings(command)), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;

@@ -66,15 +66,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let to_path = database::prepare(to.database.as_deref())?;
     let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if place(&from_path) == place(&to_path) {
-        return Err(
-            Failure::new("the installation is in this database already").hint("name another one")
-        );
+        let problem = "the installation is in this database already";
+        return Err(Failure::new(problem).hint("name another one"));
     }
     if !database::is_in_use(global.database.as_deref()).await? {
-        return Err(
-            Failure::new("there is no installation yet that could be moved")
-                .hint("name its database with `--database`"),
-        );
+        let problem = "there is no installation yet that could be moved";
+        return Err(Failure::new(problem).hint("name its database with `--database`"));
     }
     let config = Config::read(global.config.as_deref())?;
     let here = at_rest(global, &to).await?;

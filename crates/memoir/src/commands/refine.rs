@@ -51,10 +51,8 @@ enum ModeArgument {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The model's name is checked before anything is opened, since a malformed one is a mistake of the user.
-    let model = arguments
-        .model
-        .map(|name| name.parse().map_err(memoir_app::Error::from))
-        .transpose()?;
+    let parse = |name: String| name.parse().map_err(memoir_app::Error::from);
+    let model = arguments.model.map(parse).transpose()?;
     let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let options = RefineOptions {
         mode: match arguments.mode {

@@ -45,6 +45,8 @@ use crate::{
 
 /// The name of the first agent, which is created where there is none.
 const FIRST_AGENT: &str = "assistant";
+/// The hint for a file that cannot be changed.
+const CORRECT: &str = "nothing was changed; correct or move the file, and try again";
 
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
 ///
@@ -103,10 +105,8 @@ impl FileChange {
             Err(_) if self.path.is_symlink() => "it is a link to a missing file",
             _ => return Ok(()),
         };
-        Err(
-            Failure::new(format!("cannot change `{}`: {why}", self.path.display()))
-                .hint("nothing was changed; correct or move the file, and try again"),
-        )
+        let problem = format!("cannot change `{}`: {why}", self.path.display());
+        Err(Failure::new(problem).hint(CORRECT))
     }
 
     fn write(&self) -> Result<(), Failure> {
@@ -523,8 +523,8 @@ fn with_own_line_ends(
         false => changed(text),
     };
     after.map_err(|problem| {
-        Failure::new(format!("cannot change `{}`: {problem}", path.display()))
-            .hint("nothing was changed; correct or move the file, and try again")
+        let problem = format!("cannot change `{}`: {problem}", path.display());
+        Failure::new(problem).hint(CORRECT)
     })
 }
 
@@ -546,10 +546,8 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
         return Ok(true);
     }
     if !io::stdin().is_terminal() {
-        return Err(
-            Failure::new("nothing was changed: there is no terminal for your consent")
-                .hint("check the differences, and give `--yes`"),
-        );
+        let problem = "nothing was changed: there is no terminal for your consent";
+        return Err(Failure::new(problem).hint("check the differences, and give `--yes`"));
     }
     parse::is_agreed("Write this?")
 }

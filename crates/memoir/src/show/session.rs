@@ -40,12 +40,9 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     }
     if session.usage.calls > 0 {
         let usage = session.usage;
-        let calls = format!(
-            "{}, {} tokens sent, {} received",
-            counted(usage.calls, "call", "calls"),
-            thousands(usage.input_tokens),
-            thousands(usage.output_tokens)
-        );
+        let calls = counted(usage.calls, "call", "calls");
+        let [sent, received] = [usage.input_tokens, usage.output_tokens].map(thousands);
+        let calls = format!("{calls}, {sent} tokens sent, {received} received");
         line("model", &calls);
     }
     let by = session.started_by.as_ref();
