@@ -136,8 +136,6 @@ fn look(key: &str) -> Option<Cow<'_, str>> {
 
 /// Texts from which on two threads read them: below, starting one takes longer.
 const WORTHWHILE: usize = 1_000;
-/// No occurrence, or no text.
-const NONE: u32 = u32::MAX;
 
 /// The looks of texts, each read from its word once: most words of a memory come again in others. An occurrence is a
 /// look with how often it came before in the same text.
@@ -150,36 +148,37 @@ struct Vocabulary<'t> {
     occurrences: Vec<Occurrence>,
 }
 
+#[derive(Default)]
 struct Occurrence {
     /// In how many texts it comes.
     texts: u32,
-    /// That of the same look after this one; [`NONE`] where no text has one.
+    /// That of the same look after this one; 0, which is always a first one, where no text has one.
     next: u32,
-    /// Of a first one: the text that had it last, and the last occurrence in that text.
+    /// Of a first one: the text that had it last, counted from 1, and the last occurrence in that text.
     seen: (u32, u32),
 }
 
 impl<'t> Vocabulary<'t> {
-    /// The occurrences of each text, in the order of its words.
-    fn read(&mut self, texts: &[&'t str]) -> Looks {
-        let mut looks = Looks::default();
-        for (text, number) in texts.iter().zip(0..) {
+    /// That of these texts, and the occurrences of each text in the order of its words.
+    fn of(texts: &[&'t str]) -> (Self, Looks) {
+        let (mut vocabulary, mut looks) = (Self::default(), Looks::default());
+        for (text, number) in texts.iter().zip(1..) {
             let from = looks.numbers.len();
             each_word(text, |word| {
-                if let Some(look) = self.look_of(word) {
-                    looks.numbers.push(self.occurrence(look, number));
+                if let Some(look) = vocabulary.look_of(word) {
+                    looks.numbers.push(vocabulary.occurrence(look, number));
                 }
             });
             // A text of negations alone still looks like itself; a set to be joined must not be empty.
             if looks.numbers.len() == from {
                 for word in words(text) {
-                    let look = self.entry(&word.key);
-                    looks.numbers.push(self.occurrence(look, number));
+                    let look = vocabulary.entry(&word.key);
+                    looks.numbers.push(vocabulary.occurrence(look, number));
                 }
             }
             looks.ends.push(looks.numbers.len());
         }
-        looks
+        (vocabulary, looks)
     }
 
     fn look_of(&mut self, word: &'t str) -> Option<u32> {
@@ -201,11 +200,7 @@ impl<'t> Vocabulary<'t> {
     }
 
     fn add(&mut self) -> u32 {
-        self.occurrences.push(Occurrence {
-            texts: 0,
-            next: NONE,
-            seen: (NONE, NONE),
-        });
+        self.occurrences.push(Occurrence::default());
         self.occurrences.len() as u32 - 1
     }
 
@@ -221,7 +216,7 @@ impl<'t> Vocabulary<'t> {
     }
 
     fn after(&mut self, occurrence: u32) -> u32 {
-        if self.occurrences[occurrence as usize].next == NONE {
+        if self.occurrences[occurrence as usize].next == 0 {
             self.occurrences[occurrence as usize].next = self.add();
         }
         self.occurrences[occurrence as usize].next
@@ -232,16 +227,18 @@ impl<'t> Vocabulary<'t> {
         let mut looks: Vec<(String, u32)> = other.by_look.into_iter().collect();
         // A map has no order, and equally rare occurrences are ordered by their numbers.
         looks.sort_unstable_by_key(|(_, entry)| *entry);
-        let mut here = vec![NONE; other.occurrences.len()];
+        let mut here = vec![0; other.occurrences.len()];
         for (look, mut there) in looks {
             let mut own = self.entry(&look);
-            while let Some(counted) = other.occurrences.get(there as usize) {
+            loop {
+                let counted = &other.occurrences[there as usize];
                 here[there as usize] = own;
                 self.occurrences[own as usize].texts += counted.texts;
                 there = counted.next;
-                if there != NONE {
-                    own = self.after(own);
+                if there == 0 {
+                    break;
                 }
+                own = self.after(own);
             }
         }
         here
@@ -302,13 +299,13 @@ impl Looks {
 /// The looks of texts, each ascending, the rarest first.
 pub(super) fn looks(texts: &[&str]) -> Looks {
     if texts.len() < WORTHWHILE {
-        let (vocabulary, looks) = read(texts);
+        let (vocabulary, looks) = Vocabulary::of(texts);
         return looks.arranged(&vocabulary.ranks());
     }
     let halves = texts.split_at(texts.len() / 2);
     thread::scope(|scope| {
-        let other = begin(scope, move || read(halves.1));
-        let (mut vocabulary, looks) = read(halves.0);
+        let other = begin(scope, move || Vocabulary::of(halves.1));
+        let (mut vocabulary, looks) = Vocabulary::of(halves.0);
         let (other, other_looks) = other();
         let here = vocabulary.add_all(other);
         let ranks = vocabulary.ranks();
@@ -320,12 +317,6 @@ pub(super) fn looks(texts: &[&str]) -> Looks {
             arranged
         })
     })
-}
-
-fn read<'t>(texts: &[&'t str]) -> (Vocabulary<'t>, Looks) {
-    let mut vocabulary = Vocabulary::default();
-    let looks = vocabulary.read(texts);
-    (vocabulary, looks)
 }
 
 /// How many of two ascending lists' entries are in both.
@@ -401,7 +392,7 @@ mod tests {
         let texts: Vec<String> = (0..1_500).map(rare).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         assert!(texts.len() >= WORTHWHILE);
-        let (vocabulary, one) = read(&texts);
+        let (vocabulary, one) = Vocabulary::of(&texts);
         let (one, two) = (one.arranged(&vocabulary.ranks()), looks(&texts));
         let [one, two] = [&one, &two].map(|looks| looks.iter().collect::<Vec<&[u32]>>());
         for left in (0..texts.len()).step_by(7) {
