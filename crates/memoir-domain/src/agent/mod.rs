@@ -64,7 +64,7 @@ pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
 )]
 #[debug("{_0}")]
 #[display("{_0}")]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Threshold(f64);
 
 impl Threshold {
@@ -118,12 +118,6 @@ impl TryFrom<f64> for Threshold {
 
     fn try_from(share: f64) -> Result<Self, Invalid> {
         Self::new(share)
-    }
-}
-
-impl From<Threshold> for f64 {
-    fn from(threshold: Threshold) -> Self {
-        threshold.0
     }
 }
 
