@@ -822,7 +822,7 @@ impl RecallIndex {
             }
         }
         let mut found = FoundAs::Word;
-        if self.compounds.len() > 0 && text.chars().count() >= PART_LETTERS {
+        if !self.compounds.is_empty() && text.chars().count() >= PART_LETTERS {
             let own = groups.len();
             self.parts(&text, &mut scratch, |group| {
                 add(&mut groups, group, PART_WEIGHT)

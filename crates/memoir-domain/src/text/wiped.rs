@@ -1,6 +1,6 @@
 //! Storage for text: memory that is overwritten before it is freed, also when it grows.
 
-use std::ops::{Deref, Index};
+use std::ops::Index;
 
 use zeroize::{DefaultIsZeroes, ZeroizeOnDrop, optimization_barrier};
 
@@ -16,8 +16,9 @@ pub fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
 }
 
 /// A list whose places are wiped when it grows and when it is dropped. `Debug` prints its type only.
-#[derive(derive_more::Debug)]
+#[derive(derive_more::Debug, derive_more::Deref, derive_more::From)]
 #[debug("Wiped")]
+#[deref(forward)]
 pub struct Wiped<T: DefaultIsZeroes>(Vec<T>);
 
 impl<T: DefaultIsZeroes> Default for Wiped<T> {
@@ -77,10 +78,6 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         &mut self.0
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<T>()
     }
@@ -90,20 +87,6 @@ impl Wiped<u8> {
     /// So many bytes, for the caller to fill.
     pub fn of_zeros(bytes: usize) -> Self {
         Self(vec![0; bytes])
-    }
-}
-
-impl From<Vec<u8>> for Wiped<u8> {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl Deref for Wiped<u8> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
     }
 }
 
