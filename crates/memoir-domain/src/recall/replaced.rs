@@ -15,7 +15,7 @@ use serde::Serialize;
 use zeroize::Zeroize;
 
 use crate::{
-    memory::{Kind, Memory, Number},
+    memory::{Kind, Memory, Number, core_above},
     time::Timestamp,
 };
 
@@ -77,19 +77,11 @@ pub(super) fn mark(links: &impl ChainLinks, number: Number) -> Option<ReplacedMa
     if above.is_summary || above.text == memory.text {
         return None;
     }
-    let (mut now, mut link) = (memory.under?, above);
-    // A chain has no more links than there are memories, also where stored links are wrong and form a circle.
-    for _ in 0..links.count() {
-        if link.kind == Kind::Core {
-            return Some(ReplacedMark {
-                until: above.created_at,
-                now,
-            });
-        }
-        now = link.under?;
-        link = links.link(now)?;
-    }
-    None
+    let place = |number| links.link(number).map(|link| (link.kind, link.under));
+    // A chain has no more links than there are memories.
+    let now = core_above(memory.under, links.count(), place)?;
+    let until = above.created_at;
+    Some(ReplacedMark { until, now })
 }
 
 /// Which of the memories found were replaced by others of them.
