@@ -140,15 +140,15 @@ impl RecallQuestion {
         let mut name = QuestionName::default();
         let mut before: Option<Character> = None;
         let mut found: Vec<(String, SoughtForm)> = Vec::new();
+        // A character is looked for by itself only where no pair holds it.
+        let ends = |character: Option<Character>, found: &mut Vec<_>| {
+            if let Some(Character { key, text, alone }) = character
+                && alone
+            {
+                found.push((text, SoughtForm::Character(key)));
+            }
+        };
         Cut::of(text).each(|term| {
-            // A character is looked for by itself only where no pair holds it.
-            let ends = |character: Option<Character>, found: &mut Vec<_>| {
-                if let Some(Character { key, text, alone }) = character
-                    && alone
-                {
-                    found.push((text, SoughtForm::Character(key)));
-                }
-            };
             if term.name != name.number {
                 found.extend(std::mem::take(&mut name).sought());
                 name.number = term.name;
@@ -181,11 +181,7 @@ impl RecallQuestion {
                 }
             }
         });
-        if let Some(Character { key, text, alone }) = before
-            && alone
-        {
-            found.push((text, SoughtForm::Character(key)));
-        }
+        ends(before, &mut found);
         found.extend(name.sought());
         for (text, sought) in found {
             self.put(text, sought);
