@@ -119,38 +119,34 @@ impl RewindForecast {
 /// Finds the point to return to in `log`, the agent's whole log, oldest first: that after the last record
 /// written at `to` or earlier.
 pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
-    let to_seq = log
-        .iter()
-        // From the end: where a clock was set back, an earlier record may be dated later.
-        .rfind(|record| record.recorded_at <= to)
-        .map_or(0, |record| record.seq);
+    // From the end: where a clock was set back, an earlier record may be dated later.
+    let last = log.iter().rfind(|record| record.recorded_at <= to);
     RewindPlan {
         to,
-        to_seq,
-        memories: memories_after(log, to_seq),
+        ..plan_rewind_after(log, last)
     }
 }
 
 /// As [`plan_rewind`], to the point after the record at `seq`: times can run backwards where a clock was set back,
 /// places in the log cannot.
 pub fn plan_rewind_to_record(log: &[Record], seq: u64) -> RewindPlan {
-    let last = log.iter().rfind(|record| record.seq <= seq);
+    plan_rewind_after(log, log.iter().rfind(|record| record.seq <= seq))
+}
+
+fn plan_rewind_after(log: &[Record], last: Option<&Record>) -> RewindPlan {
     let to_seq = last.map_or(0, |record| record.seq);
+    let records = log.iter().take_while(|record| record.seq <= to_seq);
+    let changes = records.flat_map(|record| &record.body.changes);
+    let mut changed: BTreeMap<Number, &Change> = BTreeMap::new();
+    changed.extend(changes.map(|change| (change.number(), change)));
+    let memories = changed.into_iter();
     RewindPlan {
         to: last.map_or(Timestamp::MIN, |record| record.recorded_at),
         to_seq,
-        memories: memories_after(log, to_seq),
+        memories: memories
+            .map(|(number, change)| (number, change.after()))
+            .collect(),
     }
-}
-
-fn memories_after(log: &[Record], to_seq: u64) -> BTreeMap<Number, Memory> {
-    let records = log.iter().take_while(|record| record.seq <= to_seq);
-    let changes = records.flat_map(|record| &record.body.changes);
-    let mut last: BTreeMap<Number, &Change> = BTreeMap::new();
-    last.extend(changes.map(|change| (change.number(), change)));
-    last.into_iter()
-        .map(|(number, change)| (number, change.after()))
-        .collect()
 }
 
 /// The expected result of the rewind. `memories` holds all memories of the agent.
