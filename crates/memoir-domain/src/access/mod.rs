@@ -721,13 +721,12 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
                 None => facts,
             }
         }
-        AccessKind::Token { expires_at } => match expires_at {
-            Some(at) => facts.time(TOKEN_EXPIRES_AT, at),
-            None => facts,
-        },
+        AccessKind::Token {
+            expires_at: Some(at),
+        } => facts.time(TOKEN_EXPIRES_AT, at),
         AccessKind::Connection { client } => facts.count("client", client),
         AccessKind::Shred { derived: true, .. } => facts.count(DERIVED, 1_u64),
-        AccessKind::Shred { derived: false, .. } => facts,
+        AccessKind::Token { expires_at: None } | AccessKind::Shred { derived: false, .. } => facts,
         AccessKind::Embeddings { recipient } => facts.count("recipient", recipient),
     }
 }
@@ -862,14 +861,12 @@ pub fn answer(
         return Err(AccessRefusal::NotTheAgent);
     }
     if request.state != AccessState::Asked {
-        // By the answer and not by the state: a grant that was used, revoked or expired since was a consent.
-        let was_granted = request.answered_at.is_some() && request.state != AccessState::Refused;
-        let was_answered = request.answered_at.is_some();
+        // A grant that was used, revoked or expired since was a consent too.
+        let was_granted = request.state != AccessState::Refused;
         // A client repeats its answer when the first response was lost.
-        return if was_answered && was_granted == is_granted {
-            Ok(None)
-        } else {
-            Err(AccessRefusal::NotWaiting(request.state))
+        return match request.answered_at.is_some() && was_granted == is_granted {
+            true => Ok(None),
+            false => Err(AccessRefusal::NotWaiting(request.state)),
         };
     }
     let usage = match usage.calls {
