@@ -181,7 +181,18 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
-        pairs.push(near_duplicate_of([&entries[left], &entries[right]], exact));
+        let [left, right] = [left, right].map(|place| entries[place].memory);
+        let (differences, more_differences) = match exact {
+            true => (Vec::new(), 0),
+            false => differences::between(left.content.expose(), right.content.expose()),
+        };
+        pairs.push(NearDuplicate {
+            left: left.number,
+            right: right.number,
+            exact,
+            differences,
+            more_differences,
+        });
     }
     NearDuplicates {
         more: alike.found.saturating_sub(pairs.len() as u64),
@@ -198,21 +209,6 @@ fn similarity(one: &[u32], other: &[u32]) -> f64 {
     let shared = looks::shared(one, other);
     let all = one.len() + other.len() - shared;
     shared as f64 / all as f64
-}
-
-fn near_duplicate_of(pair: [&ComparedText<'_>; 2], exact: bool) -> NearDuplicate {
-    let [left, right] = pair.map(|entry| entry.memory);
-    let (differences, more_differences) = match exact {
-        true => (Vec::new(), 0),
-        false => differences::between(left.content.expose(), right.content.expose()),
-    };
-    NearDuplicate {
-        left: left.number,
-        right: right.number,
-        exact,
-        differences,
-        more_differences,
-    }
 }
 
 /// The ledger's lines on near duplicates, one a pair, with values quoted as all memory text (SPEC 3.6); `None` where
