@@ -266,36 +266,20 @@ fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
     memories[1].place = Place::Journal;
     memories[1].saved_by.origin = Origin::External;
     memories[2].tags = Tags::parse(["Vow"]).unwrap();
-    let base = query_of("tea");
-    let numbers = |query: &RecallQuery| search(&memories, query);
-    let with = |change: fn(&mut RecallQuery)| {
-        let mut query = base.clone();
+    let with = |change: &dyn Fn(&mut RecallQuery)| {
+        let mut query = query_of("tea");
         change(&mut query);
-        query
+        search(&memories, &query)
     };
-    assert_eq!(
-        numbers(&with(|query| query.kind = Some(Kind::Journal))),
-        [2]
-    );
-    assert_eq!(
-        numbers(&with(|query| query.origin = Some(Origin::External))),
-        [2]
-    );
-    assert_eq!(
-        numbers(&with(|query| query.origin = Some(Origin::Agent))),
-        [3, 1]
-    );
-    assert_eq!(numbers(&with(|query| query.tag = Some("vow".into()))), [3]);
-    let mut since = base.clone();
-    since.since = Some(memories[1].created_at);
-    assert_eq!(numbers(&since), [3, 2]);
-    let mut until = base.clone();
-    (until.until, until.limit) = (Some(memories[1].created_at), 1);
-    assert_eq!(numbers(&until), [2]);
+    let (at, journal) = (Some(memories[1].created_at), Some(Kind::Journal));
+    assert_eq!(with(&|query| query.kind = journal), [2]);
+    assert_eq!(with(&|query| query.origin = Some(Origin::External)), [2]);
+    assert_eq!(with(&|query| query.origin = Some(Origin::Agent)), [3, 1]);
+    assert_eq!(with(&|query| query.tag = Some("vow".into())), [3]);
+    assert_eq!(with(&|query| query.since = at), [3, 2]);
+    assert_eq!(with(&|query| (query.until, query.limit) = (at, 1)), [2]);
     // Narrowed before it is ranked: what does not fit takes no place.
-    let mut one = with(|query| query.kind = Some(Kind::Journal));
-    one.limit = 1;
-    assert_eq!(numbers(&one), [2]);
+    assert_eq!(with(&|query| (query.kind, query.limit) = (journal, 1)), [2]);
 }
 
 #[test]
@@ -500,15 +484,9 @@ fn spec_2_8_words_and_meaning_are_merged_by_rank() {
     assert_eq!(meaning.found, FoundAs::Meaning);
     assert!((0.99..1.0).contains(&meaning.weight), "{}", meaning.weight);
     // What must occur must, and nothing is near where nothing is asked.
-    let bound = RecallQuery {
-        text: "\"kiln\"".into(),
-        ..query.clone()
-    };
+    let bound = query_of("\"kiln\"");
     assert_eq!(find_near(&index, &bound, &[1.0, 0.0]), [3, 1]);
-    let everything = RecallQuery {
-        text: "".into(),
-        ..query
-    };
+    let everything = query_of("");
     assert_eq!(find_near(&index, &everything, &[1.0, 0.0]), [3, 2, 1]);
     let found = index.search_near(&everything, Some(&vector(&[1.0, 0.0])), None);
     assert!(found.iter().all(|found| found.near.is_none()));
@@ -885,22 +863,9 @@ const STORED: [&str; 12] = [
     "The kiln is hot",
 ];
 
-const ASKED: [&str; 14] = [
-    "",
-    "the kiln",
-    "\"studio is\"",
-    "where is the studio now?",
-    "Haustürschlüssel Schlüssel",
-    "Zimmer",
-    "猫",
-    "六時",
-    "кошки",
-    "memoir-domain config.toml",
-    "wirst kilm",
-    "cone 10",
-    "chats",
-    "nothing of it",
-];
+/// Questions, the first of them empty, with bars between them.
+const ASKED: &str = "|the kiln|\"studio is\"|where is the studio now?|Haustürschlüssel Schlüssel|Zimmer|猫|六時|кошки|\
+    memoir-domain config.toml|wirst kilm|cone 10|chats|nothing of it";
 
 /// An index with a history: memories that changed, moved under others, and left.
 fn lived_index() -> RecallIndex {
@@ -945,7 +910,7 @@ fn spec_5_3_a_stored_index_finds_the_same() {
                 }
             }
             assert_eq!(read.memories(), index.memories());
-            for text in ASKED {
+            for text in ASKED.split('|') {
                 let found = index.search(&query_of(text), None);
                 assert_eq!(read.search(&query_of(text), None), found, "{text}");
                 let near = Vector::of(&[0.5, -1.0, 0.25]);
