@@ -309,13 +309,9 @@ impl Tags {
 
     /// All tags of all, in this order.
     pub fn union<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
-        Self::distinct(all.into_iter().flat_map(|tags| tags.0.iter().cloned()))
-    }
-
-    fn distinct(tags: impl IntoIterator<Item = PrivateText>) -> Self {
         let mut seen = BTreeSet::new();
-        let distinct = tags.into_iter().filter(|tag| seen.insert(tag.clone()));
-        Self(distinct.collect())
+        let all = all.into_iter().flat_map(|tags| &tags.0);
+        Self(all.filter(|tag| seen.insert(*tag)).cloned().collect())
     }
 
     /// The words of each tag.
