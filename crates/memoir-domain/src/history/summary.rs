@@ -84,10 +84,9 @@ impl MemoryGlance {
 impl LogSummary {
     /// Without records yet; the next ones come after those of `before`.
     pub fn after(before: Option<&Self>) -> Self {
-        before.map_or_else(
-            || Self::following(0, Tally::default()),
-            |before| Self::following(before.last_seq, before.tally),
-        )
+        let end = before.map(|before| (before.last_seq, before.tally));
+        let (last_seq, tally) = end.unwrap_or_default();
+        Self::following(last_seq, tally)
     }
 
     fn following(last_seq: u64, tally: Tally) -> Self {
