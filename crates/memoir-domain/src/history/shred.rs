@@ -80,7 +80,13 @@ pub fn shred(
     let reports = reports_of(&gone, rehearsals, history);
     let mut decision = draft.finish();
     decision.redactions = redactions(&gone, &reports, history);
-    decision.sessions = without_reports(&reports, sessions);
+    let sessions = sessions.iter();
+    let reported = sessions.filter(|one| reports.contains(&one.id) && one.summary.is_some());
+    let without_report = |session: &Session| Session {
+        summary: None,
+        ..session.clone()
+    };
+    decision.sessions = reported.map(without_report).collect();
     Ok(decision)
 }
 
@@ -265,16 +271,5 @@ fn reports_of(
     quoted
         .filter_map(|record| record.session)
         .chain(rehearsals.iter().copied())
-        .collect()
-}
-
-fn without_reports(reports: &BTreeSet<SessionId>, sessions: &[Session]) -> Vec<Session> {
-    sessions
-        .iter()
-        .filter(|session| reports.contains(&session.id) && session.summary.is_some())
-        .map(|session| Session {
-            summary: None,
-            ..session.clone()
-        })
         .collect()
 }
