@@ -375,10 +375,11 @@ impl ContextPlan {
         let others: u64 = explained.parts.iter().map(|part| part.characters).sum();
         explained.add(PartName::Frame, 0, count(&text).saturating_sub(others));
         explained.parts.sort_by_key(|part| part.part);
+        let left_out = self.entries.iter().filter(|entry| !entry.is_shown());
         ContextText {
             core_tokens: self.tokens_of(&lists.core),
             journal_tokens: self.tokens_of(&lists.journal) + of_reports.div_ceil(4),
-            left_out: self.left_out(),
+            left_out: left_out.map(|entry| entry.mark.number).collect(),
             shares: self.shares(),
             explained,
             text: text.into(),
@@ -397,11 +398,6 @@ impl ContextPlan {
     fn tokens_of(&self, lines: &[&Line]) -> u64 {
         let marks = lines.iter().filter_map(|line| self.entry(line.number));
         marks.map(|entry| entry.mark.tokens).sum()
-    }
-
-    fn left_out(&self) -> BTreeSet<Number> {
-        let omitted = self.entries.iter().filter(|entry| !entry.is_shown());
-        omitted.map(|entry| entry.mark.number).collect()
     }
 
     /// The lines of Memoir's own reports, oldest first: the newest of each kind, as far as they fit.
