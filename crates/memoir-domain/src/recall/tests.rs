@@ -58,10 +58,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_not_returned_where_others_exist() {
     query.limit = 1;
     assert_eq!(paged(&index, &query, None), [1, 4]);
     // Newest first are the same ones.
-    let query = RecallQuery {
-        newest_first: true,
-        ..query_of("what is the dog called?")
-    };
+    (query.limit, query.newest_first) = (10, true);
     assert_eq!(numbers(&index.search(&query, None)), [4, 1]);
     let index = near(&[
         ("What is the matter?", [0.0, 1.0]),
@@ -117,10 +114,8 @@ fn spec_2_8_a_quoted_phrase_of_marks_must_occur_beside_words() {
     assert_eq!(found("\" \" tea"), [1, 2, 3, 5]);
     let memories = test_memories(&texts);
     let index = RecallIndex::of(&memories);
-    let query = RecallQuery {
-        limit: 1,
-        ..query_of("\"_\" tea").with_phrases(&memories)
-    };
+    let mut query = query_of("\"_\" tea").with_phrases(&memories);
+    query.limit = 1;
     assert_eq!(sorted(paged(&index, &query, None)), [1, 3]);
     let terms = &index.search(&query, None)[0].terms;
     let literal = MatchedTerm {
@@ -296,10 +291,8 @@ fn spec_2_8_pages_hold_each_once() {
         .collect();
     let index = RecallIndex::of(&test_memories(&texts));
     for question in ["tea", "tea leaf 3", ""] {
-        let whole = RecallQuery {
-            limit: 200,
-            ..query_of(question)
-        };
+        let mut whole = query_of(question);
+        whole.limit = 200;
         let whole = numbers(&index.search(&whole, None));
         assert_eq!(whole.len(), 150);
         let pages = paged(&index, &query_of(question), None);
@@ -551,10 +544,8 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
         let near = |number: u64| cosine(&question, &all[number as usize - 1]);
         near(*other).total_cmp(&near(*one))
     });
-    let query = RecallQuery {
-        limit: 50,
-        ..query_of("elsewhere")
-    };
+    let mut query = query_of("elsewhere");
+    query.limit = 50;
     let found = find_near(&index, &query, &question);
     assert_eq!(found[..5], [501, 1_001, 1_501, 2_001, 2_501]);
     assert_eq!(nearest[..5], found[..5]);
@@ -566,11 +557,8 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     index.put(&test_memory(501, "word500"));
     assert!(index.put_vector(index.without_vector()[0], &vector(&all[500])));
     assert_eq!(find_near(&index, &query, &question)[0], 501);
-    let newer = RecallQuery {
-        since: Some(test_memory(1_001, "").created_at),
-        ..query
-    };
-    let found = find_near(&index, &newer, &question);
+    query.since = Some(test_memory(1_001, "").created_at);
+    let found = find_near(&index, &query, &question);
     assert_eq!(
         found[..2],
         [1_001, 1_501],
@@ -674,17 +662,13 @@ fn spec_6_6_matches_are_ordered_by_date_on_request_and_narrowed_to_constitutiona
     assert_eq!(numbers(&index.search(&query_of("linen"), None)), [1, 3]);
     assert_eq!(numbers(&index.search(&newest("linen"), None)), [3, 1]);
     assert_eq!(numbers(&index.search(&newest(""), None)), [4, 3, 2, 1]);
-    let first = RecallQuery {
-        limit: 1,
-        ..newest("linen")
-    };
+    let mut first = newest("linen");
+    first.limit = 1;
     let place = index.search(&first, None)[0].place();
     assert_eq!(numbers(&index.search(&first, Some(place))), [1]);
     for (protected, expected) in [(true, vec![1]), (false, vec![4, 3, 2])] {
-        let query = RecallQuery {
-            protected: Some(protected),
-            ..newest("")
-        };
+        let mut query = newest("");
+        query.protected = Some(protected);
         assert_eq!(numbers(&index.search(&query, None)), expected);
     }
 }
@@ -731,10 +715,8 @@ fn spec_2_8_a_memory_that_was_replaced_ranks_directly_after_the_one_that_replace
     let found = literal_matches(&memories, &query_of("s"), None);
     assert_eq!(numbers(&found)[..3], [5, 2, 1]);
     assert_eq!(now(&found[2]), Some((date(2), 5)));
-    let archival = RecallQuery {
-        kind: Some(Kind::Archival),
-        ..query_of("")
-    };
+    let mut archival = query_of("");
+    archival.kind = Some(Kind::Archival);
     let found = index.search(&archival, None);
     assert_eq!(numbers(&found), [2, 1]);
     assert!(found.iter().all(|found| found.replaced.is_some()));
