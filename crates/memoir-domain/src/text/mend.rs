@@ -65,14 +65,10 @@ pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
         return Some((Cow::Borrowed(text), Encoding::Utf8));
     }
     // Two letters of Windows-1252 seldom look like one character of UTF-8.
-    let valid = bytes.utf8_chunks().map(|chunk| chunk.valid());
-    let valid = valid
-        .flat_map(str::chars)
-        .filter(|letter| !letter.is_ascii());
-    let invalid = bytes
-        .utf8_chunks()
-        .filter(|chunk| !chunk.invalid().is_empty());
-    let valid = valid.count();
+    let chunks = || bytes.utf8_chunks();
+    let letters = chunks().flat_map(|chunk| chunk.valid().chars());
+    let valid = letters.filter(|letter| !letter.is_ascii()).count();
+    let invalid = chunks().filter(|chunk| !chunk.invalid().is_empty());
     if mark.is_some() || valid > 0 && valid >= invalid.count() {
         return Some((text(bytes), Encoding::DamagedUtf8));
     }
