@@ -90,11 +90,8 @@ impl AllMemories {
 
     /// Of copies.
     pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
-        Self::new(
-            memories
-                .into_iter()
-                .map(|memory| memory.clone().into_shared()),
-        )
+        let memories = memories.into_iter();
+        Self::new(memories.map(|memory| memory.clone().into_shared()))
     }
 
     /// Follows changes that are drafted or written.
@@ -171,9 +168,7 @@ impl AllMemories {
 
     /// The memory of that number, active or not.
     pub fn get(&self, number: Number) -> Option<&Memory> {
-        self.by_number
-            .get(&number)
-            .map(|memory| -> &Memory { memory })
+        Some(self.by_number.get(&number)?)
     }
 
     /// The active memory of that number.
