@@ -298,11 +298,7 @@ impl IndexVectors {
     pub(super) fn between(&self, one: u32, other: u32) -> Option<f32> {
         let place = |slot| self.place_of.get(&slot).copied();
         let (one, other) = (place(one)?, place(other)?);
-        Some(self.cosine(
-            self.steps_at(one),
-            self.lengths.as_slice()[one as usize],
-            other,
-        ))
+        Some(self.cosine(self.steps_at(one), self.lengths[one as usize], other))
     }
 
     /// The cosine of the angle between steps of that length and those of a place.

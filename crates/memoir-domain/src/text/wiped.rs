@@ -16,16 +16,10 @@ pub fn wipe<T: DefaultIsZeroes>(places: &mut [T]) {
 }
 
 /// A list whose places are wiped when it grows and when it is dropped. `Debug` prints its type only.
-#[derive(derive_more::Debug, derive_more::Deref, derive_more::From)]
+#[derive(Default, derive_more::Debug, derive_more::Deref, derive_more::From)]
 #[debug("Wiped")]
 #[deref(forward)]
 pub struct Wiped<T: DefaultIsZeroes>(Vec<T>);
-
-impl<T: DefaultIsZeroes> Default for Wiped<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
 
 impl<T: DefaultIsZeroes> Wiped<T> {
     /// A list of these values, in a place of its size: one that grew would take more, and be moved several times.
