@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::{
     agent::Settings,
-    memory::{JOURNAL_DAYS, Kind, Memory, Number},
+    memory::{JOURNAL_DAYS, Kind, Memory, Number, by_number},
     text::private::PrivateText,
     time::Timestamp,
 };
@@ -248,8 +248,7 @@ pub fn build<'a>(
         let is_journal = memory.kind() == Kind::Journal && memory.is_active();
         memory.is_active_core() || is_journal && is_recent_at(memory.created_at, now)
     });
-    let memories: BTreeMap<Number, &Memory> =
-        memories.map(|memory| (memory.number, memory)).collect();
+    let memories = by_number(memories);
     let candidates = memories.values();
     let candidates = candidates.map(|memory| ContextCandidate::from(*memory));
     let mut plan = ContextPlan::new(candidates, bounds);
