@@ -51,7 +51,7 @@ impl AgentLog<'_> {
     /// A session is running; there is no such record; the store fails.
     pub async fn rewind(self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
         let to = to.into();
-        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Write))
+        self.decide_again(|| self.attempt_rewind(to, actor, false))
             .await
     }
 
@@ -60,16 +60,11 @@ impl AgentLog<'_> {
     /// # Errors
     /// As for [`AgentLog::rewind`].
     pub async fn preview_rewind(self, to: Point, actor: &Actor) -> Result<Rewound> {
-        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Nothing))
+        self.decide_again(|| self.attempt_rewind(to, actor, true))
             .await
     }
 
-    async fn attempt_rewind(
-        self,
-        to: Point,
-        actor: &Actor,
-        doing: AfterDeciding,
-    ) -> Result<Rewound> {
+    async fn attempt_rewind(self, to: Point, actor: &Actor, dry_run: bool) -> Result<Rewound> {
         let now = self.memoir.now();
         let past = self.everything().await?;
         let (log, memories) = (&past.log, &past.memories);
@@ -85,7 +80,7 @@ impl AgentLog<'_> {
         let changes = rewind::preview(&past.agent, memories, &plan, now);
         let (agent, sessions) = (past.agent, past.sessions);
         let decision = rewind::rewind(agent, sessions, log, memories, &plan, actor, now)?;
-        let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
+        let decision = decision.filter(|_| !dry_run);
         // Of one that changes nothing there is nothing to undo, whether or not it is on the record.
         let differs =
             |decision: &&Decision| !decision.changes.is_empty() || !decision.sessions.is_empty();
@@ -135,13 +130,6 @@ impl AgentLog<'_> {
             _held: (room, turn),
         })
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AfterDeciding {
-    /// A preview only.
-    Nothing,
-    Write,
 }
 
 pub(crate) struct AgentPast {
