@@ -471,17 +471,15 @@ fn replaced_place(
 ) -> Result<(usize, LinePlace), NotReplaced> {
     let target = target.ok_or(NotReplaced::NotFound)?;
     let (old, new) = (&lines[target].memory, &lines[by].memory);
+    let replaced = |at| LinePlace::Archived {
+        under: Some(by),
+        at,
+        by: ArchivedBy::Replaced,
+    };
     if let LinePlace::Archived { under, at, .. } = places[target] {
         // The line names that place itself; the reference only gives the reason.
         return match under == Some(by) && !new.is_summary {
-            true => Ok((
-                target,
-                LinePlace::Archived {
-                    under,
-                    at,
-                    by: ArchivedBy::Replaced,
-                },
-            )),
+            true => Ok((target, replaced(at))),
             false => Err(NotReplaced::NotCore),
         };
     }
@@ -502,14 +500,7 @@ fn replaced_place(
     if old.saved_by.origin.weakness() < new.saved_by.origin.weakness() {
         return Err(NotReplaced::Origin);
     }
-    Ok((
-        target,
-        LinePlace::Archived {
-            under: Some(by),
-            at: now,
-            by: ArchivedBy::Replaced,
-        },
-    ))
+    Ok((target, replaced(now)))
 }
 
 impl Memories<'_> {
