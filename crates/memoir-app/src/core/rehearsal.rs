@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{codec::Writing, opened::MemoryList};
 
 /// The result of a rehearsal: enough to show and to apply it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rehearsal {
     pub(crate) edits: Vec<RehearsedEdit>,
     pub(crate) memories: Vec<Touched>,
@@ -67,11 +67,9 @@ pub(crate) struct RehearsedEdit {
 impl Rehearsal {
     pub(crate) fn running(copy: RehearsalCopy) -> Self {
         Self {
-            edits: Vec::new(),
-            memories: Vec::new(),
-            applied_by: None,
             first_seq: copy.first_seq,
             copy: Some(copy),
+            ..Self::default()
         }
     }
 
@@ -79,9 +77,8 @@ impl Rehearsal {
         Self {
             edits: copy.edits.clone(),
             memories: copy.differences(),
-            applied_by: None,
             first_seq: copy.first_seq,
-            copy: None,
+            ..Self::default()
         }
     }
 

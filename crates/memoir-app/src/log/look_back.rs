@@ -65,7 +65,7 @@ pub struct LogHistory {
 }
 
 /// The core size after a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CoreSizeAt {
     /// The record's place in the log; 0 before the first.
     pub seq: u64,
@@ -347,12 +347,7 @@ impl HistoryWindow {
 
 /// The core size along the log: after every record, or after as many stretches of them.
 fn core_sizes(sizes: &[(u64, u64)], newest_seq: u64) -> Vec<CoreSizeAt> {
-    let mut points = vec![CoreSizeAt {
-        seq: 0,
-        core_tokens: 0,
-        lowest_core_tokens: 0,
-        highest_core_tokens: 0,
-    }];
+    let mut points = vec![CoreSizeAt::default()];
     let stretch = newest_seq.div_ceil(CORE_SIZE_POINTS - 1).max(1);
     let mut core_tokens = 0;
     let mut sizes = sizes.iter().peekable();

@@ -75,7 +75,7 @@ pub struct SessionCounts {
 
 /// The originals that were saved in one calendar quarter, and where they are now. Counted by number and without text:
 /// the counts do not show whether two texts are the same (SPEC 5.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 pub struct QuarterOfOriginals {
     /// The quarter (UTC) in which they were saved, such as `2026-Q1`.
     pub quarter: String,
@@ -333,14 +333,10 @@ impl Quarters {
             return;
         }
         let (year, quarter) = row.recorded_at.quarter();
-        let counts = self.0.entry((year, quarter)).or_insert_with(|| {
-            let quarter = quarter_name(year, quarter);
-            QuarterOfOriginals {
-                quarter,
-                saved: 0,
-                in_prompt: 0,
-                archived: 0,
-            }
+        let counts = self.0.entry((year, quarter));
+        let counts = counts.or_insert_with(|| QuarterOfOriginals {
+            quarter: quarter_name(year, quarter),
+            ..QuarterOfOriginals::default()
         });
         counts.saved += 1;
         match row.kind {

@@ -125,8 +125,7 @@ impl ShownAccessRequest {
     pub(crate) fn with_words(agent: &str, mut request: AccessRequest) -> Self {
         let words = AccessRequestWords {
             reason: request.reason.take(),
-            summaries: None,
-            transcript: None,
+            ..AccessRequestWords::default()
         };
         let facts = AccessRequestFacts::new(agent, request);
         Self { facts, words }
