@@ -466,7 +466,10 @@ impl Machine {
 impl Conversation {
     fn next_call(&mut self) -> Option<ToolCall> {
         // Every call needs a result, also those beyond the limit.
-        let carried_out = self.results_of_turn();
+        let since_reply = self.messages.iter().rev();
+        let carried_out = since_reply
+            .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
+            .count();
         while let Some(call) = self.pending.pop_front() {
             if carried_out < CALLS_PER_TURN {
                 self.running = Some(call.clone());
@@ -480,15 +483,6 @@ impl Conversation {
             self.push_result(call, refusal.to_string().into());
         }
         None
-    }
-
-    /// Results returned since the model's last response.
-    fn results_of_turn(&self) -> usize {
-        self.messages
-            .iter()
-            .rev()
-            .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
-            .count()
     }
 
     fn push_result(&mut self, call: ToolCall, content: PrivateText) {
