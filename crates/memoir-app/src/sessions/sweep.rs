@@ -125,7 +125,10 @@ impl Scheduler {
             return Ok(Scheduled::default());
         }
         // The queue is read only where an agent is due: most sweeps find none, and cost one query.
-        let mut waiting = self.waiting().await?;
+        let mut waiting: HashMap<AccountId, u32> = HashMap::new();
+        for session in self.memoir.waiting_sessions(self.most_waiting).await? {
+            *waiting.entry(session.scope.account).or_default() += 1;
+        }
         let mut scheduled = Scheduled::default();
         let mut proposed_of: HashMap<AccountId, u32> = HashMap::new();
         for scope in proposed {
@@ -142,15 +145,6 @@ impl Scheduler {
             }
         }
         Ok(scheduled)
-    }
-
-    /// The number of waiting sessions of each account, counted no further than needed.
-    async fn waiting(&self) -> Result<HashMap<AccountId, u32>> {
-        let mut waiting: HashMap<AccountId, u32> = HashMap::new();
-        for session in self.memoir.waiting_sessions(self.most_waiting).await? {
-            *waiting.entry(session.scope.account).or_default() += 1;
-        }
-        Ok(waiting)
     }
 
     /// Whether the agent's session was queued.
