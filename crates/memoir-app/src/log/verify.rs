@@ -352,7 +352,7 @@ impl AgentLog<'_> {
     async fn follow(self, mut judge: Judge) -> Result<Judge> {
         let mut page = self.log_page(judge.next_seq).await?;
         loop {
-            let LogPage { records, summaries } = page;
+            let (records, summaries) = page;
             let last = records.rows.last().filter(|_| records.has_more);
             let next_seq = last.map(|row| row.seq + 1);
             let following = run_beside(move || {
@@ -370,14 +370,14 @@ impl AgentLog<'_> {
     }
 
     /// The records from `from_seq` on, with the summaries that end among them.
-    async fn log_page(self, from_seq: u64) -> Result<LogPage> {
+    async fn log_page(self, from_seq: u64) -> Result<(RecordRows, Vec<SummaryRow>)> {
         let records = self.page_from(from_seq, PAGE).await?;
         let last_seq = records.rows.last().map_or(0, |row| row.seq);
         // A page of records ends at most one full stretch; one more would be where none belongs.
         let before = from_seq - 1;
         let mut summaries = self.memoir.store.summaries(self.scope, before, 2).await?;
         summaries.retain(|row| row.last_seq <= last_seq);
-        Ok(LogPage { records, summaries })
+        Ok((records, summaries))
     }
 
     /// The stored memories of numbers over `after`, with their room.
@@ -484,11 +484,6 @@ impl AgentLog<'_> {
         let judge = Arc::into_inner(judge).ok_or(Error::Contended)?;
         Ok((judge, comparison))
     }
-}
-
-struct LogPage {
-    records: RecordRows,
-    summaries: Vec<SummaryRow>,
 }
 
 /// Follows the records, and compares them with each other and with the log over all heads.
