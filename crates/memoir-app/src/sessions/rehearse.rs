@@ -330,7 +330,13 @@ impl Sessions<'_> {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<Applying> {
-        check_applicable(rehearsed, rehearsal)?;
+        if let Some(applied) = rehearsal.applied_by {
+            let problem = format!("it was applied as session {applied}");
+            return Err(not_applicable(rehearsed.id, &problem));
+        }
+        if rehearsed.state != State::Completed {
+            return Err(not_applicable(rehearsed.id, "it was not completed"));
+        }
         self.check_guesses(rehearsed.id, rehearsal, actor).await?;
         let applied = self.memoir.ids().draw(SessionId::from_bytes)?;
         let start = Start {
@@ -486,19 +492,6 @@ impl Applying {
         let earlier = std::mem::replace(&mut self.decision, none);
         self.decision = earlier.then(decision);
     }
-}
-
-fn check_applicable(session: &Session, rehearsal: &Rehearsal) -> Result<()> {
-    if let Some(applied) = rehearsal.applied_by {
-        return Err(not_applicable(
-            session.id,
-            &format!("it was applied as session {applied}"),
-        ));
-    }
-    if session.state != State::Completed {
-        return Err(not_applicable(session.id, "it was not completed"));
-    }
-    Ok(())
 }
 
 fn not_applicable(session: SessionId, problem: &str) -> Error {
