@@ -35,7 +35,9 @@ async fn until_first_is_awaited(database: &TestDatabase) {
 /// A client that holds the rows which the statement locks, for less time than a transaction waits for a lock.
 async fn held(database: &TestDatabase, locking: &str) -> Child {
     let mut psql = database.server.client("psql", "postgres");
-    let hold = format!("BEGIN; SELECT count(*) FROM ({locking}) AS held; SELECT pg_sleep(4)");
+    // Rolled back before it ends: the server frees the rows of a client that is gone only some time later.
+    let hold =
+        format!("BEGIN; SELECT count(*) FROM ({locking}) AS held; SELECT pg_sleep(4); ROLLBACK");
     let holder = psql
         .args([database.name(), "-qc", &hold])
         .stdout(std::process::Stdio::null())
