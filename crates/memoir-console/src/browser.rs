@@ -33,8 +33,6 @@ use crate::{
     pages,
 };
 
-/// The longest duration of a sign-in, in seconds.
-pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
 /// The duration of a sign-in without requests, in seconds.
 const IDLE_SECONDS: i64 = 2 * 3_600;
 

@@ -44,6 +44,12 @@ pub struct SignInRefusal {
     pub hint: Option<String>,
 }
 
+/// What a visitor may do, or why not.
+pub type Admitted<T> = Result<T, SignInRefusal>;
+
+/// The longest duration of a sign-in with a browser, in seconds.
+pub const BROWSER_SECONDS: i64 = 12 * 3_600;
+
 /// The server of the pages: it limits requests and sign-in attempts, together with those of the other interfaces.
 #[async_trait]
 pub trait Host: Send + Sync {
@@ -54,18 +60,13 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// The way is not encrypted.
-    fn check_transport(&self, head: &Parts) -> Result<(), SignInRefusal>;
+    fn check_transport(&self, head: &Parts) -> Admitted<()>;
 
-    /// Signs an administrator in with a browser, for `seconds` at most.
+    /// Signs an administrator in with a browser, for [`BROWSER_SECONDS`] at most.
     ///
     /// # Errors
     /// The way is not safe, there were too many attempts, or no user has that name and password.
-    async fn sign_in(
-        &self,
-        head: &Parts,
-        given: &TypedCredentials,
-        seconds: i64,
-    ) -> Result<Admission, SignInRefusal>;
+    async fn sign_in(&self, head: &Parts, given: &TypedCredentials) -> Admitted<Admission>;
 
     /// Signs an administrator in with the code, in a browser that gave the password before.
     ///
@@ -76,8 +77,7 @@ pub trait Host: Send + Sync {
         head: &Parts,
         half: &HalfSignedIn,
         code: &PrivateText,
-        seconds: i64,
-    ) -> Result<TokenWithSecret, SignInRefusal>;
+    ) -> Admitted<TokenWithSecret>;
 
     /// Checks that the signed-in user knows the password and, with a second factor, has a code.
     ///
@@ -89,7 +89,7 @@ pub trait Host: Send + Sync {
         visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
-    ) -> Result<VerifiedUser, SignInRefusal>;
+    ) -> Admitted<VerifiedUser>;
 
     /// The link to the personal page, where this server shows that page and not the console (SPEC 6.6).
     fn owner_link(&self) -> Option<&OwnerLink>;
@@ -98,7 +98,7 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// The way is not safe, or the store cannot be read.
-    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal>;
+    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Admitted<bool>;
 
     /// Creates the first administrator, and signs it in with a browser; `None` where the link is no longer valid.
     ///
@@ -109,8 +109,7 @@ pub trait Host: Send + Sync {
         head: &Parts,
         secret: &str,
         given: &TypedCredentials,
-        seconds: i64,
-    ) -> Result<Option<TokenWithSecret>, SignInRefusal>;
+    ) -> Admitted<Option<TokenWithSecret>>;
 
     /// The settings for connecting programs; `None` where none can be connected.
     fn connecting(&self) -> Option<&Connecting>;

@@ -51,7 +51,7 @@ use axum::{
 };
 
 pub use field::with_code;
-pub use host::{Admission, Host, SignInRefusal, TypedCredentials};
+pub use host::{Admission, Admitted, BROWSER_SECONDS, Host, SignInRefusal, TypedCredentials};
 pub use nothing::{nothing, wants_page};
 pub use picture::core_size_picture;
 

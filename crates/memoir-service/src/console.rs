@@ -16,7 +16,7 @@ use memoir_app::{
     AgentHandle, Connecting, HalfSignedIn, Memoir, OwnerLink, SignInSecret, SignedInUser,
     TokenWithSecret, VerifiedUser,
 };
-use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
+use memoir_console::{Admission, Admitted, BROWSER_SECONDS, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 use memoir_vault::password::Password;
 
@@ -59,18 +59,14 @@ impl Host for Service {
         &self.memoir
     }
 
-    fn check_transport(&self, head: &Parts) -> Result<(), SignInRefusal> {
+    fn check_transport(&self, head: &Parts) -> Admitted<()> {
         sign_in::check_transport(self, head).map_err(refusal)
     }
 
-    async fn sign_in(
-        &self,
-        head: &Parts,
-        given: &TypedCredentials,
-        seconds: i64,
-    ) -> Result<Admission, SignInRefusal> {
+    async fn sign_in(&self, head: &Parts, given: &TypedCredentials) -> Admitted<Admission> {
         self.check_transport(head)?;
-        let admitted = sign_in::check(self, head, given, SignInSecret::Cookie, seconds);
+        let (secret, seconds) = (SignInSecret::Cookie, BROWSER_SECONDS);
+        let admitted = sign_in::check(self, head, given, secret, seconds);
         admitted.await.map_err(refusal)
     }
 
@@ -79,10 +75,9 @@ impl Host for Service {
         head: &Parts,
         half: &HalfSignedIn,
         code: &PrivateText,
-        seconds: i64,
-    ) -> Result<TokenWithSecret, SignInRefusal> {
+    ) -> Admitted<TokenWithSecret> {
         self.check_transport(head)?;
-        let ends = self.memoir.now().plus_seconds(seconds);
+        let ends = self.memoir.now().plus_seconds(BROWSER_SECONDS);
         let made = sign_in::check_code(self, head, half, code, ends).await;
         made.map_err(refusal)
     }
@@ -93,7 +88,7 @@ impl Host for Service {
         visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
-    ) -> Result<VerifiedUser, SignInRefusal> {
+    ) -> Admitted<VerifiedUser> {
         self.check_transport(head)?;
         let proven = sign_in::prove(self, head, visitor, (password, code)).await;
         proven.map_err(refusal)
@@ -103,7 +98,7 @@ impl Host for Service {
         self.options.owner_link.as_deref()
     }
 
-    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal> {
+    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Admitted<bool> {
         self.check_transport(head)?;
         // Attempts are not counted: a secret of 256 bits cannot be guessed, and attempts of others must not lock out
         // the first administrator.
@@ -123,8 +118,7 @@ impl Host for Service {
         head: &Parts,
         secret: &str,
         given: &TypedCredentials,
-        seconds: i64,
-    ) -> Result<Option<TokenWithSecret>, SignInRefusal> {
+    ) -> Admitted<Option<TokenWithSecret>> {
         if !self.opens_first_link(head, secret).await? {
             return Ok(None);
         }
@@ -136,7 +130,7 @@ impl Host for Service {
                 hint: None,
             })?;
         }
-        make_first(self, given, seconds).await.map_err(refusal)
+        make_first(self, given).await.map_err(refusal)
     }
 
     fn connecting(&self) -> Option<&Connecting> {
@@ -173,7 +167,6 @@ impl Host for Service {
 async fn make_first(
     service: &Service,
     given: &TypedCredentials,
-    seconds: i64,
 ) -> Result<Option<TokenWithSecret>, Problem> {
     let password = Password::from_text(given.password.expose());
     let password = password.map_err(|error| Problem::invalid(error.to_string()))?;
@@ -188,7 +181,7 @@ async fn make_first(
     service.is_first_link_dead.store(true, Ordering::Relaxed);
     let Some(user) = made else { return Ok(None) };
     tracing::info!("the first administrator was made by the link");
-    let ends = memoir.now().plus_seconds(seconds);
+    let ends = memoir.now().plus_seconds(BROWSER_SECONDS);
     let signed_in = account.sign_in_new_user(user.id, ends).await;
     signed_in.map(Some).map_err(|error| {
         tracing::error!(%error, "the first administrator was not signed in");

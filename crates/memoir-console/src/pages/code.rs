@@ -19,7 +19,7 @@ use super::sign_in::refused;
 use crate::{
     Console, SignInRefusal,
     answer::{PageFailure, PageResult, page, see_other},
-    browser::{self, LONGEST_SECONDS},
+    browser,
     field::LabelledField,
     form::{self, PageQuery, SentForm},
     parts,
@@ -73,8 +73,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
         return start_over(&console, next);
     };
     let code = PrivateText::from(given.field(CODE));
-    let made = console.sign_in_with_code(&head, &half, &code, LONGEST_SECONDS);
-    match made.await {
+    match console.sign_in_with_code(&head, &half, &code).await {
         Ok(made) => {
             // The two cookies are appended, since the second would otherwise replace the first.
             let cookies = AppendHeaders([

@@ -11,7 +11,7 @@ use super::sign_in::refused;
 use crate::{
     Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, page_of},
-    browser::{self, LONGEST_SECONDS},
+    browser,
     field::LabelledField,
     form::{self, SentForm},
     parts,
@@ -62,8 +62,7 @@ pub(crate) async fn create(
         name: given.field(NAME.0).to_owned(),
         password: PrivateText::from(given.field(PASSWORD.0)),
     };
-    let made = console.create_first(&head, &secret, &credentials, LONGEST_SECONDS);
-    match made.await {
+    match console.create_first(&head, &secret, &credentials).await {
         Ok(Some(made)) => browser::enter(&console, &made, "/account?done=first"),
         Ok(None) => Ok(dead()),
         Err(refusal) => {

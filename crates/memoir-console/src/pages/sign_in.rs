@@ -13,7 +13,7 @@ use super::code;
 use crate::{
     Admission, Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, see_other},
-    browser::{self, LONGEST_SECONDS, Visitor},
+    browser::{self, Visitor},
     field::{LabelledField, with_code},
     form::{self, PageQuery, SentForm},
     parts, words,
@@ -54,7 +54,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
         name: given.field("name").to_owned(),
         password: PrivateText::from(given.field("password")),
     };
-    match console.sign_in(&head, &credentials, LONGEST_SECONDS).await {
+    match console.sign_in(&head, &credentials).await {
         Ok(Admission::CodeNeeded(passage)) => code::ask(&console, &passage, next),
         Ok(Admission::In(made)) => browser::enter(&console, &made, next),
         Err(refusal) => {
