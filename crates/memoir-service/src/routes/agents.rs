@@ -24,10 +24,6 @@ use crate::{
     wire::agent_etag,
 };
 
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct SettingsByName(Map<String, Value>);
-
 /// The agents of the account, by name; without their prompts.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(PageParameters),
     responses((status = 200, description = "One page", body = Page<ShownAgent>)))]
@@ -49,7 +45,7 @@ pub(crate) async fn list(
     responses((status = 201, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn create(
     caller: Caller,
-    JsonBody(SettingsByName(mut settings)): JsonBody<SettingsByName>,
+    JsonBody(mut settings): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
     let (account, actor) = caller.administrator()?;
     let name = match settings.remove("name") {
@@ -94,7 +90,7 @@ pub(crate) async fn change(
     caller: Caller,
     Path(agent): Path<String>,
     headers: HeaderMap,
-    JsonBody(SettingsByName(settings)): JsonBody<SettingsByName>,
+    JsonBody(settings): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;
