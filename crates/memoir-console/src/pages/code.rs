@@ -13,9 +13,8 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::PasswordProof;
 use memoir_domain::PrivateText;
-use serde::Deserialize;
 
-use super::sign_in::refused;
+use super::sign_in::{SignInQuery, refused};
 use crate::{
     Console, SignInRefusal,
     answer::{PageFailure, PageResult, page, see_other},
@@ -27,12 +26,6 @@ use crate::{
 
 const PATH: &str = "/sign-in/code";
 pub(super) const CODE: &str = "code";
-
-#[derive(Deserialize)]
-pub(crate) struct CodePageQuery {
-    /// The path to return to.
-    next: Option<String>,
-}
 
 /// Redirects a browser here after the password, with the cookie to keep.
 pub(super) fn ask(
@@ -53,7 +46,7 @@ fn returning(path: &str, done: &str, next: &str) -> String {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    PageQuery(query): PageQuery<CodePageQuery>,
+    PageQuery(query): PageQuery<SignInQuery>,
     request: Request,
 ) -> PageResult {
     let next = browser::own_path(query.next.as_deref().unwrap_or("/"));

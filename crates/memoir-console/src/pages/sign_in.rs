@@ -22,7 +22,7 @@ use crate::{
 #[derive(Deserialize)]
 pub(crate) struct SignInQuery {
     /// The path to return to.
-    next: Option<String>,
+    pub(super) next: Option<String>,
 }
 
 pub(crate) async fn show(
