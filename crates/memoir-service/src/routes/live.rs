@@ -1,7 +1,5 @@
 //! `/v1/sessions/{id}/events`
 
-use std::fmt;
-
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode},
@@ -80,7 +78,7 @@ async fn send_events(
             sink.begin().await?;
         }
         for (event, seen) in news {
-            let id = EventId(seen).to_string();
+            let id = event_id(seen);
             match event {
                 LiveEvent::Record(record) => sink.send_event("record", &id, &record).await,
                 LiveEvent::Session(session) => sink.send_event("session", &id, &session).await,
@@ -101,29 +99,20 @@ async fn send_events(
 }
 
 /// `SEQ`, or `SEQ-PROGRESS` once the session itself was shown.
-struct EventId(SeenUpTo);
-
-impl fmt::Display for EventId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SeenUpTo { seq, progress } = self.0;
-        match progress {
-            Some(progress) => write!(formatter, "{seq}-{progress}"),
-            None => write!(formatter, "{seq}"),
-        }
+fn event_id(SeenUpTo { seq, progress }: SeenUpTo) -> String {
+    match progress {
+        Some(progress) => format!("{seq}-{progress}"),
+        None => seq.to_string(),
     }
 }
 
 fn seen_before(headers: &HeaderMap) -> Result<SeenUpTo, Problem> {
-    let Some(id) = headers.get(LAST_EVENT_ID) else {
-        return Ok(SeenUpTo::default());
-    };
-    let id = id.to_str().unwrap_or_default();
-    if id.is_empty() {
-        return Ok(SeenUpTo::default());
+    let unknown = "Last-Event-ID: is none that this stream gave; leave it out to begin anew";
+    let id = headers.get(LAST_EVENT_ID);
+    match id.and_then(|id| id.to_str().ok()).unwrap_or_default() {
+        "" => Ok(SeenUpTo::default()),
+        id => parse(id).ok_or_else(|| Problem::invalid(unknown)),
     }
-    parse(id).ok_or_else(|| {
-        Problem::invalid("Last-Event-ID: is none that this stream gave; leave it out to begin anew")
-    })
 }
 
 fn parse(id: &str) -> Option<SeenUpTo> {
@@ -149,7 +138,7 @@ mod tests {
     fn an_identifier_is_read_as_it_is_written() {
         for id in ["0", "17", "17-3", "0-18446744073709551615"] {
             let seen = parse(id).unwrap();
-            assert_eq!(EventId(seen).to_string(), id);
+            assert_eq!(event_id(seen), id);
         }
         for other in [
             "x",
