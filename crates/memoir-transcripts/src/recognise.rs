@@ -7,7 +7,7 @@ use crate::{
     transcript::FileLayout,
 };
 
-/// The format of a file that begins with `head`, unless it is given, and what is expected at its beginning.
+/// The format of a file that begins with `head`, unless it is given, and where its pieces are.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,

@@ -15,7 +15,7 @@ use crate::{
     text::PlainText,
 };
 
-/// A file of conversations, as a stream of its items.
+/// A file of conversations, which is read item by item.
 #[derive(Debug)]
 pub struct TranscriptReader<R> {
     source: FileSource<R>,
@@ -116,6 +116,7 @@ impl<R: Read> TranscriptReader<R> {
                     self.piece()?;
                     self.pass_on(give)?;
                 }
+                return Ok(());
             }
             FileLayout::Array => self.array(give)?,
             FileLayout::Object => self.object(give)?,
@@ -174,6 +175,7 @@ impl<R: Read> TranscriptReader<R> {
             if is_messages {
                 let reason = NoMessageReason::InvalidField("messages");
                 self.gathered.skip(place, reason);
+                self.pass_on(give)?;
             }
         }
         Ok(())

@@ -1,6 +1,9 @@
 //! Files that are truncated, too large, in other encodings, or of another kind than named.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::ControlFlow,
+};
 
 use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
@@ -310,6 +313,37 @@ fn a_failing_reader_is_reported_with_its_position_and_ends_the_stream() {
     );
     // The last line is incomplete.
     assert_eq!(items.len(), 400_000 / 12 + 1);
+}
+
+#[test]
+fn a_receiver_that_stops_gets_nothing_more_and_nothing_more_is_read() {
+    let activity = |text: &str| {
+        format!(r#"{{"header": "Gemini", "title": "Prompted {text}"}},"#)
+            + r#"{"header": "Gemini", "title": 5},"#
+    };
+    for (format, file) in [
+        (
+            TranscriptFormat::Messages,
+            format!("{{{}", r#""messages":1,"#.repeat(200_000)),
+        ),
+        (TranscriptFormat::Text, "Mina: hello\n".repeat(200_000)),
+        // Its messages are held until its end.
+        (
+            TranscriptFormat::GeminiTakeout,
+            format!("[{}", activity("Ferns").repeat(40_000)),
+        ),
+    ] {
+        let mut left = file.as_bytes();
+        let transcript = TranscriptReader::open(&mut left, Some(format)).unwrap();
+        let mut count = 0;
+        let read = transcript.read(&mut |_| {
+            count += 1;
+            ControlFlow::Break(())
+        });
+        read.unwrap();
+        assert_eq!(count, 1, "{format:?}");
+        assert!(!left.is_empty(), "{format:?}");
+    }
 }
 
 #[test]
