@@ -257,8 +257,8 @@ impl<'t> Vocabulary<'t> {
     }
 }
 
-/// How each text looks: a set of numbers that mean the same in all of them. A look that comes again in a text is another
-/// one.
+/// How each text looks: a set of numbers, those of its vocabulary until they are arranged by the ranks of all texts. A
+/// look that comes again in a text is another one.
 #[derive(Default)]
 pub(super) struct Looks {
     /// Those of all texts.
@@ -334,6 +334,8 @@ pub(super) fn shared(one: &[u32], other: &[u32]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn keys(text: &str) -> Vec<String> {
@@ -381,19 +383,29 @@ mod tests {
     #[test]
     fn two_threads_find_the_looks_that_one_finds() {
         // Some words come in one half alone, and some more often in one text of the other.
-        let text = |number: usize| {
-            format!(
-                "{}a cup of word{}ish",
-                "tea ".repeat(number / 300),
-                number % 90
-            )
+        let text = |number: usize| match number % 500 {
+            3 => "not".to_owned(),
+            4 => "会议在3月5日 tea".to_owned(),
+            _ => {
+                let own = ["a", "b", "c"][number / 500];
+                let tea = "tea ".repeat(number / 300);
+                format!("{tea}a cup of word{}ish own{own}", number % 90)
+            }
         };
-        let rare = |number: usize| format!("{} own{}", text(number), ["a", "b", "c"][number / 500]);
-        let texts: Vec<String> = (0..1_500).map(rare).collect();
+        let texts: Vec<String> = (0..1_500).map(text).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         assert!(texts.len() >= WORTHWHILE);
         let (vocabulary, one) = Vocabulary::of(&texts);
         let (one, two) = (one.arranged(&vocabulary.ranks()), looks(&texts));
+        // In how many texts each rank is: the rarest first.
+        let counts = |looks: &Looks| {
+            let mut counts = BTreeMap::<u32, usize>::new();
+            let ranks = looks.iter().flatten();
+            ranks.for_each(|rank| *counts.entry(*rank).or_default() += 1);
+            counts.into_values().collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&one), counts(&two));
+        assert!(counts(&two).is_sorted());
         let [one, two] = [&one, &two].map(|looks| looks.iter().collect::<Vec<&[u32]>>());
         for left in (0..texts.len()).step_by(7) {
             assert_eq!(one[left].len(), two[left].len());
