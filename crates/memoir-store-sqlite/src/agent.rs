@@ -736,7 +736,10 @@ mod tests {
         );
         let steps = plan(LINKS);
         let under = "SEARCH memories USING INDEX memories_under (agent_id=? AND under=?)";
-        assert!(steps.iter().any(|step| step == under), "{steps:?}");
+        let own = "SEARCH memories USING PRIMARY KEY (agent_id=? AND number=?)";
+        for step in [own, under] {
+            assert!(steps.iter().any(|found| found == step), "{steps:?}");
+        }
     }
 
     #[test]

@@ -125,6 +125,7 @@ impl Scheduler {
             return Ok(Scheduled::default());
         }
         // The queue is read only where an agent is due: most sweeps find none, and cost one query.
+        // Of each account, counted no further than needed.
         let mut waiting: HashMap<AccountId, u32> = HashMap::new();
         for session in self.memoir.waiting_sessions(self.most_waiting).await? {
             *waiting.entry(session.scope.account).or_default() += 1;

@@ -466,8 +466,9 @@ impl Machine {
 impl Conversation {
     fn next_call(&mut self) -> Option<ToolCall> {
         // Every call needs a result, also those beyond the limit.
-        let since_reply = self.messages.iter().rev();
-        let carried_out = since_reply
+        // Results returned since the model's last response.
+        let newest_first = self.messages.iter().rev();
+        let carried_out = newest_first
             .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
             .count();
         while let Some(call) = self.pending.pop_front() {
