@@ -57,11 +57,7 @@ impl Store for SqliteStore {
         let numbers = numbers.to_vec();
         // Many would keep the connection that writes, and every change waiting for it.
         self.look_or_scan(numbers.len() <= FEW_MEMORIES, move |connection| {
-            // One statement is a view by itself.
-            let _view = match numbers.as_slice() {
-                [_] => None,
-                _ => Some(ReadTransaction::new(connection)?),
-            };
+            let _view = ReadTransaction::over(connection, numbers.len())?;
             let sql = select!(
                 memory,
                 "FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
@@ -91,11 +87,7 @@ impl Store for SqliteStore {
         }
         let numbers = numbers.to_vec();
         self.look_or_scan(numbers.len() <= FEW_LINKS, move |connection| {
-            // One statement is a view by itself.
-            let _view = match numbers.as_slice() {
-                [_] => None,
-                _ => Some(ReadTransaction::new(connection)?),
-            };
+            let _view = ReadTransaction::over(connection, numbers.len())?;
             let mut links = BTreeMap::new();
             // No row has a number that SQLite cannot hold.
             for one in numbers.iter().filter_map(|one| i64::try_from(one.0).ok()) {

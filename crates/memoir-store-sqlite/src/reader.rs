@@ -59,6 +59,14 @@ impl<'connection> ReadTransaction<'connection> {
         connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
         Ok(Self(connection))
     }
+
+    /// As [`ReadTransaction::new`], for so many statements; `None` for one, which is of one instant by itself.
+    pub(crate) fn over(
+        connection: &'connection Connection,
+        statements: usize,
+    ) -> Result<Option<Self>> {
+        (statements != 1).then(|| Self::new(connection)).transpose()
+    }
 }
 
 impl Drop for ReadTransaction<'_> {

@@ -104,11 +104,7 @@ pub(crate) fn at(
     scope: AgentScope,
     seqs: &[u64],
 ) -> Result<Vec<AuditRow>> {
-    // One statement is a view by itself.
-    let _view = match seqs {
-        [_] => None,
-        _ => Some(ReadTransaction::new(connection)?),
-    };
+    let _view = ReadTransaction::over(connection, seqs.len())?;
     numbered(seqs.iter().copied(), |seq| {
         let values = params![scope.agent.as_bytes(), seq, scope.account.as_bytes()];
         first(connection, RECORD_AT, values, decode::record)

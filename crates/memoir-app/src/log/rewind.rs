@@ -64,6 +64,7 @@ impl AgentLog<'_> {
             .await
     }
 
+    /// `dry_run` decides, and writes nothing.
     async fn attempt_rewind(self, to: Point, actor: &Actor, dry_run: bool) -> Result<Rewound> {
         let now = self.memoir.now();
         let past = self.everything().await?;

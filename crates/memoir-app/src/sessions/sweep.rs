@@ -124,8 +124,8 @@ impl Scheduler {
         if proposed.is_empty() {
             return Ok(Scheduled::default());
         }
-        // The queue is read only where an agent is due: most sweeps find none, and cost one query.
-        // Of each account, counted no further than needed.
+        // The queue is read only where an agent is due: most sweeps find none, and cost one query. The waiting sessions of
+        // each account are counted no further than needed.
         let mut waiting: HashMap<AccountId, u32> = HashMap::new();
         for session in self.memoir.waiting_sessions(self.most_waiting).await? {
             *waiting.entry(session.scope.account).or_default() += 1;

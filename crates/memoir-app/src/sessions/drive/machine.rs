@@ -465,12 +465,12 @@ impl Machine {
 
 impl Conversation {
     fn next_call(&mut self) -> Option<ToolCall> {
-        // Every call needs a result, also those beyond the limit.
         // Results returned since the model's last response.
         let newest_first = self.messages.iter().rev();
         let carried_out = newest_first
             .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
             .count();
+        // Every call needs a result, also those beyond the limit.
         while let Some(call) = self.pending.pop_front() {
             if carried_out < CALLS_PER_TURN {
                 self.running = Some(call.clone());

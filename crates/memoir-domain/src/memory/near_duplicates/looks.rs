@@ -159,7 +159,7 @@ struct Occurrence {
 }
 
 impl<'t> Vocabulary<'t> {
-    /// That of these texts, and the occurrences of each text in the order of its words.
+    /// The vocabulary of these texts, and the occurrences of each text in the order of its words.
     fn of(texts: &[&'t str]) -> (Self, Looks) {
         let (mut vocabulary, mut looks) = (Self::default(), Looks::default());
         for (text, number) in texts.iter().zip(1..) {
