@@ -245,31 +245,31 @@ pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
     wrong.collect()
 }
 
-/// Checks that the providers of the models exist. Where no provider is known, any is accepted.
+/// Checks that the providers of the models exist, and built-in models. Where no provider is known, any is accepted.
 fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
     // Tests and tools connect models that are not listed; then only the form of the name can be checked.
     let known = memoir.providers();
     for name in models(assignments) {
         let name = name?;
-        if !known.is_empty() && !known.iter().any(|known| known == name.provider()) {
-            let problem = format!(
+        let problem = match (name.provider(), name.model()) {
+            ("builtin", other) if other != "careful" => {
+                "names no built-in model; there is only `builtin:careful`".to_owned()
+            }
+            (given, _) if known.is_empty() || known.iter().any(|one| one == given) => continue,
+            _ => format!(
                 "names a provider that there is not; known are {}, and `[providers.NAME]` of the configuration makes \
                  others known",
                 known.join(", ")
-            );
-            return Err(Invalid::new("model", problem));
-        }
+            ),
+        };
+        return Err(Invalid::new("model", problem));
     }
     Ok(())
 }
 
 fn models(assignments: &[Assignment<'_>]) -> impl Iterator<Item = Result<ModelName, Invalid>> {
-    let set = assignments.iter().filter_map(|(field, value)| match field {
-        Field::Model => *value,
-        _ => None,
-    });
-    set.map(|name| {
-        let name = name.trim().parse::<ModelName>();
-        name.map_err(|error| Invalid::new("model", error.to_string()))
-    })
+    let all = assignments.iter();
+    let set = all.filter(|(field, _)| *field == Field::Model);
+    let names = set.filter_map(|(_, value)| value.map(str::parse::<ModelName>));
+    names.map(|name| name.map_err(|error| Invalid::new("model", error.to_string())))
 }

@@ -101,10 +101,14 @@ fn a_mistyped_setting_and_an_unknown_provider_are_reported() {
     told.tells("hint: did you mean `refinement_threshold`?");
     let told = set("model", "opnai:gpt");
     told.tells("names a provider that there is not; known are ");
-    let create = ["agent", "create", "robin", "--model", "opnai:gpt"];
-    installation
-        .refused(&create)
-        .tells("provider that there is not");
+    for (model, problem) in [
+        ("opnai:gpt", "provider that there is not"),
+        ("builtin:bold", "there is only `builtin:careful`"),
+    ] {
+        set("model", model).tells(problem);
+        let create = ["agent", "create", "robin", "--model", model];
+        installation.refused(&create).tells(problem);
+    }
     // A configured provider is known, and its key need not exist yet.
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt"]);
     let config = "[providers.lab]\nbase_url = \"http://127.0.0.1:9\"\n";
