@@ -111,7 +111,7 @@ pub(crate) async fn drive(
         }
         Some(Err(error @ memoir_app::Error::NoModel)) => {
             return Err(Failure::from(error).hint(
-                "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, which needs no network",
+                "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `memoir refine NAME --model builtin:careful`, which needs no network",
             ));
         }
         Some(Err(error)) if error.code() == "busy" => {

@@ -210,7 +210,7 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     installation.remember(&["something"]);
     for [line, told] in rows(
         "
-        refine wren | or try `--model builtin:careful`
+        refine wren | or try `memoir refine NAME --model builtin:careful`
         reflect wren | `builtin:careful` cannot read texts
         absorb wren | `builtin:careful` cannot read texts
         refine wren --model openai:gpt-5 | set the environment variable `OPENAI_API_KEY`
@@ -220,6 +220,11 @@ fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     ) {
         installation.refused(line).tells(told);
     }
+    // A sweep has no option `--model`.
+    installation.ok("agent set wren refinement_trigger_tokens 1");
+    let swept = installation.run("sweep");
+    assert_eq!(swept.code, Some(1), "{swept:?}");
+    swept.reports("or try `memoir refine NAME --model builtin:careful`");
     assert_eq!(installation.items(&["sessions", "wren"]).len(), 0);
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
     let doctor = installation.run(&["doctor"]);
