@@ -319,6 +319,8 @@ fn spec_2_4_a_text_in_the_prompt_and_in_the_archive_comes_back_as_both() {
 fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first() {
     let installation = with_odd_memories();
     installation.ok(&["remember", "wren", "I keep my word.", "--constitutional"]);
+    // Pages are read with other line breaks, and with single blanks in tags.
+    installation.remember_with("Of a file\r\nof Windows.", &["--tag", "two  blanks"]);
     let folder = installation.path("out");
     let name = folder.to_str().unwrap();
     installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
@@ -347,7 +349,7 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     assert_eq!(installation.ok(&["export", "wren"]), before);
 
     let told = installation.json(&["import", "wren", name, "--apply"]);
-    told.has(json!({"unchanged": 6, "applied": true}));
+    told.has(json!({"unchanged": 7, "applied": true}));
     let list = installation
         .run(&["audit", "list", "wren", "--json"])
         .lines();
@@ -358,7 +360,7 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
     // The old text is in the archive, under the new one.
     let archive = installation.json(&["archive", "wren"]);
     archive["items"][0].has(json!({"content": "Kai is allergic to shellfish."}));
-    assert_eq!(texts.len(), 9);
+    assert_eq!(texts.len(), 10);
     installation.ok(&["import", "wren", "--undo"]);
     assert_eq!(installation.ok(&["export", "wren"]), before);
     installation.ok(&["audit", "verify", "wren"]);

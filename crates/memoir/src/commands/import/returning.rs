@@ -60,8 +60,7 @@ impl PageEdit<'_> {
                 tags => format!("{content}\n[{}]", tags.join(", ")),
             }
         }
-        let before = self.before;
-        let before = before.map(|before| shown(before.content(), before.tags()));
+        let before = self.before.map(|one| shown(one.content(), one.tags()));
         let after = &self.after;
         let tags = after.tags.iter().map(PrivateText::expose);
         (before, shown(after.content.expose(), tags))
@@ -217,10 +216,11 @@ fn check_lengths(pages: &[ImportedMemory]) -> Result<(), Failure> {
     .hint("shorten it, or move a part of it to a page without a number"))
 }
 
-/// Whether a page has the text, tags and kind of its memory.
+/// Whether a page has the text, tags and kind of its memory. Reading a page changes line breaks, and blanks in tags.
 fn is_same(memory: &ShownMemory, page: &ImportedMemory) -> bool {
+    let words = |tag: &str| tag.split_whitespace().collect::<Vec<_>>().join(" ");
     let tags = page.tags.iter().map(PrivateText::expose);
-    memory.content() == page.content.expose()
-        && memory.tags().eq(tags)
+    memoir_transcripts::clean(memory.content()) == page.content.expose()
+        && memory.tags().map(words).eq(tags)
         && page.kind.is_none_or(|kind| kind == memory.kind)
 }
