@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 
 use memoir_app::{Error, Examination, Severity};
 use memoir_domain::memory::Number;
+use serde_json::{Value, json};
 
 use hints::hint;
 
@@ -37,7 +38,7 @@ pub(crate) enum Failure {
     Interrupted,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ShownFailure {
     /// As in the service's responses; `None` for failures that only a command line has.
     code: Option<&'static str>,
@@ -45,6 +46,8 @@ pub(crate) struct ShownFailure {
     /// A list or a table that belongs to the failure.
     details: Option<String>,
     hint: Option<String>,
+    /// Of a command about several memories: a list of those that failed, for programs.
+    failed: Value,
 }
 
 /// The error code for data that was modified outside Memoir.
@@ -53,10 +56,8 @@ pub(crate) const TAMPERED: &str = "tampered";
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Shown(Box::new(ShownFailure {
-            code: None,
             message: message.into(),
-            details: None,
-            hint: None,
+            ..ShownFailure::default()
         }))
     }
 
@@ -116,12 +117,16 @@ impl Failure {
         }
         let memories = show::counted(all as u64, "memory", "memories");
         let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
-        let lines = failed.into_iter().map(|(number, one)| match one {
-            Self::Shown(one) => format!("{number}: {}\n", safe(&one.one_line())),
-            Self::Refused | Self::PipeClosed | Self::Interrupted => String::new(),
+        let told = failed.into_iter().filter_map(|(number, one)| match one {
+            Self::Shown(one) => Some((
+                format!("{number}: {}\n", safe(&one.one_line())),
+                json!({"number": number, "code": one.code.unwrap_or("failed"), "error": one.message}),
+            )),
+            Self::Refused | Self::PipeClosed | Self::Interrupted => None,
         });
         if let Self::Shown(shown) = &mut failure {
-            shown.details = Some(lines.collect());
+            let (lines, failed): (String, Vec<Value>) = told.unzip();
+            (shown.details, shown.failed) = (Some(lines), failed.into());
         }
         Err(failure)
     }
@@ -170,21 +175,14 @@ impl Failure {
 
 impl fmt::Display for ShownFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{RED}error{RED:#}{BOLD}:{BOLD:#} {}",
-            safe(&self.message)
-        )?;
+        let message = safe(&self.message);
+        write!(formatter, "{RED}error{RED:#}{BOLD}:{BOLD:#} {message}")?;
         if let Some(details) = &self.details {
             // The details are printed unchanged: they may have colours, and foreign text in them is escaped already.
             write!(formatter, "\n\n{}", details.trim_end())?;
         }
-        match &self.hint {
-            Some(hint) => write!(
-                formatter,
-                "\n\n{CYAN}hint{CYAN:#}{BOLD}:{BOLD:#} {}",
-                safe(hint)
-            ),
+        match self.hint.as_deref().map(safe) {
+            Some(hint) => write!(formatter, "\n\n{CYAN}hint{CYAN:#}{BOLD}:{BOLD:#} {hint}"),
             None => Ok(()),
         }
     }
@@ -199,6 +197,7 @@ impl<E: Into<Error>> From<E> for Failure {
             message: message(&error),
             details: details(&error),
             hint: hint(&error),
+            failed: Value::Null,
         }))
     }
 }
@@ -248,12 +247,13 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
 }
 
 impl ShownFailure {
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
             "type": "error",
             "code": self.code.unwrap_or("failed"),
             "error": self.message,
             "hint": self.hint,
+            "failed": self.failed,
         })
     }
 

@@ -46,6 +46,9 @@ fn several_memories_are_handled_at_once_and_each_failure_is_named() {
     let done = ran.lines()[0]["items"].clone();
     assert_eq!(done.as_array().unwrap().len(), 1);
     assert_eq!(done[0]["number"], 2);
+    let told: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    let failed = json!([{"number": 9, "code": "not_found", "error": "there is no memory #9"}]);
+    assert_eq!(told["failed"], failed);
     installation.ok("discard 2");
     let restored = installation.ok("restore 2 3");
     restored.begins("restored #2 #3");
