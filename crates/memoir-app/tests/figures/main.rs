@@ -15,7 +15,7 @@ mod careful;
 mod characters;
 mod honest;
 
-#[path = "../it/installation.rs"]
+#[path = "../use_cases/installation.rs"]
 #[expect(dead_code, reason = "shared with the other tests of this crate")]
 mod installation;
 mod page;
