@@ -122,12 +122,11 @@ impl Gathered {
                 NoMessageReason::Empty
             });
         }
-        let id = self.identifier(&said);
+        let id = PrivateText::from(self.identifier(&said));
         let mut place = place.clone();
-        let id = PrivateText::from(id);
         place.id.get_or_insert_with(|| id.clone());
-        // Over all of the file: an identifier names one message, in whatever conversation it is.
-        if !self.seen.insert(digest(&[id.expose()])) {
+        // With its text: identifiers may begin anew within a file, as where several exports were joined.
+        if !self.seen.insert(digest(&[id.expose(), &text])) {
             return Err(NoMessageReason::DuplicateId);
         }
         Ok(TranscriptMessage {

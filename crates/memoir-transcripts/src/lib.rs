@@ -195,7 +195,7 @@ pub enum NoMessageReason {
     /// A line that the program wrote for itself, such as a snapshot of files or a title.
     #[display("the program's own notes")]
     Bookkeeping,
-    /// A message with this identifier was returned already.
+    /// A message with this identifier and text was returned already.
     #[display("read already")]
     DuplicateId,
     /// It is larger than [`TranscriptLimits`] allows.
