@@ -108,8 +108,7 @@ impl Workers {
             .passed_over
             .at(self.service.memoir.now(), AGAIN_AFTER_SECONDS);
         // Plus those that are skipped below: they are mostly the oldest, and must not fill the result.
-        let most = self.turns.look(free) + passed_over.len();
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let most = u32::try_from(self.turns.look(free) + passed_over.len()).unwrap_or(u32::MAX);
         let mut waiting = match self.service.memoir.waiting_sessions(most).await {
             Ok(waiting) => waiting,
             Err(error) => return tracing::error!(%error, "the queue cannot be read"),
@@ -121,8 +120,11 @@ impl Workers {
                 return;
             };
             let Some(room) = self.room(&next) else {
-                // Those of other providers must not wait for it.
-                waiting.retain(|session| session.model != next.model);
+                // Those of other providers must not wait for it, and none of this one comes before the oldest.
+                let memoir = &self.service.memoir;
+                let provider = |one: &_| memoir.provider_limit(one).map(|(name, _)| name);
+                let full = provider(&next);
+                waiting.retain(|one| provider(one) != full);
                 continue;
             };
             waiting.retain(|session| session.id != next.id);
@@ -341,9 +343,8 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
                 };
                 let done = memoir.do_job(job, stopped).await;
                 drop(slot);
-                let agent = job.scope().agent;
                 let is_done = done.unwrap_or_else(|error| {
-                    tracing::warn!(%agent, %error, "an agent was passed over");
+                    tracing::warn!(agent = %job.scope().agent, %error, "an agent was passed over");
                     false
                 });
                 (job, is_done)
