@@ -401,6 +401,11 @@ fn spec_2_1_a_page_that_comes_back_spoiled_is_named() {
         let refused = installation.refused(arguments);
         refused.tells("the page of #1 is over the limit of 10,000 characters");
     }
+    std::fs::write(&page, &text).unwrap();
+    std::fs::write(folder.join("core/copy.md"), text.replace("Kai", "Mina")).unwrap();
+    let refused = installation.refused(&["import", "wren", name, "--apply"]);
+    refused.tells("#1 has two pages; nothing was imported");
+    std::fs::remove_file(folder.join("core/copy.md")).unwrap();
 
     let undated = text.lines().filter(|line| !line.starts_with("created:"));
     let undated = undated.collect::<Vec<_>>().join("\n");

@@ -90,7 +90,7 @@ pub(super) async fn run(
             ControlFlow::Continue(())
         })
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
-    check_lengths(&pages)?;
+    check_pages(&agent, &pages)?;
     let memories = agent.lens().memories(false).await?;
     let kept = memories.iter().map(|memory| (memory.number.0, memory));
     let kept: BTreeMap<u64, &ShownMemory> = kept.collect();
@@ -104,12 +104,8 @@ pub(super) async fn run(
             // It was discarded here meanwhile, and remains so.
             Some(None) => gone += 1,
             Some(Some(before)) if is_same(before, &page) => unchanged += 1,
-            Some(before) => edits.push(PageEdit {
-                before,
-                after: page,
-            }),
-            None => edits.push(PageEdit {
-                before: None,
+            before => edits.push(PageEdit {
+                before: before.flatten(),
                 after: page,
             }),
         }
@@ -174,46 +170,49 @@ fn author(installation: &Installation, edits: &[PageEdit<'_>]) -> Result<Actor, 
 
 /// Prints notes on the pages of `gone` memories, on those that are no memories, and on those whose date is not used.
 fn note_left_out(report: &ImportReport, gone: u64) {
-    if gone > 0 {
-        let pages = counted(gone, "page", "pages");
-        terminal::note(&format!(
-            "{pages} of memories that were discarded since: left out"
-        ));
-    }
-    let junk = report.count(NoMemoryClass::Junk);
-    if junk > 0 {
-        let pages = counted(junk, "page", "pages");
-        terminal::note(&format!("{pages} without a text: left out"));
-    }
-    let note = |what: &str, count: u64, places: String| {
+    let note = |count: u64, what: &str, rest: &str| {
         if count > 0 {
             let pages = counted(count, "page", "pages");
-            terminal::note(&format!("{pages} {what}:\n{}", places.trim_end()));
+            terminal::note(&format!("{pages} {what}:{}", rest.trim_end()));
         }
     };
+    let junk = report.count(NoMemoryClass::Junk);
     let unread = report.count(NoMemoryClass::NotUnderstood);
-    note("not understood", unread, places(&report.places, unread));
     let dates: u64 = report.dates.values().sum();
-    let dated = places(&report.date_places, dates);
-    note("whose date is not used", dates, dated);
+    let not_read = format!("\n{}", places(&report.places, unread));
+    let undated = format!("\n{}", places(&report.date_places, dates));
+    note(gone, "of memories that were discarded since", " left out");
+    note(junk, "without a text", " left out");
+    note(unread, "not understood", &not_read);
+    note(dates, "whose date is not used", &undated);
 }
 
-/// Refuses a page of a memory that is over the limit of one: it was split, and only one part could replace the memory.
-fn check_lengths(pages: &[ImportedMemory]) -> Result<(), Failure> {
-    let is_split = |pair: &&[ImportedMemory]| {
-        pair[0].page_of.is_some()
-            && pair[0].page_of == pair[1].page_of
-            && pair[0].place == pair[1].place
-    };
-    let Some([first, _]) = pages.windows(2).find(is_split) else {
-        return Ok(());
-    };
-    let number = first.page_of.as_ref().map_or(0, |page| page.number);
-    let limit = thousands(CONTENT_LIMIT as u64);
-    Err(Failure::new(format!(
-        "the page of #{number} is over the limit of {limit} characters; nothing was imported"
-    ))
-    .hint("shorten it, or move a part of it to a page without a number"))
+/// Refuses a second entry for a memory, of which only one could replace it: a part of a page over the limit of one, which
+/// was split, or the copy of a page.
+fn check_pages(agent: &AgentHandle, pages: &[ImportedMemory]) -> Result<(), Failure> {
+    let mut places = BTreeMap::new();
+    for page in pages {
+        let Some(of) = &page.page_of else {
+            continue;
+        };
+        let number = of.number;
+        let failure = match places.insert((&of.agent, number), &page.place) {
+            Some(other) if *other == page.place => {
+                let limit = thousands(CONTENT_LIMIT as u64);
+                let problem =
+                    format!("the page of #{number} is over the limit of {limit} characters");
+                Failure::new(format!("{problem}; nothing was imported"))
+                    .hint("shorten it, or move a part of it to a page without a number")
+            }
+            Some(_) if agent.answers_to(&of.agent) => {
+                Failure::new(format!("#{number} has two pages; nothing was imported"))
+                    .hint("delete one of them, or its line `number`, which makes it a new memory")
+            }
+            _ => continue,
+        };
+        return Err(failure);
+    }
+    Ok(())
 }
 
 /// Whether a page has the text, tags and kind of its memory. Reading a page changes line breaks, and blanks in tags.
